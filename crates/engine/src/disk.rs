@@ -1,0 +1,31 @@
+//! Files that must be whole or absent: temp file, fsync, rename, fsync of the folder.
+
+use std::fs::File;
+use std::io::{self, Write};
+
+use camino::Utf8Path;
+
+/// Replace `path` by `bytes` so that a crash leaves either the old file or the new one.
+pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Utf8Path::new("."));
+    let mut temp = tempfile::Builder::new().prefix(".piton-").tempfile_in(folder)?;
+    temp.write_all(bytes)?;
+    temp.as_file().sync_all()?;
+    temp.persist(path).map_err(|error| error.error)?;
+    sync_folder(folder)
+}
+
+/// Make a folder's entries durable: a renamed or new file is not safe before this.
+pub fn sync_folder(folder: &Utf8Path) -> io::Result<()> {
+    // Windows cannot open a folder as a file, and makes renames durable itself.
+    if cfg!(windows) { Ok(()) } else { File::open(folder)?.sync_all() }
+}
+
+/// Create a folder only its owner may enter, with its parents.
+pub fn private_folder(path: &Utf8Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}

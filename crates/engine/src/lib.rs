@@ -1,0 +1,11 @@
+//! Make it happen: everything with an effect.
+//!
+//! The engine knows the core; nothing here knows a face. Each room is one door to the outside:
+//! `journal` is the only place with SQL, `git` the only one that starts git, `keeper` the only one
+//! that starts anything else, `disk` the only one that writes a file that matters.
+
+pub mod crash;
+pub mod disk;
+pub mod git;
+pub mod keeper;
+pub mod lock;
