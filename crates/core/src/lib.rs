@@ -1,1 +1,14 @@
 //! What is true and what should happen: the pure core.
+//!
+//! A run is a journal of events; its state is their fold. [`run::decide`] turns a command into events,
+//! [`run::State::apply`] folds them, [`run::next`] says what to do next. Nothing here does I/O, reads a
+//! clock or rolls dice: time and ids come in as values, so every decision can be replayed.
+
+#![forbid(unsafe_code)]
+
+pub mod diagnostic;
+pub mod dialect;
+pub mod plan;
+
+pub mod time;
+

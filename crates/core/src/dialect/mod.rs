@@ -1,0 +1,3 @@
+//! The systems whose plans Piton reads: one room each.
+
+pub mod native;

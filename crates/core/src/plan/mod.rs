@@ -1,0 +1,11 @@
+//! What is to be done: the plan as every dialect reads it, and the graph its tasks form.
+
+mod graph;
+mod id;
+mod model;
+
+pub use graph::{Cycle, Graph};
+pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
+pub use model::{
+    Agent, Argv, Check, Digest, Exhausted, Group, Plan, PromptBy, Schedule, Settings, TaskSpec, WorktreeSetup, MAX_PARALLEL,
+};

@@ -1,0 +1,273 @@
+//! The plan's words.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::{GroupId, RepoPath, TaskId};
+use crate::time::Span;
+
+/// Beyond this, agents fight for the machine rather than help each other.
+pub const MAX_PARALLEL: u32 = 64;
+
+/// A plan as read and checked: groups in order, tasks with every default filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub name: String,
+    pub groups: Vec<Group>,
+    pub tasks: Vec<TaskSpec>,
+    pub settings: Settings,
+}
+
+impl Plan {
+    /// Covers what the tasks say and what judges them; not comments, order of keys or layout.
+    pub fn hash(&self) -> Digest {
+        Digest::of(&(&self.groups, &self.tasks, &self.settings.landing_checks))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Group {
+    pub id: GroupId,
+    pub title: String,
+}
+
+/// One task, with its judges and limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskSpec {
+    pub id: TaskId,
+    pub title: String,
+    /// What the agent is asked to do.
+    pub prompt: String,
+    /// Position of its group in the plan.
+    pub group: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<TaskId>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<RepoPath>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+    /// 1 is first.
+    pub priority: u32,
+    /// A name in [`Settings::agents`].
+    pub agent: String,
+    /// Code failures allowed.
+    pub attempts: u32,
+    /// One more pass by a fresh agent until it finds nothing to do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confirm: bool,
+    /// Exit 0 without any change is success for this task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_change_nothing: bool,
+    /// Wall-clock limit of one try.
+    pub timeout: Span,
+    /// Longest time without output, if bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silence: Option<Span>,
+}
+
+/// A command Piton runs itself to see whether work is done.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Check {
+    pub name: String,
+    pub run: Argv,
+    pub timeout: Span,
+}
+
+impl Check {
+    /// Identifies the check in evidence: the same command is the same check, whatever it is called.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.run)
+    }
+}
+
+/// What to start: an argument vector, or a line for the shell where the plan uses its operators.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Argv {
+    Words(Vec<String>),
+    Shell(String),
+}
+
+impl Argv {
+    /// A line as people write it. Only what needs a shell gets one.
+    pub fn parse(line: &str) -> Argv {
+        let needs_shell = line.contains(['|', '&', ';', '<', '>', '$', '`', '(', ')', '*', '?', '~', '#', '\n', '{', '['])
+            || line.split_whitespace().next().is_some_and(|word| word.contains('='));
+        match shell_words::split(line) {
+            Ok(words) if !needs_shell && !words.is_empty() => Argv::Words(words),
+            _ => Argv::Shell(line.to_owned()),
+        }
+    }
+
+    pub fn words(&self) -> Vec<String> {
+        match self {
+            Argv::Words(words) => words.clone(),
+            Argv::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+        }
+    }
+}
+
+impl fmt::Display for Argv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Argv::Words(words) => f.write_str(&shell_words::join(words)),
+            Argv::Shell(line) => f.write_str(line),
+        }
+    }
+}
+
+/// What holds for a whole run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settings {
+    pub schedule: Schedule,
+    pub max_parallel: u32,
+    pub exhausted: Exhausted,
+    /// Run on the merged tree before the target moves, whatever the task.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub landing_checks: Vec<Check>,
+    pub agents: BTreeMap<String, Agent>,
+    #[serde(default)]
+    pub worktree: WorktreeSetup,
+    /// Put before `[ID]` in commit subjects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit_prefix: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// Work in place: no worktree, branch or commit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_commits: bool,
+    /// First pause after a transient failure; it grows fourfold up to [`Settings::LONGEST_PAUSE`].
+    pub backoff: Span,
+    /// How long a landing waits for the user's checkout once nothing else is left to do.
+    pub landing_wait: Span,
+}
+
+impl Settings {
+    pub const LONGEST_PAUSE: Span = Span::minutes(10);
+    /// Transient failures in a row, over all tasks, after which the run stops: the agent is broken, not a task.
+    pub const TRANSIENT_STREAK: u32 = 20;
+    /// Tries within one attempt that may end in a transient failure.
+    pub const TRANSIENT_TRIES: u32 = 5;
+    /// Conflicts in the life of a task.
+    pub const CONFLICTS: u32 = 3;
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            schedule: Schedule::Layered,
+            max_parallel: 3,
+            exhausted: Exhausted::Continue,
+            landing_checks: Vec::new(),
+            agents: BTreeMap::new(),
+            worktree: WorktreeSetup::default(),
+            commit_prefix: None,
+            author: None,
+            no_commits: false,
+            backoff: Span::seconds(5),
+            landing_wait: Span::minutes(10),
+        }
+    }
+}
+
+/// A client that does the work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    pub command: Vec<String>,
+    #[serde(default)]
+    pub prompt: PromptBy,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+/// How an agent gets its prompt. As a file, `{prompt}` in its command stands for the path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptBy {
+    #[default]
+    Stdin,
+    File,
+}
+
+/// How a fresh worktree is made ready.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorktreeSetup {
+    /// Files copied from the main checkout, such as `.env`, where they exist.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copy: Vec<RepoPath>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<Argv>,
+}
+
+/// In which order tasks may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// Groups strictly in order; inside one, a freed slot is filled at once.
+    Layered,
+    /// Besides, a barrier after each dependency level.
+    Batch,
+    /// Every task as soon as its dependencies have landed.
+    Flow,
+}
+
+/// What a spent budget means for the rest of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exhausted {
+    /// Nothing new starts; what is verified still lands.
+    Stop,
+    /// What does not depend on it goes on.
+    Continue,
+}
+
+/// A SHA-256 in hex.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Digest(Arc<str>);
+
+impl Digest {
+    /// Of a value's JSON, whose field order is fixed by its type.
+    pub fn of<T: Serialize>(value: &T) -> Digest {
+        let bytes = serde_json::to_vec(value).expect("plan values have string keys and finite numbers");
+        Digest::of_bytes(&bytes)
+    }
+
+    pub fn of_bytes(bytes: &[u8]) -> Digest {
+        let mut hex = String::with_capacity(64);
+        for byte in Sha256::digest(bytes) {
+            hex.push(char::from_digit(u32::from(byte >> 4), 16).unwrap_or('0'));
+            hex.push(char::from_digit(u32::from(byte & 15), 16).unwrap_or('0'));
+        }
+        Digest(hex.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn short(&self) -> &str {
+        self.0.get(..12).unwrap_or(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_needs_a_shell_gets_one() {
+        let words = |line: &str| Argv::parse(line).words();
+        assert_eq!(words("cargo test -p 'my crate'"), ["cargo", "test", "-p", "my crate"]);
+        assert_eq!(words("a && b"), ["sh", "-c", "a && b"]);
+        assert_eq!(words("X=1 make"), ["sh", "-c", "X=1 make"]);
+        assert_eq!(words("grep 'unbalanced"), ["sh", "-c", "grep 'unbalanced"]);
+        assert_eq!(Argv::parse("test -f a.txt").to_string(), "test -f a.txt");
+    }
+}
