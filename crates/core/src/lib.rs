@@ -9,6 +9,5 @@
 pub mod diagnostic;
 pub mod dialect;
 pub mod plan;
-
+pub mod run;
 pub mod time;
-

@@ -62,7 +62,8 @@ impl Graph {
                 .max_by_key(|&(w, next)| (w, std::cmp::Reverse(next)));
             best.insert(task, (weight(task) + after.map_or(0, |(w, _)| w), after.map(|(_, next)| next)));
         }
-        let start = best.iter().max_by_key(|&(&task, &(w, _))| (w, std::cmp::Reverse(task))).map(|(&task, _)| task);
+        let start =
+            best.iter().max_by_key(|&(&task, &(w, _))| (w, std::cmp::Reverse(task))).map(|(&task, _)| task);
         let total = start.map_or(0, |task| best[&task].0);
         let path = std::iter::successors(start, |task| best[task].1).collect();
         (path, total)

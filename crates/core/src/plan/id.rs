@@ -248,12 +248,18 @@ mod tests {
     fn hostile_ids_are_refused_with_the_reason() {
         let long = "x".repeat(300);
         let cases = [
-            "", "../../x", "-rf", "con", "COM1.txt", "T1/x", "T 1", "🧗", "T1.", "a.lock", "a..b", "T\u{7}", ".x",
-            "@{u}", &long,
+            "", "../../x", "-rf", "con", "COM1.txt", "T1/x", "T 1", "🧗", "T1.", "a.lock", "a..b", "T\u{7}",
+            ".x", "@{u}", &long,
         ];
         let said: Vec<String> = cases
             .iter()
-            .map(|text| format!("{:.12}: {}", text.escape_default().to_string(), TaskId::new(text).expect_err("must be refused")))
+            .map(|text| {
+                format!(
+                    "{:.12}: {}",
+                    text.escape_default().to_string(),
+                    TaskId::new(text).expect_err("must be refused")
+                )
+            })
             .collect();
         insta::assert_snapshot!(said.join("\n"), @r#"
         : it is empty
@@ -276,10 +282,11 @@ mod tests {
 
     #[test]
     fn ids_order_as_people_count() {
-        let mut ids: Vec<TaskId> = ["1.10", "T10", "1.9", "T9", "2", "10", "L2-003", "L2-3", "T09", "L10-001"]
-            .iter()
-            .map(|text| TaskId::new(text).expect("valid"))
-            .collect();
+        let mut ids: Vec<TaskId> =
+            ["1.10", "T10", "1.9", "T9", "2", "10", "L2-003", "L2-3", "T09", "L10-001"]
+                .iter()
+                .map(|text| TaskId::new(text).expect("valid"))
+                .collect();
         ids.sort();
         assert_eq!(format!("{ids:?}"), "[1.9, 1.10, 2, 10, L2-003, L2-3, L10-001, T09, T9, T10]");
     }

@@ -97,7 +97,8 @@ pub enum Argv {
 impl Argv {
     /// A line as people write it. Only what needs a shell gets one.
     pub fn parse(line: &str) -> Argv {
-        let needs_shell = line.contains(['|', '&', ';', '<', '>', '$', '`', '(', ')', '*', '?', '~', '#', '\n', '{', '['])
+        let needs_shell = line
+            .contains(['|', '&', ';', '<', '>', '$', '`', '(', ')', '*', '?', '~', '#', '\n', '{', '['])
             || line.split_whitespace().next().is_some_and(|word| word.contains('='));
         match shell_words::split(line) {
             Ok(words) if !needs_shell && !words.is_empty() => Argv::Words(words),

@@ -1,0 +1,220 @@
+//! What somebody wants to happen. The rules say whether it may, and as which events.
+
+use std::fmt;
+
+use super::event::{AgentEnd, CheckResult, Class, Intent, Report, Session, StopReason, Work};
+use super::state::Missing;
+use super::task::Holder;
+use crate::plan::{Oid, Plan, RunId, TaskId};
+use crate::time::Span;
+
+#[derive(Clone, Debug)]
+pub enum Command {
+    Create(Box<NewRun>),
+    Replan(Box<Plan>),
+    /// An engine holds the run's lock and begins.
+    Attach {
+        engine: String,
+        session: Session,
+    },
+    Detach {
+        engine: String,
+        reason: StopReason,
+    },
+    RequestStop {
+        by: String,
+        now: bool,
+    },
+
+    Start {
+        task: TaskId,
+        holder: Holder,
+    },
+    Prepared {
+        task: TaskId,
+        fence: u64,
+        base: Oid,
+        landed: u32,
+    },
+    AgentEnded {
+        task: TaskId,
+        fence: u64,
+        end: AgentEnd,
+        took: Span,
+        report: Option<Box<Report>>,
+    },
+    Captured {
+        task: TaskId,
+        fence: u64,
+        work: Work,
+    },
+    ChecksEnded {
+        task: TaskId,
+        fence: u64,
+        tree: Oid,
+        results: Vec<CheckResult>,
+    },
+    /// Something the engine did for the task went wrong.
+    TryFailed {
+        task: TaskId,
+        fence: u64,
+        class: Class,
+        reason: String,
+        feedback: String,
+    },
+
+    PrepareLanding {
+        task: TaskId,
+        fence: u64,
+        tree: Oid,
+        intent: Intent,
+        results: Vec<CheckResult>,
+    },
+    /// Textual conflict, or red together with what landed before.
+    LandingFailed {
+        task: TaskId,
+        fence: u64,
+        tip: Oid,
+        reason: String,
+        feedback: String,
+    },
+    LandingWaits {
+        task: TaskId,
+        fence: u64,
+        reason: String,
+    },
+    LandingReturned {
+        task: TaskId,
+        fence: u64,
+        reason: String,
+    },
+    Landed {
+        task: TaskId,
+        fence: u64,
+        commit: Oid,
+    },
+    /// Its commit is part of the target already: there was nothing to land.
+    NothingToLand {
+        task: TaskId,
+        fence: u64,
+    },
+    CleanedUp {
+        task: TaskId,
+        fence: u64,
+    },
+    CleanupRefused {
+        task: TaskId,
+        fence: u64,
+        reason: String,
+    },
+    Rescued {
+        task: TaskId,
+        reference: String,
+        commit: Oid,
+    },
+
+    /// The ledger's word on a task, with the evidence of its checks.
+    Report {
+        task: TaskId,
+        by: String,
+        fence: Option<u64>,
+        claim: Claim,
+        report: Box<Report>,
+    },
+    Retry {
+        task: TaskId,
+        by: String,
+    },
+    Reset {
+        task: TaskId,
+        by: String,
+    },
+    Skip {
+        task: TaskId,
+        by: String,
+        reason: String,
+    },
+    Unblock {
+        task: TaskId,
+        by: String,
+    },
+    Raise {
+        task: TaskId,
+        by: String,
+        attempts: u32,
+    },
+
+    LandingLost {
+        task: TaskId,
+        commit: Oid,
+        reason: String,
+    },
+    LandingFound {
+        task: TaskId,
+        commit: Oid,
+        reason: String,
+    },
+}
+
+#[derive(Clone, Debug)]
+pub struct NewRun {
+    pub run: RunId,
+    pub plan: Plan,
+    pub plan_path: String,
+    pub target: Option<String>,
+    pub base: Option<Oid>,
+    pub worktree_dir: Option<String>,
+}
+
+/// What a ledger's report says.
+#[derive(Clone, Debug)]
+pub enum Claim {
+    Done { tree: Option<Oid>, results: Vec<CheckResult> },
+    Failed { reason: String },
+    Blocked { reason: String },
+}
+
+/// Why a command is not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    Refused(Refusal),
+    /// The view does not hold what the decision needs: load it and decide again.
+    Missing(Missing),
+}
+
+/// A reason a person understands, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub reason: String,
+    pub hint: Option<String>,
+    /// The command speaks of an attempt that is no longer the current one.
+    pub stale: bool,
+}
+
+impl Refusal {
+    pub(super) fn new(reason: impl Into<String>) -> Stop {
+        Stop::Refused(Refusal { reason: reason.into(), hint: None, stale: false })
+    }
+
+    pub(super) fn hinted(reason: impl Into<String>, hint: impl Into<String>) -> Stop {
+        Stop::Refused(Refusal { reason: reason.into(), hint: Some(hint.into()), stale: false })
+    }
+
+    pub(super) fn stale(reason: impl Into<String>) -> Stop {
+        Stop::Refused(Refusal { reason: reason.into(), hint: None, stale: true })
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Missing> for Stop {
+    fn from(missing: Missing) -> Stop {
+        Stop::Missing(missing)
+    }
+}

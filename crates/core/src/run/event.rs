@@ -1,0 +1,417 @@
+//! What happened. Events are facts, never wishes; once committed they are never changed.
+//!
+//! On disk an event is its JSON. A field may be added with a default; a name is never used again for
+//! something else. An event this version does not know stops the reader rather than being skipped.
+
+use serde::{Deserialize, Serialize};
+
+use super::task::{Holder, Proof};
+use crate::plan::{Digest, Group, GroupId, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
+use crate::time::{Span, Timestamp};
+
+/// An event in its place in the journal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    pub seq: u64,
+    pub at: Timestamp,
+    pub event: Event,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    RunCreated {
+        run: RunId,
+        name: String,
+        /// Where the plan was read from.
+        plan: String,
+        plan_hash: Digest,
+        groups: Vec<Group>,
+        settings: Box<Settings>,
+        /// The branch work lands on, and where it stood; none where there is no git.
+        target: Option<String>,
+        base: Option<Oid>,
+        /// Where worktrees are made.
+        worktree_dir: Option<String>,
+    },
+    /// The plan was read again: the tasks that differ follow.
+    PlanAdopted {
+        plan_hash: Digest,
+        groups: Vec<Group>,
+        settings: Box<Settings>,
+    },
+    TaskAdded {
+        spec: Box<TaskSpec>,
+        level: u32,
+    },
+    TaskChanged {
+        spec: Box<TaskSpec>,
+        level: u32,
+    },
+    TaskRemoved {
+        task: TaskId,
+    },
+
+    EngineStarted {
+        engine: String,
+        session: Session,
+    },
+    EngineStopped {
+        engine: String,
+        reason: StopReason,
+    },
+    StopRequested {
+        by: String,
+        now: bool,
+    },
+
+    AttemptStarted {
+        task: TaskId,
+        attempt: u32,
+        fence: u64,
+        holder: Holder,
+    },
+    /// The worktree exists, is set up and stands on `base`, when `landed` tasks had landed.
+    WorktreeReady {
+        task: TaskId,
+        fence: u64,
+        base: Oid,
+        landed: u32,
+    },
+    AgentEnded {
+        task: TaskId,
+        fence: u64,
+        end: AgentEnd,
+        took: Span,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<Box<Report>>,
+    },
+    /// What the agent left is a commit now.
+    WorkCaptured {
+        task: TaskId,
+        fence: u64,
+        work: Work,
+    },
+    /// A fresh agent gets the same prompt, to see whether anything is left to do.
+    ConfirmationStarted {
+        task: TaskId,
+        fence: u64,
+    },
+    VerificationStarted {
+        task: TaskId,
+        fence: u64,
+    },
+    ChecksEnded {
+        task: TaskId,
+        fence: u64,
+        tree: Oid,
+        results: Vec<CheckResult>,
+    },
+    Verified {
+        task: TaskId,
+        fence: u64,
+    },
+    /// The try is over without success.
+    Failed {
+        task: TaskId,
+        fence: u64,
+        class: Class,
+        reason: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        feedback: String,
+        next: Next,
+        /// The worktree is brought up to this commit before the next try.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        behind: Option<Oid>,
+    },
+
+    /// The candidate is proven, pinned and durable; the target is about to move.
+    LandingPrepared {
+        task: TaskId,
+        fence: u64,
+        intent: Intent,
+    },
+    /// The target was not moved; the candidate has to be built anew.
+    LandingReturned {
+        task: TaskId,
+        fence: u64,
+        reason: String,
+    },
+    /// Landing waits for something outside, such as a dirty checkout.
+    LandingWaits {
+        task: TaskId,
+        fence: u64,
+        reason: String,
+    },
+    Completed {
+        task: TaskId,
+        fence: u64,
+        proof: Proof,
+    },
+    /// The worktree and its refs are gone.
+    CleanedUp {
+        task: TaskId,
+        fence: u64,
+    },
+    /// The worktree stays, since it holds what would be lost.
+    CleanupRefused {
+        task: TaskId,
+        fence: u64,
+        reason: String,
+    },
+    /// Content that existed once is kept under a ref.
+    Rescued {
+        task: TaskId,
+        reference: String,
+        commit: Oid,
+    },
+
+    Reported {
+        task: TaskId,
+        fence: u64,
+        by: String,
+        report: Box<Report>,
+    },
+    Retried {
+        task: TaskId,
+        by: String,
+    },
+    Reset {
+        task: TaskId,
+        by: String,
+    },
+    Skipped {
+        task: TaskId,
+        by: String,
+        reason: String,
+    },
+    Unblocked {
+        task: TaskId,
+        by: String,
+    },
+    Raised {
+        task: TaskId,
+        by: String,
+        attempts: u32,
+    },
+
+    /// Git or disk said otherwise, and they were believed.
+    LandingLost {
+        task: TaskId,
+        commit: Oid,
+        reason: String,
+    },
+    /// A landing the journal did not know of was found in the target's history.
+    LandingFound {
+        task: TaskId,
+        commit: Oid,
+        reason: String,
+    },
+}
+
+impl Event {
+    /// The task it is about, if it is about one.
+    pub fn task(&self) -> Option<&TaskId> {
+        use Event::*;
+        match self {
+            RunCreated { .. }
+            | PlanAdopted { .. }
+            | EngineStarted { .. }
+            | EngineStopped { .. }
+            | StopRequested { .. } => None,
+            TaskAdded { spec, .. } | TaskChanged { spec, .. } => Some(&spec.id),
+            TaskRemoved { task }
+            | AttemptStarted { task, .. }
+            | WorktreeReady { task, .. }
+            | AgentEnded { task, .. }
+            | WorkCaptured { task, .. }
+            | ConfirmationStarted { task, .. }
+            | VerificationStarted { task, .. }
+            | ChecksEnded { task, .. }
+            | Verified { task, .. }
+            | Failed { task, .. }
+            | LandingPrepared { task, .. }
+            | LandingReturned { task, .. }
+            | LandingWaits { task, .. }
+            | Completed { task, .. }
+            | CleanedUp { task, .. }
+            | CleanupRefused { task, .. }
+            | Rescued { task, .. }
+            | Reported { task, .. }
+            | Retried { task, .. }
+            | Reset { task, .. }
+            | Skipped { task, .. }
+            | Unblocked { task, .. }
+            | Raised { task, .. }
+            | LandingLost { task, .. }
+            | LandingFound { task, .. } => Some(task),
+        }
+    }
+}
+
+/// What one start of the engine was asked to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub schedule: Schedule,
+    pub max_parallel: u32,
+    #[serde(default)]
+    pub selection: Selection,
+}
+
+/// Which part of the plan a session works on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selection {
+    #[default]
+    All,
+    /// One group, whatever the state of those before it.
+    Group(GroupId),
+    /// That group and those after it.
+    From(GroupId),
+    Task(TaskId),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum StopReason {
+    /// Every task is completed.
+    Completed,
+    /// Nothing can go on: work is abandoned, blocked or skipped.
+    Ended,
+    /// What was selected is done.
+    Filter,
+    /// Somebody asked.
+    Person,
+    /// A landing waits for the user's checkout.
+    LandingWaits {
+        detail: String,
+    },
+    PlanChanged {
+        detail: String,
+    },
+    /// The run itself cannot go on.
+    Environment {
+        detail: String,
+    },
+}
+
+/// How an agent's try ended, in the engine's words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum AgentEnd {
+    /// It says it is done. Only a claim: the checks decide.
+    Done,
+    Failed {
+        reason: String,
+        feedback: String,
+    },
+    /// The task itself is wrong; a person is needed.
+    Blocked {
+        reason: String,
+    },
+    /// Crash, network, server error: run again.
+    Transient {
+        reason: String,
+    },
+    /// A usage limit, known to end then.
+    Limit {
+        reason: String,
+        until: Timestamp,
+    },
+    /// Stopped because a person stopped the run.
+    Stopped,
+}
+
+/// Why a try failed; only `code` spends an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    Code,
+    Conflict,
+    Transient,
+    Limit,
+    Defect,
+    Stopped,
+}
+
+/// What a failure means for its task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "next", rename_all = "snake_case")]
+pub enum Next {
+    Again {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+    },
+    Abandoned,
+    Blocked,
+}
+
+/// A task's work as a commit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// The commit to verify and land; none when working in place.
+    pub commit: Option<Oid>,
+    pub tree: Oid,
+    /// The tree differs from the one the task started from.
+    pub changed: bool,
+    /// The tree differs from what this pass of the agent found.
+    pub found_work: bool,
+    /// Files in which conflict markers were left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub markers: Vec<String>,
+}
+
+/// The evidence of one check on one tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckResult {
+    pub name: String,
+    pub check: Digest,
+    pub command: String,
+    pub verdict: Verdict,
+    /// Digest of the environment it ran in.
+    pub environment: Digest,
+    pub took: Span,
+    /// Where the whole output is, relative to Piton's folder.
+    pub log: String,
+    /// The useful end of its output, for a check that did not pass.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tail: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    Pass,
+    Fail {
+        exit: i32,
+    },
+    /// It did not judge: timed out, ran no test, changed the tree. Never a pass.
+    Broken {
+        reason: String,
+    },
+    /// It can never judge here: its program does not exist. No attempt of an agent mends that.
+    Impossible {
+        reason: String,
+    },
+}
+
+/// The move of the target that is about to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    pub old: Oid,
+    pub candidate: Oid,
+}
+
+/// What somebody tells about their work; every part is optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Report {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exports: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<String>,
+}

@@ -1,0 +1,22 @@
+//! One run: what happened (`event`), what is true (`state`), what may happen (`rules`) and what should
+//! happen next (`schedule`).
+
+mod command;
+mod event;
+mod rules;
+mod schedule;
+mod state;
+mod tally;
+mod task;
+pub mod verdict;
+
+pub use command::{Claim, Command, NewRun, Refusal, Stop};
+pub use event::{
+    AgentEnd, CheckResult, Class, Event, Intent, Next, Recorded, Report, Selection, Session, StopReason,
+    Verdict, Work,
+};
+pub use rules::decide;
+pub use schedule::{Action, is_current, next, wake_at};
+pub use state::{Changes, Links, Missing, Run, State};
+pub use tally::{Counts, Horizon};
+pub use task::{Holder, Pass, Progress, Proof, Status, Task};

@@ -1,0 +1,606 @@
+//! What may happen. Every change of a run goes through [`decide`]; nothing else makes events.
+
+use std::collections::BTreeMap;
+
+use super::command::{Claim, Command, NewRun, Refusal, Stop};
+use super::event::{AgentEnd, CheckResult, Class, Event, Intent, Next, Selection, Session, Verdict, Work};
+use super::schedule::Gate;
+use super::state::{Missing, Run, State};
+use super::task::{Holder, Proof, Status, Task};
+use super::verdict;
+use crate::plan::{Check, Digest, Graph, MAX_PARALLEL, Oid, Plan, Settings, TaskId};
+use crate::time::{Span, Timestamp};
+
+type Decision = Result<Vec<Event>, Stop>;
+
+/// The events a command comes to, or why it may not be.
+pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
+    let Some(run) = state.run() else {
+        return match command {
+            Command::Create(new) => create(new),
+            _ => Err(Refusal::new("this run does not exist")),
+        };
+    };
+    let on = Rules { state, run, now };
+    match command {
+        Command::Create(_) => Err(Refusal::new(format!("the run {} exists already", run.id))),
+        Command::Replan(plan) => on.replan(plan),
+        Command::Attach { engine, session } => on.attach(engine, session),
+        Command::Detach { engine, reason } => {
+            if run.engine.as_ref() != Some(engine) {
+                return Err(Refusal::stale("another engine has taken over this run"));
+            }
+            Ok(vec![Event::EngineStopped { engine: engine.clone(), reason: reason.clone() }])
+        }
+        Command::RequestStop { by, now } => {
+            if run.engine.is_none() {
+                return Err(Refusal::new(format!("no engine works on the run {}", run.id)));
+            }
+            Ok(vec![Event::StopRequested { by: by.clone(), now: *now }])
+        }
+        Command::Start { task, holder } => on.start(task, holder),
+        Command::Prepared { task, fence, base, landed } => {
+            let at = on.held(task, *fence, &[Status::InProgress])?;
+            if at.progress.ready {
+                return Err(Refusal::stale(format!("the worktree of {task} is ready already")));
+            }
+            Ok(vec![Event::WorktreeReady {
+                task: task.clone(),
+                fence: *fence,
+                base: base.clone(),
+                landed: *landed,
+            }])
+        }
+        Command::AgentEnded { task, fence, end, took, report } => {
+            let at = on.held(task, *fence, &[Status::InProgress, Status::Confirming])?;
+            if !at.progress.ready || at.progress.agent_done {
+                return Err(Refusal::stale(format!("no agent of {task} was running")));
+            }
+            let ended = Event::AgentEnded {
+                task: task.clone(),
+                fence: *fence,
+                end: end.clone(),
+                took: *took,
+                report: report.clone(),
+            };
+            Ok([ended].into_iter().chain(on.agent_failure(at, end)).collect())
+        }
+        Command::Captured { task, fence, work } => on.captured(task, *fence, work),
+        Command::ChecksEnded { task, fence, tree, results } => on.checked(task, *fence, tree, results),
+        Command::TryFailed { task, fence, class, reason, feedback } => {
+            use Status::*;
+            let at = on.held(task, *fence, &[InProgress, Confirming, Verifying, Verified, Merging])?;
+            Ok(vec![on.failure(at, *class, reason, feedback, at.progress.behind.clone())])
+        }
+        Command::PrepareLanding { task, fence, tree, intent, results } => {
+            on.prepare_landing(task, *fence, tree, intent, results)
+        }
+        Command::LandingFailed { task, fence, tip, reason, feedback } => {
+            let at = on.held(task, *fence, &[Status::Verified])?;
+            Ok(vec![on.failure(at, Class::Conflict, reason, feedback, Some(tip.clone()))])
+        }
+        Command::LandingWaits { task, fence, reason } => {
+            let at = on.held(task, *fence, &[Status::Verified, Status::Merging])?;
+            if at.progress.waits.as_ref() == Some(reason) {
+                return Ok(Vec::new());
+            }
+            Ok(vec![Event::LandingWaits { task: task.clone(), fence: *fence, reason: reason.clone() }])
+        }
+        Command::LandingReturned { task, fence, reason } => {
+            on.held(task, *fence, &[Status::Merging])?;
+            Ok(vec![Event::LandingReturned { task: task.clone(), fence: *fence, reason: reason.clone() }])
+        }
+        Command::Landed { task, fence, commit } => on.landed(task, *fence, commit),
+        Command::NothingToLand { task, fence } => {
+            let at = on.held(task, *fence, &[Status::Verified])?;
+            if !at.may_change_nothing {
+                return Err(Refusal::new(format!("{task} must change something to be completed")));
+            }
+            let proof = Proof::Checked { tree: at.progress.tree.clone() };
+            Ok(vec![Event::Completed { task: task.clone(), fence: *fence, proof }])
+        }
+        Command::CleanedUp { task, fence } => {
+            on.task(task)?;
+            Ok(vec![Event::CleanedUp { task: task.clone(), fence: *fence }])
+        }
+        Command::CleanupRefused { task, fence, reason } => {
+            on.task(task)?;
+            Ok(vec![Event::CleanupRefused { task: task.clone(), fence: *fence, reason: reason.clone() }])
+        }
+        Command::Rescued { task, reference, commit } => {
+            on.task(task)?;
+            Ok(vec![Event::Rescued {
+                task: task.clone(),
+                reference: reference.clone(),
+                commit: commit.clone(),
+            }])
+        }
+        Command::Report { task, by, fence, claim, report } => {
+            let mut events = on.report(task, by, *fence, claim)?;
+            // After the start it may imply, before what it leads to.
+            let after_start = usize::from(matches!(events.first(), Some(Event::AttemptStarted { .. })));
+            let fence = events.iter().find_map(fence_of).unwrap_or_default();
+            let told = Event::Reported { task: task.clone(), fence, by: by.clone(), report: report.clone() };
+            events.insert(after_start, told);
+            Ok(events)
+        }
+        Command::Retry { task, by } => match on.task(task)?.decided {
+            Status::Failed | Status::Abandoned | Status::Blocked => {
+                Ok(vec![Event::Retried { task: task.clone(), by: by.clone() }])
+            }
+            Status::Skipped => Err(Refusal::hinted(
+                format!("{task} was skipped, not tried"),
+                format!("`piton reset {task}` puts it back into the plan"),
+            )),
+            status => {
+                Err(Refusal::new(format!("{task} is {status}: there is no failure to try again after")))
+            }
+        },
+        Command::Unblock { task, by } => match on.task(task)? {
+            at if at.decided == Status::Blocked => {
+                Ok(vec![Event::Unblocked { task: task.clone(), by: by.clone() }])
+            }
+            at if at.status() == Status::Unreachable => Err(Refusal::hinted(
+                format!("{task} itself is not blocked: what it depends on is"),
+                format!("`piton why {task}` names it"),
+            )),
+            at => Err(Refusal::new(format!("{task} is {}, not blocked", at.status()))),
+        },
+        Command::Reset { task, by } => {
+            on.may_take_away(task, "reset")?;
+            Ok(vec![Event::Reset { task: task.clone(), by: by.clone() }])
+        }
+        Command::Skip { task, by, reason } => {
+            on.may_take_away(task, "skipped")?;
+            Ok(vec![Event::Skipped { task: task.clone(), by: by.clone(), reason: reason.clone() }])
+        }
+        Command::Raise { task, by, attempts } => {
+            let at = on.task(task)?;
+            if *attempts <= at.spent || *attempts > 100 {
+                return Err(Refusal::hinted(
+                    format!("{task} has spent {} of {} attempts", at.spent, at.budget),
+                    format!("give a number from {} to 100", at.spent + 1),
+                ));
+            }
+            Ok(vec![Event::Raised { task: task.clone(), by: by.clone(), attempts: *attempts }])
+        }
+        Command::LandingLost { task, commit, reason } => match &on.task(task)?.proof {
+            Some(Proof::Landed { commit: known, .. }) if known == commit => Ok(vec![Event::LandingLost {
+                task: task.clone(),
+                commit: commit.clone(),
+                reason: reason.clone(),
+            }]),
+            _ => Err(Refusal::stale(format!("{task} has not landed as {commit}"))),
+        },
+        Command::LandingFound { task, commit, reason } => match on.task(task)?.decided {
+            Status::Completed => Err(Refusal::stale(format!("{task} is completed already"))),
+            _ => Ok(vec![Event::LandingFound {
+                task: task.clone(),
+                commit: commit.clone(),
+                reason: reason.clone(),
+            }]),
+        },
+    }
+}
+
+fn create(new: &NewRun) -> Decision {
+    let plan = &new.plan;
+    if plan.tasks.is_empty() {
+        return Err(Refusal::new("a plan without tasks is never complete"));
+    }
+    let levels = levels(plan)?;
+    let created = Event::RunCreated {
+        run: new.run.clone(),
+        name: plan.name.clone(),
+        plan: new.plan_path.clone(),
+        plan_hash: plan.hash(),
+        groups: plan.groups.clone(),
+        settings: Box::new(plan.settings.clone()),
+        target: new.target.clone(),
+        base: new.base.clone(),
+        worktree_dir: new.worktree_dir.clone(),
+    };
+    let added = plan
+        .tasks
+        .iter()
+        .zip(levels)
+        .map(|(spec, level)| Event::TaskAdded { spec: Box::new(spec.clone()), level });
+    Ok([created].into_iter().chain(added).collect())
+}
+
+fn levels(plan: &Plan) -> Result<Vec<u32>, Stop> {
+    match Graph::new(&plan.tasks) {
+        Ok(graph) => Ok(graph.levels),
+        Err(cycle) => Err(Refusal::new(format!("the dependencies form a cycle: {:?}", cycle.0))),
+    }
+}
+
+/// The rules at one state and time.
+struct Rules<'a> {
+    state: &'a State,
+    run: &'a Run,
+    now: Timestamp,
+}
+
+impl<'a> Rules<'a> {
+    fn task(&self, id: &TaskId) -> Result<&'a Task, Stop> {
+        match self.state.task(id)? {
+            Some(task) if !task.removed => Ok(task),
+            Some(_) => Err(Refusal::new(format!("{id} is no longer in the plan"))),
+            None => Err(Refusal::hinted(
+                format!("there is no task {id} in the run {}", self.run.id),
+                "`piton status` lists the tasks",
+            )),
+        }
+    }
+
+    /// The task, if the engine's attempt with this fence is the current one and in one of these states.
+    fn held(&self, id: &TaskId, fence: u64, states: &[Status]) -> Result<&'a Task, Stop> {
+        let task = self.task(id)?;
+        if task.fence != fence {
+            return Err(Refusal::stale(format!(
+                "{id} was started or reset since (fence {fence}, now {})",
+                task.fence
+            )));
+        }
+        if !states.contains(&task.decided) || !task.is_engines() {
+            return Err(Refusal::stale(format!("{id} is {}", task.decided)));
+        }
+        Ok(task)
+    }
+
+    fn attach(&self, engine: &str, session: &Session) -> Decision {
+        if !(1..=MAX_PARALLEL).contains(&session.max_parallel) {
+            return Err(Refusal::new(format!(
+                "max_parallel is {}; 1 to {MAX_PARALLEL} are possible",
+                session.max_parallel
+            )));
+        }
+        match &session.selection {
+            Selection::All => {}
+            Selection::Group(id) | Selection::From(id) => {
+                if !self.run.groups.iter().any(|group| &group.id == id) {
+                    let known: Vec<&str> = self.run.groups.iter().map(|group| group.id.as_str()).collect();
+                    return Err(Refusal::hinted(
+                        format!("there is no group {id}"),
+                        format!("the groups are {}", known.join(", ")),
+                    ));
+                }
+            }
+            Selection::Task(id) => {
+                let task = self.task(id)?;
+                if task.waiting > 0 {
+                    return Err(self.waits_for(task)?);
+                }
+            }
+        }
+        Ok(vec![Event::EngineStarted { engine: engine.to_owned(), session: session.clone() }])
+    }
+
+    fn start(&self, id: &TaskId, holder: &Holder) -> Decision {
+        let task = self.task(id)?;
+        match task.decided {
+            Status::Pending | Status::Failed => {}
+            Status::InProgress if task.holder.as_ref() == Some(holder) && *holder != Holder::Engine => {
+                // Asking twice for what one already holds is no error: the answer may have been lost.
+                return Ok(Vec::new());
+            }
+            status => {
+                let by = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
+                return Err(Refusal::new(format!("{id} is {status}{by}")));
+            }
+        }
+        if task.waiting > 0 {
+            return Err(self.waits_for(task)?);
+        }
+        if let Some(barrier) = self.barrier(task) {
+            return Err(barrier);
+        }
+        if *holder == Holder::Engine {
+            let gate = Gate::of(self.run, self.now);
+            if let Gate::Closed(reason) = gate {
+                return Err(Refusal::new(reason));
+            }
+            if self.run.slots >= self.run.session.max_parallel {
+                return Err(Refusal::new(format!("all {} slots are taken", self.run.session.max_parallel)));
+            }
+        }
+        Ok(vec![self.started(task, holder)])
+    }
+
+    fn started(&self, task: &Task, holder: &Holder) -> Event {
+        Event::AttemptStarted {
+            task: task.id.clone(),
+            attempt: task.spent + 1,
+            fence: task.fence + 1,
+            holder: holder.clone(),
+        }
+    }
+
+    fn barrier(&self, task: &Task) -> Option<Stop> {
+        let held_back = super::schedule::barrier(self.run, &self.state.horizon(), task)?;
+        Some(Refusal::hinted(
+            format!("{} has to wait: {held_back}", task.id),
+            format!("`piton why {}` tells more", task.id),
+        ))
+    }
+
+    fn waits_for(&self, task: &Task) -> Result<Stop, Missing> {
+        let needs = &self.state.links(&task.id)?.needs;
+        let mut open = Vec::new();
+        for need in needs.iter() {
+            match self.state.task(need)? {
+                Some(other) if other.status().satisfies() => {}
+                Some(other) => open.push(format!("{need} ({})", other.status())),
+                None => open.push(need.to_string()),
+            }
+        }
+        Ok(Refusal::hinted(
+            format!("{} depends on what is not done: {}", task.id, open.join(", ")),
+            format!("`piton why {}` tells more", task.id),
+        ))
+    }
+
+    fn agent_failure(&self, task: &Task, end: &AgentEnd) -> Option<Event> {
+        let behind = task.progress.behind.clone();
+        let failure =
+            |class, reason: &str, feedback: &str| Some(self.failure(task, class, reason, feedback, behind));
+        match end {
+            AgentEnd::Done => None,
+            AgentEnd::Failed { reason, feedback } => failure(Class::Code, reason, feedback),
+            AgentEnd::Blocked { reason } => failure(Class::Defect, reason, ""),
+            AgentEnd::Transient { reason } => failure(Class::Transient, reason, ""),
+            AgentEnd::Limit { reason, .. } => failure(Class::Limit, reason, ""),
+            AgentEnd::Stopped => failure(Class::Stopped, "stopped with the run", ""),
+        }
+    }
+
+    /// What a failure costs and leads to: the one place where attempts are spent.
+    fn failure(&self, task: &Task, class: Class, reason: &str, feedback: &str, behind: Option<Oid>) -> Event {
+        let again = Next::Again { not_before: None };
+        let next = match class {
+            Class::Code if task.spent + 1 >= task.budget => Next::Abandoned,
+            Class::Conflict if task.conflicts + 1 > Settings::CONFLICTS => Next::Abandoned,
+            // The task is not to blame, so it is not given up: a person looks at the agent.
+            Class::Transient if task.transient + 1 > Settings::TRANSIENT_TRIES => Next::Blocked,
+            Class::Transient => {
+                let pause = self.run.settings.backoff.0.saturating_mul(4_u64.saturating_pow(task.transient));
+                Next::Again { not_before: Some(self.now.plus(Span(pause).min(Settings::LONGEST_PAUSE))) }
+            }
+            Class::Defect => Next::Blocked,
+            Class::Code | Class::Conflict | Class::Limit | Class::Stopped => again,
+        };
+        Event::Failed {
+            task: task.id.clone(),
+            fence: task.fence,
+            class,
+            reason: reason.to_owned(),
+            feedback: feedback.to_owned(),
+            next,
+            behind,
+        }
+    }
+
+    fn captured(&self, id: &TaskId, fence: u64, work: &Work) -> Decision {
+        let task = self.held(id, fence, &[Status::InProgress, Status::Confirming])?;
+        if !task.progress.agent_done {
+            return Err(Refusal::stale(format!("the agent of {id} is still at work")));
+        }
+        let captured = Event::WorkCaptured { task: id.clone(), fence, work: work.clone() };
+        let fail = |reason: &str, feedback: &str| {
+            // A conflict left unresolved is still to be resolved by the next try.
+            self.failure(task, Class::Code, reason, feedback, task.progress.behind.clone())
+        };
+        let then = if !work.markers.is_empty() {
+            let files = work.markers.join(", ");
+            fail(
+                &format!("conflict markers left in {files}"),
+                &format!("Resolve the conflict markers in: {files}\n"),
+            )
+        } else if !work.changed && !task.may_change_nothing {
+            fail("the agent changed nothing", "Your last attempt ended without changing any file.\n")
+        } else if task.confirm && (task.decided == Status::InProgress || work.found_work) {
+            if task.spent + task.progress.confirmations >= task.budget {
+                fail(
+                    "every pass still finds work to do",
+                    "Each pass over this task found more to do; finish it in one.\n",
+                )
+            } else {
+                Event::ConfirmationStarted { task: id.clone(), fence }
+            }
+        } else {
+            Event::VerificationStarted { task: id.clone(), fence }
+        };
+        Ok(vec![captured, then])
+    }
+
+    fn checked(&self, id: &TaskId, fence: u64, tree: &Oid, results: &[CheckResult]) -> Decision {
+        let task = self.held(id, fence, &[Status::Verifying])?;
+        if task.progress.tree.as_ref() != Some(tree) {
+            return Err(Refusal::stale(format!("the checks of {id} ran on another tree")));
+        }
+        let ended =
+            Event::ChecksEnded { task: id.clone(), fence, tree: tree.clone(), results: results.to_vec() };
+        if let Some(impossible) = results.iter().find(|r| matches!(r.verdict, Verdict::Impossible { .. })) {
+            let reason = verdict::reason(std::slice::from_ref(impossible)).unwrap_or_default();
+            return Ok(vec![ended, self.failure(task, Class::Defect, &reason, "", None)]);
+        }
+        if let Some(reason) = verdict::reason(results) {
+            return Ok(vec![
+                ended,
+                self.failure(task, Class::Code, &reason, &verdict::feedback(results), None),
+            ]);
+        }
+        if let Some(missing) = unproven(task, task.judges.iter(), tree, results) {
+            return Err(Refusal::new(format!("a check of {id} has not run ({})", missing.short())));
+        }
+        let done = if self.run.settings.no_commits {
+            Event::Completed { task: id.clone(), fence, proof: Proof::Checked { tree: Some(tree.clone()) } }
+        } else {
+            Event::Verified { task: id.clone(), fence }
+        };
+        Ok(vec![ended, done])
+    }
+
+    /// The target may move only to a tree that all who have a say in it have passed.
+    fn prepare_landing(
+        &self,
+        id: &TaskId,
+        fence: u64,
+        tree: &Oid,
+        intent: &Intent,
+        results: &[CheckResult],
+    ) -> Decision {
+        let task = self.held(id, fence, &[Status::Verified])?;
+        if let Some(other) = &self.run.merging {
+            return Err(Refusal::new(format!("{other} is landing")));
+        }
+        let mut judges: Vec<Digest> = task.judges.clone();
+        if task.progress.tree.as_ref() != Some(tree) {
+            for other in self.state.landed_since(task.progress.landed_at_base) {
+                judges.extend(self.task(other).map(|t| t.judges.clone()).unwrap_or_default());
+            }
+        }
+        judges.extend(self.run.settings.landing_checks.iter().map(Check::digest));
+        if let Some(missing) = unproven(task, judges.iter(), tree, results) {
+            return Err(Refusal::new(format!(
+                "{id} may not land: a check has not passed on the merged tree ({})",
+                missing.short()
+            )));
+        }
+        let mut events = Vec::new();
+        if !results.is_empty() {
+            events.push(Event::ChecksEnded {
+                task: id.clone(),
+                fence,
+                tree: tree.clone(),
+                results: results.to_vec(),
+            });
+        }
+        events.push(Event::LandingPrepared { task: id.clone(), fence, intent: intent.clone() });
+        Ok(events)
+    }
+
+    fn landed(&self, id: &TaskId, fence: u64, commit: &Oid) -> Decision {
+        let task = self.held(id, fence, &[Status::Merging])?;
+        let (Some(intent), Some(verified)) = (&task.progress.intent, &task.progress.commit) else {
+            return Err(Refusal::stale(format!("{id} has no landing under way")));
+        };
+        if &intent.candidate != commit {
+            return Err(Refusal::stale(format!("{id} was to land as {}, not {commit}", intent.candidate)));
+        }
+        let proof = Proof::Landed { commit: commit.clone(), verified: verified.clone() };
+        Ok(vec![Event::Completed { task: id.clone(), fence, proof }])
+    }
+
+    fn report(&self, id: &TaskId, by: &str, seen: Option<u64>, claim: &Claim) -> Decision {
+        let task = self.task(id)?;
+        let holder = Holder::Ledger(by.to_owned());
+        let mut events = Vec::new();
+        let fence = match task.decided {
+            Status::InProgress if task.holder.as_ref() == Some(&holder) => task.fence,
+            Status::Pending | Status::Failed => {
+                events = self.start(id, &holder)?;
+                task.fence + 1
+            }
+            status => {
+                let held = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
+                return Err(Refusal::new(format!("{id} is {status}{held}: {by} cannot report on it")));
+            }
+        };
+        if seen.is_some_and(|seen| seen != task.fence) {
+            return Err(Refusal::stale(format!(
+                "{id} was started or reset by somebody else while its checks ran"
+            )));
+        }
+        let task_then = Task { fence, ..task.clone() };
+        events.push(match claim {
+            Claim::Blocked { reason } => self.failure(&task_then, Class::Defect, reason, "", None),
+            Claim::Failed { reason } => self.failure(&task_then, Class::Code, reason, reason, None),
+            Claim::Done { tree, results } => match verdict::reason(results) {
+                Some(reason) => {
+                    self.failure(&task_then, Class::Code, &reason, &verdict::feedback(results), None)
+                }
+                None if task.judges.is_empty() => {
+                    Event::Completed { task: id.clone(), fence, proof: Proof::Reported }
+                }
+                None => {
+                    let passed = |judge: &Digest| {
+                        results.iter().any(|r| &r.check == judge && r.verdict == Verdict::Pass)
+                    };
+                    if !task.judges.iter().all(passed) {
+                        return Err(Refusal::new(format!("the checks of {id} have not all run")));
+                    }
+                    Event::Completed { task: id.clone(), fence, proof: Proof::Checked { tree: tree.clone() } }
+                }
+            },
+        });
+        Ok(events)
+    }
+
+    fn may_take_away(&self, id: &TaskId, what: &str) -> Result<(), Stop> {
+        let task = self.task(id)?;
+        match task.decided {
+            Status::Completed => Err(Refusal::hinted(
+                format!("{id} is completed and cannot be {what}"),
+                "revert its commit on the target: Piton will see that it is undone",
+            )),
+            Status::Merging => {
+                Err(Refusal::new(format!("{id} is landing at this moment and cannot be {what}")))
+            }
+            Status::Pending if task.attempt == 0 && what == "reset" => {
+                Err(Refusal::new(format!("{id} is pending: there is nothing to reset")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn replan(&self, plan: &Plan) -> Decision {
+        if self.run.engine.is_some() {
+            return Err(Refusal::hinted("an engine works on this run", "`piton stop` stops it first"));
+        }
+        if plan.tasks.is_empty() {
+            return Err(Refusal::new("a plan without tasks is never complete"));
+        }
+        let levels = levels(plan)?;
+        let mut gone: BTreeMap<&TaskId, &Task> =
+            self.state.tasks().filter(|task| !task.removed).map(|task| (&task.id, task)).collect();
+        let mut events = vec![Event::PlanAdopted {
+            plan_hash: plan.hash(),
+            groups: plan.groups.clone(),
+            settings: Box::new(plan.settings.clone()),
+        }];
+        for (spec, level) in plan.tasks.iter().zip(levels) {
+            let spec_event = Box::new(spec.clone());
+            events.push(match (gone.remove(&spec.id), self.state.task(&spec.id)?) {
+                (None, None) => Event::TaskAdded { spec: spec_event, level },
+                _ => Event::TaskChanged { spec: spec_event, level },
+            });
+        }
+        events.extend(gone.into_keys().map(|id| Event::TaskRemoved { task: id.clone() }));
+        Ok(events)
+    }
+}
+
+/// The first judge without a pass on this tree, now or earlier.
+fn unproven<'j>(
+    task: &Task,
+    mut judges: impl Iterator<Item = &'j Digest>,
+    tree: &Oid,
+    results: &[CheckResult],
+) -> Option<&'j Digest> {
+    judges.find(|&judge| {
+        let now = results.iter().any(|r| &r.check == judge && r.verdict == Verdict::Pass);
+        let before = task.progress.passes.iter().any(|pass| &pass.tree == tree && &pass.check == judge);
+        !now && !before
+    })
+}
+
+fn fence_of(event: &Event) -> Option<u64> {
+    match event {
+        Event::AttemptStarted { fence, .. }
+        | Event::Failed { fence, .. }
+        | Event::Completed { fence, .. } => Some(*fence),
+        _ => None,
+    }
+}

@@ -1,0 +1,205 @@
+//! What to do next, computed from the state alone. There is no resume: an engine that starts computes
+//! the same actions as one that never stopped, and each action can be repeated or found done.
+
+use super::event::Selection;
+use super::state::{Run, State};
+use super::tally::Horizon;
+use super::task::{Status, Task};
+use crate::plan::{Exhausted, Schedule, Settings, TaskId};
+use crate::time::{Span, Timestamp};
+
+/// Something to be done outside. The fence names the attempt it belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// Decide to begin an attempt.
+    Start { task: TaskId },
+    /// Make the worktree, or bring it up to the target, and set it up.
+    Prepare { task: TaskId, fence: u64 },
+    /// Run the agent; `pass` counts the confirmations.
+    Work { task: TaskId, fence: u64, pass: u32 },
+    /// Commit what the agent left.
+    Capture { task: TaskId, fence: u64, pass: u32 },
+    /// Run the checks on the commit.
+    Check { task: TaskId, fence: u64 },
+    /// Build the candidate, prove it, pin it.
+    Land { task: TaskId, fence: u64 },
+    /// Move the target to the candidate, or see that it was.
+    Move { task: TaskId, fence: u64 },
+    /// Remove the worktree of a completed task.
+    Clean { task: TaskId, fence: u64 },
+}
+
+impl Action {
+    pub fn task(&self) -> &TaskId {
+        match self {
+            Action::Start { task }
+            | Action::Prepare { task, .. }
+            | Action::Work { task, .. }
+            | Action::Capture { task, .. }
+            | Action::Check { task, .. }
+            | Action::Land { task, .. }
+            | Action::Move { task, .. }
+            | Action::Clean { task, .. } => task,
+        }
+    }
+}
+
+/// Whether new attempts may start at all.
+pub(super) enum Gate {
+    Open,
+    Closed(String),
+}
+
+impl Gate {
+    pub(super) fn of(run: &Run, now: Timestamp) -> Gate {
+        if run.stop.is_some() {
+            return Gate::Closed("the run is being stopped".to_owned());
+        }
+        if run.dead > 0 && run.settings.exhausted == Exhausted::Stop {
+            return Gate::Closed("a task was given up, and the plan says to stop then".to_owned());
+        }
+        if run.streak >= Settings::TRANSIENT_STREAK {
+            return Gate::Closed(format!("{} tries in a row failed before any work was done", run.streak));
+        }
+        match run.parked {
+            Some(until) if is_future(until, now, LONGEST_LIMIT) => {
+                Gate::Closed(format!("a usage limit holds until {until}"))
+            }
+            _ => Gate::Open,
+        }
+    }
+}
+
+/// A usage limit further away than this is a clock that jumped.
+const LONGEST_LIMIT: Span = Span::minutes(8 * 24 * 60);
+
+/// Whether a time is still to come. One too far away to be true was set by a clock that has jumped since.
+fn is_future(time: Timestamp, now: Timestamp, longest: Span) -> bool {
+    now < time && time.since(now) <= longest
+}
+
+/// What holds a task back although its dependencies are done, if anything does.
+pub(super) fn barrier(run: &Run, horizon: &Horizon, task: &Task) -> Option<String> {
+    if let Selection::Task(_) | Selection::Group(_) = run.session.selection {
+        return None;
+    }
+    let layers = matches!(run.session.schedule, Schedule::Layered | Schedule::Batch);
+    if layers && let Some(group) = horizon.unmet_group.filter(|&group| group < task.group) {
+        let name = run.group(group).map_or("an earlier group", |group| group.id.as_str());
+        return Some(format!("the group {name} is not complete"));
+    }
+    if run.session.schedule == Schedule::Batch
+        && let Some((_, level)) = horizon.unsettled_cell.filter(|&cell| cell < (task.group, task.level))
+    {
+        return Some(format!("the batch of level {level} is not finished"));
+    }
+    None
+}
+
+/// Everything that should be under way now. What already is, the caller knows.
+pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
+    let Some(run) = state.run() else { return Vec::new() };
+    let at_once = run.stop == Some(true);
+    let mut actions: Vec<Action> = Vec::new();
+    let known = |id: &TaskId| state.task(id).ok().flatten();
+    for task in state.active.iter().filter_map(known) {
+        actions.extend(step(task).filter(|action| match run.stop {
+            None => true,
+            Some(false) => !begins(action),
+            Some(true) => finishes(action),
+        }));
+    }
+    if run.merging.is_none() && !at_once {
+        let head = state.queue.first().and_then(|(_, id)| known(id));
+        actions.extend(head.map(|task| Action::Land { task: task.id.clone(), fence: task.fence }));
+    }
+    for task in state.cleaning.iter().filter_map(known) {
+        actions.push(Action::Clean { task: task.id.clone(), fence: task.fence });
+    }
+    if let Gate::Open = Gate::of(run, now) {
+        let free = run.session.max_parallel.saturating_sub(run.slots) as usize;
+        actions.extend(
+            startable(state, run, now).take(free).map(|task| Action::Start { task: task.id.clone() }),
+        );
+    }
+    actions
+}
+
+/// The next step of a task the engine works on.
+fn step(task: &Task) -> Option<Action> {
+    let (id, fence, progress) = (task.id.clone(), task.fence, &task.progress);
+    match task.decided {
+        Status::InProgress if !progress.ready => Some(Action::Prepare { task: id, fence }),
+        Status::InProgress | Status::Confirming => {
+            let pass = progress.confirmations;
+            let work = Action::Work { task: id.clone(), fence, pass };
+            Some(if progress.agent_done { Action::Capture { task: id, fence, pass } } else { work })
+        }
+        Status::Verifying => Some(Action::Check { task: id, fence }),
+        Status::Merging => Some(Action::Move { task: id, fence }),
+        _ => None,
+    }
+}
+
+/// Whether this is what its task is at now. An action under way that no longer is should be stopped.
+pub fn is_current(state: &State, action: &Action) -> bool {
+    state.task(action.task()).ok().flatten().is_some_and(|task| match action {
+        Action::Start { .. } => false,
+        Action::Land { fence, .. } => task.decided == Status::Verified && task.fence == *fence,
+        Action::Clean { .. } => task.decided == Status::Completed,
+        _ => task.is_engines() && step(task).as_ref() == Some(action),
+    })
+}
+
+/// What is not begun once a stop was asked for; what runs goes on.
+fn begins(action: &Action) -> bool {
+    matches!(action, Action::Prepare { .. } | Action::Work { .. })
+}
+
+/// What is finished even when the run stops at once: it is short, and half-done otherwise.
+fn finishes(action: &Action) -> bool {
+    matches!(action, Action::Move { .. } | Action::Clean { .. } | Action::Capture { .. })
+}
+
+/// Tasks that may start now, in order. Looks no further than the first that a barrier holds back.
+fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Iterator<Item = &'s Task> {
+    let horizon = state.horizon();
+    let first = run.first_group();
+    let flow = run.session.schedule == Schedule::Flow;
+    let selected = move |task: &Task| match &run.session.selection {
+        Selection::All => true,
+        Selection::From(_) => task.group >= first,
+        Selection::Group(_) => task.group == first,
+        Selection::Task(id) => &task.id == id,
+    };
+    let free = move |task: &Task| barrier(run, &horizon, task).is_none();
+    let known = |id: &TaskId| state.task(id).ok().flatten();
+    // Tries that were paused come first: their worktrees exist and their feedback is fresh.
+    let due = |time: Timestamp| !is_future(time, now, Settings::LONGEST_PAUSE);
+    let mut paused: Vec<_> = state.later.iter().filter(|(time, _)| due(*time)).map(|(_, key)| key).collect();
+    paused.sort();
+    let paused: Vec<&Task> =
+        paused.into_iter().filter_map(|key| known(&key.3)).filter(|task| free(task)).collect();
+    let ready: Box<dyn Iterator<Item = &Task>> = match &run.session.selection {
+        Selection::Task(id) => Box::new(known(id).filter(|task| state.is_ready(task)).into_iter()),
+        _ => {
+            let from = if flow { 0 } else { first };
+            let in_order = state.ready.range((from, 0, 0, least())..).filter_map(move |key| known(&key.3));
+            Box::new(in_order.take_while(move |task| free(task) && (flow || selected(task))))
+        }
+    };
+    paused.into_iter().chain(ready).filter(move |task| selected(task))
+}
+
+/// The least id there is.
+fn least() -> TaskId {
+    TaskId::new("0").expect("a digit is a valid id")
+}
+
+/// When to look again although nothing happened: the end of a pause or of a limit.
+pub fn wake_at(state: &State, now: Timestamp) -> Option<Timestamp> {
+    let run = state.run()?;
+    let parked = run.parked.filter(|&until| is_future(until, now, LONGEST_LIMIT) && run.stop.is_none());
+    let paused = state.later.first().map(|(time, _)| *time).filter(|_| run.stop.is_none());
+    parked.into_iter().chain(paused).min()
+}

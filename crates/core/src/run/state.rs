@@ -1,0 +1,728 @@
+//! What is true: the fold of the journal.
+//!
+//! A state is either complete, or holds the part that one command touches. In a part, a task that was
+//! not loaded is [`Missing`], never absent: no decision is taken on what was not looked at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::event::{Event, Next, Recorded, Selection, Session, StopReason, Verdict};
+use super::tally::{Cell, Counts, Horizon, Tally};
+use super::task::{Holder, Pass, Progress, Proof, Status, Task};
+use crate::plan::{Digest, Group, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
+use crate::time::Timestamp;
+
+/// What a decision needs and the view does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    Tasks(Vec<TaskId>),
+    Links(TaskId),
+}
+
+/// The facts about the run as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub id: RunId,
+    pub name: String,
+    pub plan: String,
+    pub plan_hash: Digest,
+    pub groups: Vec<Group>,
+    pub settings: Settings,
+    pub target: Option<String>,
+    pub base: Option<Oid>,
+    pub worktree_dir: Option<String>,
+    pub created: Timestamp,
+    /// The engine that began last, until it says it stopped. It may have died since: its lock tells.
+    pub engine: Option<String>,
+    pub session: Session,
+    /// A stop asked for since the engine began; `true` means at once.
+    pub stop: Option<bool>,
+    pub stopped: Option<StopReason>,
+    /// Tasks that have landed.
+    pub landed: u32,
+    /// Tasks holding a parallel slot of the engine.
+    pub slots: u32,
+    /// Tasks abandoned or blocked.
+    pub dead: u32,
+    /// Transient failures in a row.
+    pub streak: u32,
+    /// No agent starts before then: a usage limit.
+    pub parked: Option<Timestamp>,
+    /// The task whose landing is being carried out.
+    pub merging: Option<TaskId>,
+}
+
+impl Run {
+    pub fn group(&self, index: u32) -> Option<&Group> {
+        self.groups.get(index as usize)
+    }
+
+    /// The first group this session looks at.
+    pub fn first_group(&self) -> u32 {
+        match &self.session.selection {
+            Selection::From(id) | Selection::Group(id) => {
+                self.groups.iter().position(|g| &g.id == id).and_then(|i| u32::try_from(i).ok()).unwrap_or(0)
+            }
+            Selection::All | Selection::Task(_) => 0,
+        }
+    }
+}
+
+/// Who a task waits for, and who waits for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    pub needs: Arc<[TaskId]>,
+    pub dependents: Vec<TaskId>,
+}
+
+/// Order of the ready queue: by barrier, then priority, then id. What the schedule ignores is zero.
+type ReadyKey = (u32, u32, u32, TaskId);
+
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    run: Option<Run>,
+    seq: u64,
+    /// Every task of the run is in here, so one that is not does not exist.
+    complete: bool,
+    tasks: BTreeMap<TaskId, Task>,
+    absent: BTreeSet<TaskId>,
+    links: BTreeMap<TaskId, Links>,
+    /// Of a partial state, in place of the tally.
+    horizon: Option<Horizon>,
+    tally: Tally,
+    pub(super) ready: BTreeSet<ReadyKey>,
+    pub(super) later: BTreeSet<(Timestamp, ReadyKey)>,
+    pub(super) active: BTreeSet<TaskId>,
+    pub(super) queue: BTreeSet<(u64, TaskId)>,
+    pub(super) cleaning: BTreeSet<TaskId>,
+    landings: BTreeMap<u32, TaskId>,
+    changes: Changes,
+}
+
+/// What the events since the last look have changed: what a snapshot has to write.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    pub tasks: BTreeSet<TaskId>,
+    pub links: BTreeSet<TaskId>,
+    pub cells: BTreeMap<(Cell, Status), i64>,
+}
+
+impl State {
+    /// The state before the first event of a run.
+    pub fn new() -> State {
+        State { complete: true, ..State::default() }
+    }
+
+    /// A view of a run, to be filled with what a command touches.
+    pub fn partial(run: Option<Run>, seq: u64, horizon: Horizon) -> State {
+        State { run, seq, horizon: Some(horizon), ..State::default() }
+    }
+
+    /// A complete state from its snapshot.
+    pub fn restore(
+        run: Option<Run>,
+        seq: u64,
+        tasks: impl IntoIterator<Item = (Task, Arc<[TaskId]>)>,
+    ) -> State {
+        let mut state = State { run, seq, ..State::new() };
+        for (task, needs) in tasks {
+            let id = task.id.clone();
+            state.link(&id, needs);
+            state.index(&task);
+            state.tasks.insert(id, task);
+        }
+        state.changes = Changes::default();
+        state
+    }
+
+    /// Fill a partial state.
+    pub fn load_task(&mut self, id: TaskId, task: Option<Task>) {
+        match task {
+            Some(task) => {
+                self.index(&task);
+                self.tasks.insert(id, task);
+            }
+            None => {
+                self.absent.insert(id);
+            }
+        }
+        self.changes = Changes::default();
+    }
+
+    pub fn load_links(&mut self, id: TaskId, links: Links) {
+        self.links.insert(id, links);
+    }
+
+    pub fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    pub fn run(&self) -> Option<&Run> {
+        self.run.as_ref()
+    }
+
+    /// The task, or `None` if the run has no such task.
+    pub fn task(&self, id: &TaskId) -> Result<Option<&Task>, Missing> {
+        match self.tasks.get(id) {
+            Some(task) => Ok(Some(task)),
+            None if self.complete || self.absent.contains(id) => Ok(None),
+            None => Err(Missing::Tasks(vec![id.clone()])),
+        }
+    }
+
+    pub fn links(&self, id: &TaskId) -> Result<&Links, Missing> {
+        self.links.get(id).ok_or_else(|| Missing::Links(id.clone()))
+    }
+
+    /// Every task of a complete state, in the order of ids.
+    pub fn tasks(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.values()
+    }
+
+    pub fn horizon(&self) -> Horizon {
+        self.horizon.unwrap_or_else(|| self.tally.horizon(self.run.as_ref().map_or(0, Run::first_group)))
+    }
+
+    pub fn cells(&self) -> impl Iterator<Item = (Cell, &Counts)> {
+        self.tally.cells()
+    }
+
+    pub fn counts(&self) -> Counts {
+        let mut sum = Counts::default();
+        self.tally.cells().for_each(|(_, counts)| sum.merge(counts));
+        sum
+    }
+
+    /// Tasks that landed when `since` others had, in order.
+    pub fn landed_since(&self, since: u32) -> impl Iterator<Item = &TaskId> {
+        self.landings.range(since..).map(|(_, task)| task)
+    }
+
+    pub fn take_changes(&mut self) -> Changes {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// The same truth: equal facts, whatever was changed on the way. For `doctor` and the tests.
+    pub fn agrees_with(&self, other: &State) -> bool {
+        self.run == other.run
+            && self.tasks == other.tasks
+            && self.tally == other.tally
+            && self.links == other.links
+    }
+
+    /// Fold one event. A partial state may miss something half-way: load it into a fresh copy and try again.
+    pub fn apply(&mut self, recorded: &Recorded) -> Result<(), Missing> {
+        let Recorded { seq, at, event } = recorded;
+        self.fold(event, *at, *seq)?;
+        self.seq = *seq;
+        Ok(())
+    }
+
+    fn fold(&mut self, event: &Event, at: Timestamp, seq: u64) -> Result<(), Missing> {
+        match event {
+            Event::RunCreated {
+                run,
+                name,
+                plan,
+                plan_hash,
+                groups,
+                settings,
+                target,
+                base,
+                worktree_dir,
+            } => {
+                self.run = Some(Run {
+                    id: run.clone(),
+                    name: name.clone(),
+                    plan: plan.clone(),
+                    plan_hash: plan_hash.clone(),
+                    groups: groups.clone(),
+                    settings: (**settings).clone(),
+                    target: target.clone(),
+                    base: base.clone(),
+                    worktree_dir: worktree_dir.clone(),
+                    created: at,
+                    engine: None,
+                    session: Session {
+                        schedule: settings.schedule,
+                        max_parallel: settings.max_parallel,
+                        selection: Selection::All,
+                    },
+                    stop: None,
+                    stopped: None,
+                    landed: 0,
+                    slots: 0,
+                    dead: 0,
+                    streak: 0,
+                    parked: None,
+                    merging: None,
+                });
+                Ok(())
+            }
+            Event::PlanAdopted { plan_hash, groups, settings } => {
+                self.on_run(|run| {
+                    run.plan_hash = plan_hash.clone();
+                    run.groups.clone_from(groups);
+                    run.settings = (**settings).clone();
+                });
+                Ok(())
+            }
+            Event::TaskAdded { spec, level } => self.add(spec, *level, at, seq),
+            Event::TaskChanged { spec, level } => self.change_spec(spec, *level, at, seq),
+            Event::TaskRemoved { task } => self.update(task, at, |task| {
+                task.removed = true;
+                if task.decided != Status::Completed {
+                    task.decided = Status::Skipped;
+                }
+            }),
+            Event::EngineStarted { engine, session } => {
+                let reorder = self.run.as_ref().is_some_and(|run| run.session.schedule != session.schedule);
+                self.on_run(|run| {
+                    run.engine = Some(engine.clone());
+                    run.session = session.clone();
+                    run.stop = None;
+                    run.stopped = None;
+                    run.streak = 0;
+                });
+                if reorder {
+                    self.reorder();
+                }
+                Ok(())
+            }
+            Event::EngineStopped { reason, .. } => {
+                self.on_run(|run| {
+                    run.engine = None;
+                    run.stopped = Some(reason.clone());
+                });
+                Ok(())
+            }
+            Event::StopRequested { now, .. } => {
+                self.on_run(|run| run.stop = Some(*now || run.stop == Some(true)));
+                Ok(())
+            }
+            Event::AttemptStarted { task, attempt, fence, holder } => self.update(task, at, |task| {
+                if task.attempt != *attempt {
+                    task.transient = 0;
+                }
+                task.decided = Status::InProgress;
+                task.attempt = *attempt;
+                task.fence = *fence;
+                task.holder = Some(holder.clone());
+                task.not_before = None;
+                task.progress.ready = false;
+                task.progress.agent_done = false;
+                task.progress.confirmations = 0;
+                task.progress.worktree |= *holder == Holder::Engine;
+            }),
+            Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
+                task.progress.ready = true;
+                task.progress.behind = None;
+                task.progress.base = Some(base.clone());
+                task.progress.landed_at_base = *landed;
+            }),
+            Event::AgentEnded { task, end, .. } => {
+                if let super::event::AgentEnd::Limit { until, .. } = end {
+                    self.on_run(|run| run.parked = Some(*until));
+                }
+                self.update(task, at, |task| task.progress.agent_done = true)
+            }
+            Event::WorkCaptured { task, work, .. } => {
+                self.on_run(|run| run.streak = 0);
+                self.update(task, at, |task| {
+                    task.progress.commit.clone_from(&work.commit);
+                    task.progress.tree = Some(work.tree.clone());
+                })
+            }
+            Event::ConfirmationStarted { task, .. } => self.update(task, at, |task| {
+                task.decided = Status::Confirming;
+                task.progress.agent_done = false;
+                task.progress.confirmations += 1;
+            }),
+            Event::VerificationStarted { task, .. } => {
+                self.update(task, at, |task| task.decided = Status::Verifying)
+            }
+            Event::ChecksEnded { task, tree, results, .. } => self.update(task, at, |task| {
+                for result in results.iter().filter(|result| result.verdict == Verdict::Pass) {
+                    let pass = Pass {
+                        tree: tree.clone(),
+                        check: result.check.clone(),
+                        environment: result.environment.clone(),
+                    };
+                    if !task.progress.passes.contains(&pass) {
+                        task.progress.passes.push(pass);
+                    }
+                }
+            }),
+            Event::Verified { task, .. } => self.update(task, at, |task| {
+                task.decided = Status::Verified;
+                task.progress.queued = Some(seq);
+            }),
+            Event::Failed { task, class, next, behind, .. } => {
+                self.fail(task, *class, next, behind.as_ref(), at, seq)
+            }
+            Event::LandingPrepared { task, intent, .. } => {
+                self.on_run(|run| run.merging = Some(task.clone()));
+                self.update(task, at, |task| {
+                    task.decided = Status::Merging;
+                    task.progress.intent = Some(intent.clone());
+                    task.progress.waits = None;
+                })
+            }
+            Event::LandingReturned { task, .. } => {
+                self.on_run(|run| run.merging = None);
+                self.update(task, at, |task| {
+                    task.decided = Status::Verified;
+                    task.progress.intent = None;
+                    task.progress.waits = None;
+                })
+            }
+            Event::LandingWaits { task, reason, .. } => {
+                self.update(task, at, |task| task.progress.waits = Some(reason.clone()))
+            }
+            Event::Completed { task, proof, .. } => self.complete(task, proof, at),
+            Event::LandingFound { task, commit, .. } => {
+                self.complete(task, &Proof::Landed { commit: commit.clone(), verified: commit.clone() }, at)
+            }
+            Event::CleanedUp { task, .. } => self.update(task, at, |task| {
+                task.progress.worktree = false;
+                task.progress.kept = None;
+            }),
+            Event::CleanupRefused { task, reason, .. } => {
+                self.update(task, at, |task| task.progress.kept = Some(reason.clone()))
+            }
+            Event::Rescued { .. } | Event::Reported { .. } => Ok(()),
+            Event::Retried { task, .. } | Event::Unblocked { task, .. } => self.update(task, at, |task| {
+                task.budget = task.budget.max(task.spent + 1);
+                task.transient = 0;
+                task.conflicts = 0;
+                task.not_before = None;
+                task.decided = if task.attempt == 0 { Status::Pending } else { Status::Failed };
+            }),
+            Event::Reset { task, .. } => self.update(task, at, |task| {
+                release(task);
+                task.decided = Status::Pending;
+                task.attempt = 0;
+                task.spent = 0;
+                task.transient = 0;
+                task.conflicts = 0;
+                task.not_before = None;
+                task.failure_seq = None;
+            }),
+            Event::Skipped { task, .. } => self.update(task, at, |task| {
+                release(task);
+                task.decided = Status::Skipped;
+            }),
+            Event::Raised { task, attempts, .. } => self.update(task, at, |task| {
+                task.budget = *attempts;
+                if task.decided == Status::Abandoned && task.spent < task.budget {
+                    task.decided = Status::Failed;
+                }
+            }),
+            Event::LandingLost { task, .. } => self.update(task, at, |task| {
+                release(task);
+                task.progress = Progress { worktree: task.progress.worktree, ..Progress::default() };
+                task.proof = None;
+                task.decided = Status::Pending;
+                task.failure_seq = None;
+            }),
+        }
+    }
+
+    fn fail(
+        &mut self,
+        id: &TaskId,
+        class: super::event::Class,
+        next: &Next,
+        behind: Option<&Oid>,
+        at: Timestamp,
+        seq: u64,
+    ) -> Result<(), Missing> {
+        use super::event::Class;
+        self.on_run(|run| {
+            if run.merging.as_ref() == Some(id) {
+                run.merging = None;
+            }
+            if class == Class::Transient {
+                run.streak += 1;
+            }
+        });
+        self.update(id, at, |task| {
+            match class {
+                Class::Code => task.spent += 1,
+                Class::Conflict => task.conflicts += 1,
+                Class::Transient => task.transient += 1,
+                Class::Limit | Class::Defect | Class::Stopped => {}
+            }
+            // A stop is no failure: the feedback of the last real one is still what the next try needs.
+            if class != Class::Stopped {
+                task.failure_seq = Some(seq);
+            }
+            task.holder = None;
+            task.progress.intent = None;
+            task.progress.queued = None;
+            task.progress.waits = None;
+            task.progress.behind = behind.cloned();
+            task.not_before = match next {
+                Next::Again { not_before } => *not_before,
+                Next::Abandoned | Next::Blocked => None,
+            };
+            task.decided = match next {
+                Next::Again { .. } => Status::Failed,
+                Next::Abandoned => Status::Abandoned,
+                Next::Blocked => Status::Blocked,
+            };
+        })
+    }
+
+    fn complete(&mut self, id: &TaskId, proof: &Proof, at: Timestamp) -> Result<(), Missing> {
+        let landed_no = match (&mut self.run, proof) {
+            (Some(run), Proof::Landed { .. }) => {
+                run.landed += 1;
+                Some(run.landed - 1)
+            }
+            _ => None,
+        };
+        self.on_run(|run| {
+            if run.merging.as_ref() == Some(id) {
+                run.merging = None;
+            }
+        });
+        self.update(id, at, |task| {
+            task.decided = Status::Completed;
+            task.holder = None;
+            task.proof = Some(proof.clone());
+            task.progress = Progress { worktree: task.progress.worktree, landed_no, ..Progress::default() };
+        })
+    }
+
+    fn add(&mut self, spec: &TaskSpec, level: u32, at: Timestamp, seq: u64) -> Result<(), Missing> {
+        self.link(&spec.id, spec.depends_on.clone().into());
+        let mut task = Task {
+            id: spec.id.clone(),
+            group: spec.group,
+            level,
+            priority: spec.priority,
+            decided: Status::Pending,
+            since: at,
+            attempt: 0,
+            spent: 0,
+            budget: spec.attempts,
+            transient: 0,
+            conflicts: 0,
+            fence: 0,
+            holder: None,
+            not_before: None,
+            waiting: 0,
+            dead: 0,
+            judges: Vec::new(),
+            confirm: false,
+            may_change_nothing: false,
+            removed: false,
+            spec_seq: seq,
+            failure_seq: None,
+            proof: None,
+            progress: Progress::default(),
+        };
+        judge_by(&mut task, spec);
+        self.count_needs(&mut task);
+        self.index(&task);
+        self.changes.tasks.insert(task.id.clone());
+        self.tasks.insert(task.id.clone(), task);
+        // Tasks may come before what they depend on; whoever waits for this one counted it as open already.
+        Ok(())
+    }
+
+    fn change_spec(&mut self, spec: &TaskSpec, level: u32, at: Timestamp, seq: u64) -> Result<(), Missing> {
+        self.link(&spec.id, spec.depends_on.clone().into());
+        let mut counted =
+            self.tasks.get(&spec.id).cloned().ok_or_else(|| Missing::Tasks(vec![spec.id.clone()]))?;
+        self.count_needs(&mut counted);
+        self.update(&spec.id, at, |task| {
+            task.group = spec.group;
+            task.level = level;
+            task.priority = spec.priority;
+            task.budget = spec.attempts.max(task.spent + u32::from(task.decided == Status::Failed));
+            task.spec_seq = seq;
+            task.waiting = counted.waiting;
+            task.dead = counted.dead;
+            if task.removed {
+                task.removed = false;
+                if task.decided == Status::Skipped {
+                    task.decided = Status::Pending;
+                }
+            }
+            judge_by(task, spec);
+        })
+    }
+
+    fn count_needs(&self, task: &mut Task) {
+        let needs = self.links.get(&task.id).map(|links| links.needs.clone()).unwrap_or_default();
+        let of = |id: &TaskId| self.tasks.get(id).map_or(Status::Pending, Task::status);
+        task.waiting = count(&needs, |id| !of(id).satisfies());
+        task.dead = count(&needs, |id| of(id).is_dead());
+    }
+
+    fn link(&mut self, id: &TaskId, needs: Arc<[TaskId]>) {
+        let old = std::mem::take(&mut self.links.entry(id.clone()).or_default().needs);
+        for need in old.iter().filter(|need| !needs.contains(need)) {
+            if let Some(links) = self.links.get_mut(need) {
+                links.dependents.retain(|dependent| dependent != id);
+            }
+        }
+        for need in needs.iter().filter(|need| !old.contains(need)) {
+            self.links.entry(need.clone()).or_default().dependents.push(id.clone());
+        }
+        self.links.entry(id.clone()).or_default().needs = needs;
+        self.changes.links.insert(id.clone());
+    }
+
+    fn on_run(&mut self, change: impl FnOnce(&mut Run)) {
+        if let Some(run) = &mut self.run {
+            change(run);
+        }
+    }
+
+    /// Change a task and everything derived from it: indexes, counts, and what its dependents wait for.
+    fn update(&mut self, id: &TaskId, at: Timestamp, change: impl FnOnce(&mut Task)) -> Result<(), Missing> {
+        let mut change = Some(change);
+        // An abandoned task makes its dependents unreachable, and they theirs: a list, not recursion.
+        let mut todo: Vec<(TaskId, i64, i64)> = vec![(id.clone(), 0, 0)];
+        while let Some((id, waiting, dead)) = todo.pop() {
+            let Some(mut task) = self.tasks.remove(&id) else { return Err(Missing::Tasks(vec![id])) };
+            self.unindex(&task);
+            let before = task.status();
+            let slot_before = task.is_engines() && before.holds_slot();
+            let dead_before = matches!(before, Status::Abandoned | Status::Blocked);
+            if let Some(change) = change.take() {
+                change(&mut task);
+            }
+            task.waiting = shifted(task.waiting, waiting);
+            task.dead = shifted(task.dead, dead);
+            let after = task.status();
+            if before != after {
+                task.since = at;
+            }
+            let slot_after = task.is_engines() && after.holds_slot();
+            let dead_after = matches!(after, Status::Abandoned | Status::Blocked);
+            self.on_run(|run| {
+                run.slots = shifted(run.slots, i64::from(slot_after) - i64::from(slot_before));
+                run.dead = shifted(run.dead, i64::from(dead_after) - i64::from(dead_before));
+            });
+            let waiting = i64::from(before.satisfies()) - i64::from(after.satisfies());
+            let dead = i64::from(after.is_dead()) - i64::from(before.is_dead());
+            self.index(&task);
+            self.tasks.insert(id.clone(), task);
+            if waiting != 0 || dead != 0 {
+                let links = self.links.get(&id).ok_or_else(|| Missing::Links(id.clone()))?;
+                todo.extend(links.dependents.iter().map(|dependent| (dependent.clone(), waiting, dead)));
+            }
+            self.changes.tasks.insert(id);
+        }
+        Ok(())
+    }
+
+    fn key(&self, task: &Task) -> ReadyKey {
+        let schedule = self.run.as_ref().map_or(Schedule::Layered, |run| run.session.schedule);
+        let (group, level) = match schedule {
+            Schedule::Layered => (task.group, 0),
+            Schedule::Batch => (task.group, task.level),
+            Schedule::Flow => (0, 0),
+        };
+        (group, level, task.priority, task.id.clone())
+    }
+
+    /// Put a task into every set it belongs to. The one place that says what belongs where.
+    fn index(&mut self, task: &Task) {
+        self.place(task, true);
+    }
+
+    fn unindex(&mut self, task: &Task) {
+        self.place(task, false);
+    }
+
+    fn place(&mut self, task: &Task, here: bool) {
+        let status = task.status();
+        self.enqueue(task, here);
+        if task.is_engines() && (status.holds_slot() || status == Status::Merging) {
+            set(&mut self.active, task.id.clone(), here);
+        }
+        if let (Status::Verified, Some(position)) = (status, task.progress.queued) {
+            set(&mut self.queue, (position, task.id.clone()), here);
+        }
+        if status == Status::Completed && task.progress.worktree && task.progress.kept.is_none() {
+            set(&mut self.cleaning, task.id.clone(), here);
+        }
+        if let (Status::Completed, Some(no)) = (status, task.progress.landed_no) {
+            if here {
+                self.landings.insert(no, task.id.clone());
+            } else {
+                self.landings.remove(&no);
+            }
+        }
+        if !task.removed {
+            let cell = (task.group, task.level);
+            if self.complete {
+                if here { self.tally.enter(cell, status) } else { self.tally.leave(cell, status) }
+            }
+            *self.changes.cells.entry((cell, status)).or_default() += if here { 1 } else { -1 };
+        }
+    }
+
+    pub(super) fn is_ready(&self, task: &Task) -> bool {
+        self.ready.contains(&self.key(task))
+    }
+
+    fn enqueue(&mut self, task: &Task, here: bool) {
+        if matches!(task.status(), Status::Pending | Status::Failed) && task.waiting == 0 && !task.removed {
+            let key = self.key(task);
+            match task.not_before {
+                None => set(&mut self.ready, key, here),
+                Some(time) => set(&mut self.later, (time, key), here),
+            }
+        }
+    }
+
+    /// The schedule changed, and with it the order of the ready queue.
+    fn reorder(&mut self) {
+        self.ready.clear();
+        self.later.clear();
+        let tasks = std::mem::take(&mut self.tasks);
+        tasks.values().for_each(|task| self.enqueue(task, true));
+        self.tasks = tasks;
+    }
+}
+
+/// End whatever is under way: results of it are stale from now on.
+fn release(task: &mut Task) {
+    task.fence += 1;
+    task.holder = None;
+    task.progress.ready = false;
+    task.progress.agent_done = false;
+    task.progress.intent = None;
+    task.progress.queued = None;
+    task.progress.waits = None;
+}
+
+fn judge_by(task: &mut Task, spec: &TaskSpec) {
+    task.judges = spec.checks.iter().map(crate::plan::Check::digest).collect();
+    task.confirm = spec.confirm;
+    task.may_change_nothing = spec.may_change_nothing;
+}
+
+fn set<T: Ord>(members: &mut BTreeSet<T>, key: T, here: bool) {
+    if here {
+        members.insert(key);
+    } else {
+        members.remove(&key);
+    }
+}
+
+fn count(ids: &[TaskId], which: impl Fn(&TaskId) -> bool) -> u32 {
+    u32::try_from(ids.iter().filter(|id| which(id)).count()).unwrap_or(u32::MAX)
+}
+
+fn shifted(n: u32, by: i64) -> u32 {
+    u32::try_from((i64::from(n) + by).max(0)).unwrap_or(u32::MAX)
+}

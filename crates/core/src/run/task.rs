@@ -1,0 +1,214 @@
+//! One task of a run: the narrow facts that decisions need. Long text stays in the events.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::event::Intent;
+use crate::plan::{Digest, Oid, TaskId};
+use crate::time::Timestamp;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Pending,
+    InProgress,
+    Confirming,
+    Verifying,
+    Verified,
+    Merging,
+    Completed,
+    Failed,
+    Abandoned,
+    Blocked,
+    /// A person said to go on without it.
+    Skipped,
+    /// Shown for a task that waits for one which cannot complete. Derived, never stored in a task.
+    Unreachable,
+}
+
+impl Status {
+    pub const ALL: [Status; 12] = [
+        Status::Pending,
+        Status::InProgress,
+        Status::Confirming,
+        Status::Verifying,
+        Status::Verified,
+        Status::Merging,
+        Status::Completed,
+        Status::Failed,
+        Status::Abandoned,
+        Status::Blocked,
+        Status::Skipped,
+        Status::Unreachable,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::InProgress => "in_progress",
+            Status::Confirming => "confirming",
+            Status::Verifying => "verifying",
+            Status::Verified => "verified",
+            Status::Merging => "merging",
+            Status::Completed => "completed",
+            Status::Failed => "failed",
+            Status::Abandoned => "abandoned",
+            Status::Blocked => "blocked",
+            // One word for people: either way the task is not run.
+            Status::Skipped | Status::Unreachable => "skipped",
+        }
+    }
+
+    /// An agent or a check may be running for it, so it holds one of the parallel slots.
+    pub fn holds_slot(self) -> bool {
+        matches!(self, Status::InProgress | Status::Confirming | Status::Verifying)
+    }
+
+    /// Dependents may start.
+    pub fn satisfies(self) -> bool {
+        matches!(self, Status::Completed | Status::Skipped)
+    }
+
+    /// Nothing will happen to it until a person acts.
+    pub fn is_settled(self) -> bool {
+        use Status::*;
+        matches!(self, Completed | Abandoned | Blocked | Skipped | Unreachable)
+    }
+
+    /// It cannot complete as things stand, so neither can its dependents.
+    pub fn is_dead(self) -> bool {
+        matches!(self, Status::Abandoned | Status::Blocked | Status::Unreachable)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    pub id: TaskId,
+    pub group: u32,
+    pub level: u32,
+    pub priority: u32,
+    /// As last decided; [`Task::status`] is what to show.
+    pub decided: Status,
+    /// When that was.
+    pub since: Timestamp,
+    /// The number of the attempt running or last run; 0 before the first.
+    pub attempt: u32,
+    /// Attempts spent by code failures since the last reset.
+    pub spent: u32,
+    pub budget: u32,
+    /// Tries within this attempt that ended in a transient failure.
+    pub transient: u32,
+    /// Conflicts in landing since the last reset.
+    pub conflicts: u32,
+    /// Grows with each start and reset; results that carry an older one are stale.
+    pub fence: u64,
+    pub holder: Option<Holder>,
+    /// Not started again before then.
+    pub not_before: Option<Timestamp>,
+    /// Dependencies not yet satisfied.
+    pub waiting: u32,
+    /// Dependencies that cannot complete.
+    pub dead: u32,
+    /// The checks that decide about it.
+    pub judges: Vec<Digest>,
+    pub confirm: bool,
+    pub may_change_nothing: bool,
+    /// No longer in the plan.
+    pub removed: bool,
+    /// Where its spec and its last failure stand in the journal.
+    pub spec_seq: u64,
+    pub failure_seq: Option<u64>,
+    pub proof: Option<Proof>,
+    pub progress: Progress,
+}
+
+impl Task {
+    pub fn status(&self) -> Status {
+        match self.decided {
+            Status::Pending | Status::Failed if self.dead > 0 => Status::Unreachable,
+            status => status,
+        }
+    }
+
+    /// The engine works on it, and not a ledger's holder.
+    pub fn is_engines(&self) -> bool {
+        self.holder == Some(Holder::Engine)
+    }
+}
+
+/// Who works on a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Holder {
+    Engine,
+    /// Somebody who asked Piton to keep the state.
+    Ledger(String),
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Holder::Engine => f.write_str("the engine"),
+            Holder::Ledger(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Why a completed task is called so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "proof", rename_all = "snake_case")]
+pub enum Proof {
+    /// Its checks passed and it is part of the target.
+    Landed { commit: Oid, verified: Oid },
+    /// Its checks passed where it was done; nothing was landed.
+    Checked { tree: Option<Oid> },
+    /// Somebody said so, and there was no check to run.
+    Reported,
+}
+
+/// How far the engine is with a task. Empty between attempts, except for what the next one needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Progress {
+    /// A worktree exists, or may exist, for this task.
+    pub worktree: bool,
+    /// The target's commit the worktree was made from or brought up to, and how many had landed then.
+    pub base: Option<Oid>,
+    pub landed_at_base: u32,
+    /// The worktree is ready for this try.
+    pub ready: bool,
+    /// The agent of this try, or of this confirmation, has ended.
+    pub agent_done: bool,
+    /// Bring the worktree up to this commit first.
+    pub behind: Option<Oid>,
+    pub commit: Option<Oid>,
+    pub tree: Option<Oid>,
+    /// Passes of agents asked to confirm, within this attempt.
+    pub confirmations: u32,
+    /// Evidence that need not be paid for again.
+    pub passes: Vec<Pass>,
+    /// Position in the order of verification.
+    pub queued: Option<u64>,
+    pub intent: Option<Intent>,
+    /// What landing waits for.
+    pub waits: Option<String>,
+    /// How many had landed before this one.
+    pub landed_no: Option<u32>,
+    /// Why the worktree could not be removed.
+    pub kept: Option<String>,
+}
+
+/// A check passed on a tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    pub tree: Oid,
+    pub check: Digest,
+    pub environment: Digest,
+}

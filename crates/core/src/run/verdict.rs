@@ -1,0 +1,122 @@
+//! What a check's end says, and what of it the next attempt should be told.
+
+use super::event::{CheckResult, Verdict};
+
+/// Longest excerpt of one check's output in feedback: the end is where the reason stands.
+const EXCERPT: usize = 4000;
+
+/// Judge a check that ended by itself. Exit 0 counts only if something was tested.
+pub fn of_exit(exit: i32, output: &str) -> Verdict {
+    match exit {
+        0 if ran_no_test(output) => Verdict::Broken { reason: "it ran no test".to_owned() },
+        0 => Verdict::Pass,
+        exit => Verdict::Fail { exit },
+    }
+}
+
+/// The runner itself says that nothing ran. Words in ordinary output are not believed: only the summary
+/// lines of runners that exit 0 without a test.
+fn ran_no_test(output: &str) -> bool {
+    let mut summaries = 0;
+    let mut tests = 0_u64;
+    for line in output.lines().map(str::trim) {
+        if let Some(rest) = line.strip_prefix("test result: ok. ") {
+            summaries += 1;
+            tests += leading_number(rest);
+        } else if let Some(rest) = line.strip_prefix("# tests ").or_else(|| line.strip_prefix("ℹ tests ")) {
+            summaries += 1;
+            tests += leading_number(rest);
+        } else if line.starts_with("?   \t") && line.ends_with("[no test files]")
+            || line.ends_with("[no tests to run]")
+        {
+            summaries += 1;
+        } else if line.starts_with("ok  \t") {
+            summaries += 1;
+            tests += 1;
+        }
+    }
+    summaries > 0 && tests == 0
+}
+
+fn leading_number(text: &str) -> u64 {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().unwrap_or(0)
+}
+
+/// One line about the first check that did not pass.
+pub fn reason(results: &[CheckResult]) -> Option<String> {
+    let failed: Vec<&CheckResult> = results.iter().filter(|r| r.verdict != Verdict::Pass).collect();
+    let first = failed.first()?;
+    let more = match failed.len() - 1 {
+        0 => String::new(),
+        n => format!(", and {n} more"),
+    };
+    Some(format!("check `{}` {}{more}", first.name, told(&first.verdict)))
+}
+
+/// What an agent needs to mend it: each failing check, how it ended, and the end of its output.
+pub fn feedback(results: &[CheckResult]) -> String {
+    let mut text = String::new();
+    for result in results.iter().filter(|r| r.verdict != Verdict::Pass) {
+        text += &format!("Check `{}` {}.\n    {}\n", result.name, told(&result.verdict), result.command);
+        if !result.tail.is_empty() {
+            text += &format!("The end of its output:\n{}\n", indented(excerpt(&result.tail, EXCERPT)));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn told(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Pass => "passed".to_owned(),
+        Verdict::Fail { exit } => format!("failed with exit status {exit}"),
+        Verdict::Broken { reason } | Verdict::Impossible { reason } => format!("did not judge: {reason}"),
+    }
+}
+
+/// The last `limit` bytes, from the start of a line where there is one.
+pub fn excerpt(text: &str, limit: usize) -> &str {
+    let text = text.trim_end();
+    if text.len() <= limit {
+        return text;
+    }
+    let mut start = text.len() - limit;
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    match text[start..].find('\n') {
+        Some(end) if start + end + 1 < text.len() => &text[start + end + 1..],
+        _ => &text[start..],
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_tests_is_no_pass() {
+        let none = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored\n";
+        let some =
+            "test result: ok. 0 passed; 0 failed\nrunning 2 tests\ntest result: ok. 2 passed; 0 failed\n";
+        assert!(matches!(of_exit(0, none), Verdict::Broken { .. }));
+        assert_eq!(of_exit(0, some), Verdict::Pass);
+        assert_eq!(of_exit(0, "0 errors, all fine"), Verdict::Pass);
+        assert!(matches!(of_exit(0, "?   \texample.com/a\t[no test files]"), Verdict::Broken { .. }));
+        assert_eq!(of_exit(0, "?   \ta\t[no test files]\nok  \tb\t0.1s"), Verdict::Pass);
+        assert!(matches!(of_exit(0, "ok  \tb\t0.1s [no tests to run]"), Verdict::Broken { .. }));
+        assert_eq!(of_exit(1, none), Verdict::Fail { exit: 1 });
+    }
+
+    #[test]
+    fn the_excerpt_is_the_end() {
+        assert_eq!(excerpt("one\ntwo\nthree\n", 9), "three");
+        assert_eq!(excerpt("äöü", 3), "ü");
+        assert_eq!(excerpt("short", 100), "short");
+    }
+}
