@@ -74,10 +74,12 @@ impl Graph {
 fn find_cycle(tasks: &[TaskSpec], dependencies: &[BTreeSet<usize>], missing: &[usize]) -> Cycle {
     let mut at = missing.iter().position(|&n| n > 0).unwrap_or(0);
     let mut seen = Vec::new();
+    let mut visited = vec![None; tasks.len()];
     loop {
-        if let Some(from) = seen.iter().position(|&i| i == at) {
+        if let Some(from) = visited[at] {
             return Cycle(seen[from..].iter().map(|&i: &usize| tasks[i].id.clone()).collect());
         }
+        visited[at] = Some(seen.len());
         seen.push(at);
         // A task that never became free waits for another that never did, so there is a next step.
         match dependencies[at].iter().find(|&&need| missing[need] > 0) {

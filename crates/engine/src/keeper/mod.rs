@@ -1,1 +1,73 @@
-//! Keeper.
+//! Keepers: start one child process, watch it, end its whole tree, and leave the outcome on disk.
+//!
+//! A *job* is a folder with a spec; [`Job::run`] turns it into an outcome, once, whoever asks and however
+//! often. The *keeper* is this binary in a hidden mode: it outlives an engine that dies, and its child does
+//! not outlive it. Nothing rests on pids: whoever holds the folder's lock speaks for the job. The engine
+//! takes the lock, looks, and hands the very same lock to the keeper as its standard input, so there is no
+//! moment between the two in which a second engine could slip in.
+//!
+//! This room must not know what a child is for: no agents, checks, tasks or git in here.
+
+mod job;
+mod keep;
+mod output;
+mod shim;
+mod text;
+mod tree;
+
+#[cfg(target_os = "linux")]
+#[path = "linux.rs"]
+mod processes;
+#[cfg(not(target_os = "linux"))]
+#[path = "ps.rs"]
+mod processes;
+// The `ps` half is compiled for the tests here too, so that it cannot rot unseen.
+#[cfg(all(test, target_os = "linux"))]
+mod ps;
+
+use std::ffi::OsString;
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+pub use job::{Ended, Job, JobSpec, Outcome};
+pub use keep::keep;
+pub use output::{Chunk, Output, Whole};
+pub use shim::exec_child;
+pub use text::clean_text;
+
+/// The variable that marks every process of a job; it holds the absolute path of the job's folder.
+pub const MARKER: &str = "PITON_JOB";
+
+#[derive(Debug, thiserror::Error)]
+pub enum KeeperError {
+    #[error("cannot {deed} {path}")]
+    File { deed: &'static str, path: Utf8PathBuf, source: io::Error },
+    #[error("{path} is not what a keeper writes")]
+    Format { path: Utf8PathBuf, source: serde_json::Error },
+    #[error("cannot start the keeper {program}")]
+    Spawn { program: String, source: io::Error },
+    #[error("cannot run {program}")]
+    Exec { program: String, source: io::Error },
+    #[error("the keeper's arguments should be a job's folder, or --exec PID -- PROGRAM…")]
+    Arguments,
+}
+
+impl KeeperError {
+    fn file(deed: &'static str, path: &Utf8Path) -> impl FnOnce(io::Error) -> KeeperError {
+        move |source| KeeperError::File { deed, path: path.to_owned(), source }
+    }
+}
+
+/// The hidden mode's way in: `args` is what follows `piton keeper`. Call it from the main thread, before
+/// any other thread exists: the child dies with the thread that started it.
+pub fn enter(args: &[OsString]) -> Result<(), KeeperError> {
+    match args {
+        [flag, keeper, dashes, argv @ ..] if flag == "--exec" && dashes == "--" && !argv.is_empty() => {
+            let keeper = keeper.to_str().and_then(|pid| pid.parse().ok()).ok_or(KeeperError::Arguments)?;
+            Err(exec_child(keeper, argv))
+        }
+        [dir] => keep(dir.to_str().map(Utf8Path::new).ok_or(KeeperError::Arguments)?),
+        _ => Err(KeeperError::Arguments),
+    }
+}

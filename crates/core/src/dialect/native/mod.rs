@@ -1,4 +1,24 @@
-//! Native.
+//! Piton's own plan, `plan.toml`, and the project's defaults for it, `piton.toml`.
+//!
+//! Text in, a value and diagnostics out: a reader never fails halfway, it returns what it understood with
+//! everything that is wrong, each at its own bytes. The room knows nothing of files, runs or agents at work.
+
+mod config;
+mod diff;
+mod keys;
+mod links;
+mod read;
+mod schema;
+mod starter;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+pub use config::{Config, Defaults, Policy, Worktree, read_config};
+pub use diff::{Changed, PlanDiff, diff};
+pub use read::{Overrides, Reading, name_from, read};
+pub use schema::{config_schema, schema};
+pub use starter::starter;
 
 #[cfg(test)]
 pub(crate) mod testing {

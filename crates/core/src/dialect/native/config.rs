@@ -1,0 +1,377 @@
+//! `piton.toml`: what holds for every plan of a project. A plan has the same tables, and they are stronger.
+
+use std::collections::BTreeMap;
+
+use toml::de::DeValue;
+
+use super::keys;
+use super::walk::{Said, Section, Walk};
+use crate::diagnostic::Diagnostic;
+use crate::plan::{
+    Agent, Argv, Check, Exhausted, MAX_PARALLEL, PromptBy, RepoPath, Schedule, Settings, WorktreeSetup,
+};
+use crate::time::Span;
+
+/// The agent of a task where nobody names one.
+pub(super) const DEFAULT_AGENT: &str = "default";
+pub(super) const ATTEMPTS: u32 = 3;
+pub(super) const PRIORITY: u32 = 50;
+pub(super) const TIMEOUT: Span = Span::minutes(30);
+const CHECK_TIMEOUT: Span = Span::minutes(5);
+/// A check that may run longer than this was probably given the wrong unit.
+const LONG_CHECK: Span = Span::minutes(24 * 60);
+
+/// What a project says for all its plans; what is not said is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    pub policy: Policy,
+    pub agents: BTreeMap<String, Agent>,
+    pub worktree: Worktree,
+    pub defaults: Defaults,
+}
+
+/// `[policy]`: how a whole run behaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    pub schedule: Option<Schedule>,
+    pub max_parallel: Option<u32>,
+    pub exhausted: Option<Exhausted>,
+    pub landing_checks: Option<Vec<Check>>,
+    pub backoff: Option<Span>,
+    pub landing_wait: Option<Span>,
+    pub commit_prefix: Option<String>,
+    pub author: Option<String>,
+}
+
+/// `[worktree]`: how a fresh worktree is made ready.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worktree {
+    pub copy: Option<Vec<RepoPath>>,
+    pub setup: Option<Argv>,
+}
+
+/// `[defaults]`: what holds for a task that does not say otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Defaults {
+    pub agent: Option<String>,
+    pub checks: Option<Vec<Check>>,
+    pub attempts: Option<u32>,
+    pub priority: Option<u32>,
+    pub timeout: Option<Span>,
+    /// `Some(None)` is `"off"`, which takes a weaker limit away.
+    pub silence: Option<Option<Span>>,
+    pub confirm: Option<bool>,
+    pub may_change_nothing: Option<bool>,
+}
+
+/// Read `piton.toml`. Like every reader it returns what it understood, with all that is wrong.
+pub fn read_config(text: &str) -> (Config, Vec<Diagnostic>) {
+    let (mut walk, document) = Walk::open(text);
+    let config = document.map_or_else(Config::default, |table| {
+        let top = Section::open(&mut walk, &table, 0..0, &keys::CONFIG);
+        read_tables(&mut walk, &top, &Config::default())
+    });
+    (config, walk.finish())
+}
+
+/// What both files share, laid over what a weaker one says.
+pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Config) -> Config {
+    let mut config = weaker.clone();
+    if let Some(section) = top.section(walk, "policy", &keys::POLICY) {
+        config.policy = read_policy(walk, &section, &weaker.policy);
+    }
+    if let Some(Said { value: agents, .. }) = top.table(walk, "agents") {
+        for (name, value) in agents.iter() {
+            let key = name.get_ref().as_ref();
+            if key.trim().is_empty() || key.chars().any(char::is_control) {
+                let message = "an agent's name is empty or holds a control character";
+                walk.push(Diagnostic::error(name.span(), message).label("name it plainly, like `default`"));
+            }
+            let DeValue::Table(table) = value.get_ref() else {
+                let what = format!("the agent `{}`", key.escape_debug());
+                walk.wrong(&what, "a table with a `command`", value.get_ref(), value.span());
+                continue;
+            };
+            let section = Section::open(walk, table, value.span(), &keys::AGENT);
+            let agent = read_agent(walk, &section, weaker.agents.get(key));
+            config.agents.insert(key.to_owned(), agent);
+        }
+    }
+    if let Some(section) = top.section(walk, "worktree", &keys::WORKTREE) {
+        let copy = section.has("copy").then(|| read_paths(walk, &section, "copy"));
+        config.worktree.copy =
+            copy.map(|paths| paths.into_iter().map(|path| path.value).collect()).or(config.worktree.copy);
+        let setup = section.get("setup").and_then(|said| read_command(walk, "`setup`", &said));
+        config.worktree.setup = setup.or(config.worktree.setup);
+    }
+    if let Some(section) = top.section(walk, "defaults", &keys::DEFAULTS) {
+        config.defaults = read_defaults(walk, &section, &weaker.defaults);
+    }
+    config
+}
+
+fn read_policy(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Policy) -> Policy {
+    let weaker = weaker.clone();
+    let schedules = [("layered", Schedule::Layered), ("batch", Schedule::Batch), ("flow", Schedule::Flow)];
+    let exhausted = [("continue", Exhausted::Continue), ("stop", Exhausted::Stop)];
+    Policy {
+        schedule: section.choice(walk, "schedule", &schedules).or(weaker.schedule),
+        max_parallel: section.number(walk, "max_parallel", 1..=MAX_PARALLEL).or(weaker.max_parallel),
+        exhausted: section.choice(walk, "exhausted", &exhausted).or(weaker.exhausted),
+        landing_checks: read_checks(walk, section, "landing_checks").or(weaker.landing_checks),
+        backoff: section.span(walk, "backoff").map(|said| said.value).or(weaker.backoff),
+        landing_wait: section.span(walk, "landing_wait").map(|said| said.value).or(weaker.landing_wait),
+        commit_prefix: section
+            .line(walk, "commit_prefix")
+            .map(|said| said.value.to_owned())
+            .or(weaker.commit_prefix),
+        author: section.line(walk, "author").and_then(|said| read_author(walk, &said)).or(weaker.author),
+    }
+}
+
+/// `Name <mail>`, the only form git takes.
+fn read_author(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
+    let parts = said.value.trim().strip_suffix('>').and_then(|rest| rest.split_once('<'));
+    let good = parts.is_some_and(|(name, mail)| {
+        !name.trim().is_empty() && !mail.is_empty() && !mail.contains(['<', '>', ' ']) && !name.contains('>')
+    });
+    if !good {
+        let message = "`author` is not a name and a mail address";
+        walk.push(
+            Diagnostic::error(said.at.clone(), message).label("write it like \"Ada <ada@example.org>\""),
+        );
+    }
+    good.then(|| said.value.trim().to_owned())
+}
+
+/// An agent, completed by the weaker file's agent of that name. One without a command, which is an error, is kept
+/// all the same, so that tasks that name it are not wrong too.
+fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Option<&Agent>) -> Agent {
+    let command = section.get("command");
+    if weaker.is_none() {
+        section.require(walk, "command", "[\"my-agent\", \"--flag\"]");
+    }
+    let own = command.as_ref().and_then(|said| read_words(walk, said));
+    let ways = [("stdin", PromptBy::Stdin), ("file", PromptBy::File)];
+    let prompt =
+        section.choice(walk, "prompt", &ways).or(weaker.map(|agent| agent.prompt)).unwrap_or_default();
+    let mut env = weaker.map(|agent| agent.env.clone()).unwrap_or_default();
+    if let Some(Said { value: table, .. }) = section.table(walk, "env") {
+        for (name, value) in table.iter() {
+            let key = name.get_ref().as_ref();
+            if key.is_empty() || key.contains('=') || key.chars().any(char::is_control) {
+                let message = format!("{key:?} cannot name an environment variable");
+                walk.push(Diagnostic::error(name.span(), message).label("letters, digits and `_`"));
+                continue;
+            }
+            match value.get_ref() {
+                DeValue::String(text) if text.contains('\0') => {
+                    let message = format!("the value of `{key}` holds a NUL character");
+                    walk.push(Diagnostic::error(value.span(), message).label("no process can be given this"));
+                }
+                DeValue::String(text) => drop(env.insert(key.to_owned(), text.clone().into_owned())),
+                other => walk.wrong(&format!("`{key}`"), "text, in quotes", other, value.span()),
+            }
+        }
+    }
+    let Some(words) = own.or_else(|| weaker.map(|agent| agent.command.clone())) else {
+        return Agent { command: Vec::new(), prompt, env };
+    };
+    let place = command.map_or_else(|| section.at.clone(), |said| said.at);
+    match (prompt, words.iter().any(|word| word.contains("{prompt}"))) {
+        (PromptBy::File, false) => walk.push(
+            Diagnostic::error(
+                place,
+                "this agent gets its prompt as a file, but its command does not name it",
+            )
+            .label("put `{prompt}` where the path belongs"),
+        ),
+        (PromptBy::Stdin, true) => walk.push(
+            Diagnostic::warning(place, "`{prompt}` stays as it is: this agent gets its prompt on stdin")
+                .label("add `prompt = \"file\"` to have it replaced by a path"),
+        ),
+        (PromptBy::File, true) | (PromptBy::Stdin, false) => {}
+    }
+    Agent { command: words, prompt, env }
+}
+
+/// An agent's command: never through a shell.
+fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<String>> {
+    let DeValue::String(line) = said.value else {
+        return match read_command(walk, "`command`", said)? {
+            Argv::Words(words) => Some(words),
+            Argv::Shell(_) => None,
+        };
+    };
+    walk.text_of("`command`", said.value, &said.at)?;
+    let words = shell_words::split(line).unwrap_or_default();
+    if words.first().is_none_or(String::is_empty) || line.contains('\0') {
+        let message = "`command` cannot be split into words";
+        walk.push(
+            Diagnostic::error(said.at.clone(), message).label("a quote is open, or there is no first word"),
+        );
+        return None;
+    }
+    if let Some(operator) =
+        words.iter().find(|word| matches!(word.as_str(), "|" | "||" | "&&" | "&" | ";" | ">" | "<"))
+    {
+        walk.push(
+            Diagnostic::warning(said.at.clone(), format!("`{operator}` reaches the agent as an argument"))
+                .label("no shell reads this")
+                .help("write `command = [\"sh\", \"-c\", \"…\"]` if a shell is wanted"),
+        );
+    }
+    Some(words)
+}
+
+/// What to start: a line, or its words.
+fn read_command(walk: &mut Walk<'_>, what: &str, said: &Said<&DeValue<'_>>) -> Option<Argv> {
+    let nul = |walk: &mut Walk<'_>, at| {
+        walk.push(
+            Diagnostic::error(at, format!("{what} holds a NUL character"))
+                .label("no process can be given this"),
+        );
+    };
+    match said.value {
+        DeValue::String(_) => {
+            let line = unix_lines(walk.text_of(what, said.value, &said.at)?);
+            if line.contains('\0') {
+                nul(walk, said.at.clone());
+                return None;
+            }
+            if !line.contains(['\n', '#']) && shell_words::split(&line).is_err() {
+                let message = format!("a quote in {what} is not closed");
+                walk.push(
+                    Diagnostic::warning(said.at.clone(), message).label("a shell would refuse this line"),
+                );
+            }
+            Some(Argv::parse(line.trim()))
+        }
+        DeValue::Array(items) => {
+            let mut words = Vec::with_capacity(items.len());
+            for item in items.iter() {
+                match item.get_ref() {
+                    DeValue::String(word) if word.contains('\0') => {
+                        nul(walk, item.span());
+                        return None;
+                    }
+                    DeValue::String(word) => words.push(word.clone().into_owned()),
+                    other => {
+                        walk.wrong(&format!("each word of {what}"), "text, in quotes", other, item.span());
+                        return None;
+                    }
+                }
+            }
+            if words.first().is_none_or(|word| word.trim().is_empty()) {
+                let message = format!("{what} names no program");
+                walk.push(Diagnostic::error(said.at.clone(), message).label("the first word is the program"));
+                return None;
+            }
+            Some(Argv::Words(words))
+        }
+        other => {
+            walk.wrong(what, "a command: text, or a list of words", other, said.at.clone());
+            None
+        }
+    }
+}
+
+/// A list of checks, or `None` where the key is absent.
+pub(super) fn read_checks(walk: &mut Walk<'_>, section: &Section<'_>, key: &str) -> Option<Vec<Check>> {
+    let items = section.list(walk, key)?;
+    Some(items.iter().filter_map(|item| read_check(walk, key, item)).collect())
+}
+
+fn read_check(walk: &mut Walk<'_>, key: &str, item: &Said<&DeValue<'_>>) -> Option<Check> {
+    let DeValue::Table(table) = item.value else {
+        if !matches!(item.value, DeValue::String(_)) {
+            let what = format!("an entry of `{key}`");
+            let expected = "a command line, or a table like `{ run = \"…\", timeout = \"2m\" }`";
+            walk.wrong(&what, expected, item.value, item.at.clone());
+            return None;
+        }
+        let run = read_command(walk, &format!("an entry of `{key}`"), item)?;
+        return Some(Check { name: check_name(&run), run, timeout: CHECK_TIMEOUT });
+    };
+    let section = Section::open(walk, table, item.at.clone(), &keys::CHECK);
+    section.require(walk, "run", "\"cargo test\"");
+    let name = section.line(walk, "name").map(|said| said.value.to_owned());
+    let timeout = section.limit(walk, "timeout");
+    if let Some(long) = timeout.as_ref().filter(|said| said.value > LONG_CHECK) {
+        let message = "this check may run for more than a day";
+        walk.push(Diagnostic::warning(long.at.clone(), message).label("is the unit right?"));
+    }
+    let run = read_command(walk, "`run`", &section.get("run")?)?;
+    let name = name.unwrap_or_else(|| check_name(&run));
+    Some(Check { name, run, timeout: timeout.map_or(CHECK_TIMEOUT, |said| said.value) })
+}
+
+/// A check without a name is called by its command, on one line.
+fn check_name(run: &Argv) -> String {
+    let shown = run.to_string();
+    let line = shown.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Paths inside the project; those that are none are reported and left out.
+pub(super) fn read_paths(walk: &mut Walk<'_>, section: &Section<'_>, key: &str) -> Vec<Said<RepoPath>> {
+    let mut paths = Vec::new();
+    for said in section.texts(walk, key) {
+        match RepoPath::new(said.value) {
+            Ok(path) => paths.push(Said { value: path, at: said.at }),
+            Err(reason) => walk.push(
+                Diagnostic::error(said.at, format!("{:?} cannot be a path in `{key}`: {reason}", said.value))
+                    .label("write it from the top of the project, like `src/a.rs`"),
+            ),
+        }
+    }
+    paths
+}
+
+/// `[defaults]`, or the same keys of a task.
+pub(super) fn read_defaults(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Defaults) -> Defaults {
+    let weaker = weaker.clone();
+    let silence = match section.get("silence").map(|said| said.value) {
+        Some(DeValue::String(off)) if off == "off" => Some(None),
+        _ => section.limit(walk, "silence").map(|said| Some(said.value)),
+    };
+    Defaults {
+        agent: section.line(walk, "agent").map(|said| said.value.to_owned()).or(weaker.agent),
+        checks: read_checks(walk, section, "checks").or(weaker.checks),
+        attempts: section.number(walk, "attempts", 1..=100).or(weaker.attempts),
+        priority: section.number(walk, "priority", 1..=99).or(weaker.priority),
+        timeout: section.limit(walk, "timeout").map(|said| said.value).or(weaker.timeout),
+        silence: silence.or(weaker.silence),
+        confirm: section.flag(walk, "confirm").or(weaker.confirm),
+        may_change_nothing: section.flag(walk, "may_change_nothing").or(weaker.may_change_nothing),
+    }
+}
+
+/// Lines end in `\n` whatever the editor wrote: a checkout on Windows is the same plan.
+pub(super) fn unix_lines(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+impl Config {
+    /// What a run goes by, with every built-in default filled in.
+    pub fn settings(&self) -> Settings {
+        let built_in = Settings::default();
+        let policy = self.policy.clone();
+        Settings {
+            schedule: policy.schedule.unwrap_or(built_in.schedule),
+            max_parallel: policy.max_parallel.unwrap_or(built_in.max_parallel),
+            exhausted: policy.exhausted.unwrap_or(built_in.exhausted),
+            landing_checks: policy.landing_checks.unwrap_or_default(),
+            agents: self.agents.clone(),
+            worktree: WorktreeSetup {
+                copy: self.worktree.copy.clone().unwrap_or_default(),
+                setup: self.worktree.setup.clone(),
+            },
+            commit_prefix: policy.commit_prefix,
+            author: policy.author,
+            backoff: policy.backoff.unwrap_or(built_in.backoff),
+            landing_wait: policy.landing_wait.unwrap_or(built_in.landing_wait),
+            no_commits: built_in.no_commits,
+        }
+    }
+}

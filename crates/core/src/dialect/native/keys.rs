@@ -1,0 +1,144 @@
+//! Every key of `plan.toml` and `piton.toml`, by table: what a misspelt one is measured against, and what the
+//! published schema must agree with.
+
+use crate::diagnostic::nearest;
+
+/// The keys one table may hold.
+#[derive(Debug)]
+pub(super) struct Keys {
+    /// The table as people write it, for messages.
+    pub(super) table: &'static str,
+    pub(super) names: &'static [&'static str],
+}
+
+pub(super) const PLAN: Keys =
+    Keys { table: "the plan", names: &["name", "policy", "agents", "worktree", "defaults", "group", "task"] };
+
+pub(super) const CONFIG: Keys =
+    Keys { table: "`piton.toml`", names: &["policy", "agents", "worktree", "defaults"] };
+
+pub(super) const POLICY: Keys = Keys {
+    table: "`[policy]`",
+    names: &[
+        "schedule",
+        "max_parallel",
+        "exhausted",
+        "landing_checks",
+        "backoff",
+        "landing_wait",
+        "commit_prefix",
+        "author",
+    ],
+};
+
+pub(super) const AGENT: Keys = Keys { table: "`[agents.NAME]`", names: &["command", "prompt", "env"] };
+
+pub(super) const WORKTREE: Keys = Keys { table: "`[worktree]`", names: &["copy", "setup"] };
+
+pub(super) const DEFAULTS: Keys = Keys {
+    table: "`[defaults]`",
+    names: &[
+        "agent",
+        "checks",
+        "attempts",
+        "priority",
+        "timeout",
+        "silence",
+        "confirm",
+        "may_change_nothing",
+    ],
+};
+
+pub(super) const GROUP: Keys = Keys { table: "`[[group]]`", names: &["id", "title"] };
+
+pub(super) const TASK: Keys = Keys {
+    table: "`[[task]]`",
+    names: &[
+        "id",
+        "title",
+        "prompt",
+        "group",
+        "depends_on",
+        "files",
+        "criteria",
+        "checks",
+        "agent",
+        "attempts",
+        "priority",
+        "timeout",
+        "silence",
+        "confirm",
+        "may_change_nothing",
+    ],
+};
+
+pub(super) const CHECK: Keys = Keys { table: "a check", names: &["name", "run", "timeout"] };
+
+/// Tables where a key may have been meant to stand, the likeliest first.
+const TABLES: &[&Keys] = &[&DEFAULTS, &POLICY, &WORKTREE, &TASK, &AGENT, &PLAN];
+
+/// Words that other tools use for ours, too far away for a nearest match.
+const OTHER_WORDS: &[(&str, &str)] = &[
+    ("after", "depends_on"),
+    ("blocked_by", "depends_on"),
+    ("dependencies", "depends_on"),
+    ("deps", "depends_on"),
+    ("needs", "depends_on"),
+    ("requires", "depends_on"),
+    ("body", "prompt"),
+    ("description", "prompt"),
+    ("instructions", "prompt"),
+    ("acceptance", "criteria"),
+    ("tests", "checks"),
+    ("validation", "checks"),
+    ("verification", "checks"),
+    ("verify", "checks"),
+    ("max_attempts", "attempts"),
+    ("max_iterations", "attempts"),
+    ("retries", "attempts"),
+    ("layer", "group"),
+    ("phase", "group"),
+    ("jobs", "max_parallel"),
+    ("parallel", "max_parallel"),
+    ("workers", "max_parallel"),
+    ("args", "command"),
+    ("cmd", "command"),
+    ("run", "command"),
+    ("cmd", "run"),
+    ("command", "run"),
+    ("environment", "env"),
+    ("name", "title"),
+];
+
+impl Keys {
+    /// What to say at a key that this table does not have.
+    pub(super) fn suggestion(&self, key: &str) -> String {
+        let other = OTHER_WORDS.iter().find(|(word, ours)| *word == key && self.names.contains(ours));
+        if let Some((_, ours)) = other {
+            return format!("Piton calls this `{ours}`");
+        }
+        if let Some(near) = nearest(key, self.names.iter().copied()) {
+            return format!("did you mean `{near}`?");
+        }
+        match TABLES.iter().find(|table| table.names.contains(&key)) {
+            Some(table) => format!("it belongs in {}", table.table),
+            None => "nothing reads this".to_owned(),
+        }
+    }
+
+    /// All of them, as a list for people.
+    pub(super) fn listed(&self) -> String {
+        quoted(self.names.iter().copied())
+    }
+}
+
+/// Names in backquotes with commas between them; a long list is cut, with how many are left.
+pub(super) fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 16;
+    let more = names.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = names.take(SHOWN).map(|name| format!("`{name}`")).collect();
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,330 @@
+//! JSON Schemas of `plan.toml` and `piton.toml`, for editors that complete and explain.
+//!
+//! The reader walks TOML by hand, so these types only mirror what it takes. A test holds their names against the
+//! reader's own keys, and another reads the starter through them.
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde_json::Value;
+
+/// The schema of `plan.toml`.
+pub fn schema() -> Value {
+    schema_of::<PlanFile>()
+}
+
+/// The schema of `piton.toml`.
+pub fn config_schema() -> Value {
+    schema_of::<ConfigFile>()
+}
+
+/// Draft 7 is what editors of TOML understand.
+fn schema_of<T: JsonSchema>() -> Value {
+    let mut schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<T>().to_value();
+    adapt(&mut schema);
+    schema
+}
+
+/// What `schemars` says for Rust, said for TOML: there is no null, a number has no width, and a description
+/// has no line ends of our source.
+fn adapt(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            object.retain(|key, value| !(key == "format" && value == "uint32"));
+            if let Some(Value::Array(kinds)) = object.get_mut("type") {
+                kinds.retain(|kind| kind != "null");
+                if let [only] = kinds.as_slice() {
+                    object["type"] = only.clone();
+                }
+            }
+            if let Some(Value::Array(choices)) = object.get_mut("anyOf") {
+                let before = choices.len();
+                choices.retain(|choice| choice["type"] != "null");
+                if let ([only], true) = (choices.as_slice(), choices.len() < before) {
+                    // Draft 7 ignores what stands beside a `$ref`, so the reference gets a place of its own.
+                    let only = only.clone();
+                    object.insert("allOf".to_owned(), Value::Array(vec![only]));
+                    object.shift_remove("anyOf");
+                }
+            }
+            if let Some(Value::String(text)) = object.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
+            object.values_mut().for_each(adapt);
+        }
+        Value::Array(items) => items.iter_mut().for_each(adapt),
+        _ => {}
+    }
+}
+
+macro_rules! mirror {
+    ($($(#[$meta:meta])* struct $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })*) => {$(
+        #[derive(JsonSchema)]
+        #[cfg_attr(test, derive(serde::Deserialize))]
+        #[serde(deny_unknown_fields)]
+        $(#[$meta])*
+        #[expect(dead_code, reason = "only the shape is used")]
+        struct $name { $($(#[$field_meta])* $field: $type,)* }
+    )*};
+}
+
+mirror! {
+    /// A plan for Piton: tasks for coding agents, what proves them done, and how the run behaves.
+    #[schemars(title = "Piton plan")]
+    struct PlanFile {
+        /// Names the plan and its runs. Letters, digits and `. _ - # @`. Default: the name of the file.
+        #[schemars(length(min = 1, max = 60))]
+        name: Option<String>,
+        /// How the whole run behaves.
+        policy: Option<PolicyTable>,
+        /// Programs that do the work, by name. Completes those of `piton.toml`, key by key.
+        agents: Option<BTreeMap<String, AgentTable>>,
+        /// How a fresh worktree is made ready.
+        worktree: Option<WorktreeTable>,
+        /// What holds for tasks that do not say otherwise.
+        defaults: Option<DefaultsTable>,
+        /// Groups, in the order in which they are worked on. Without any, all tasks are in one.
+        group: Option<Vec<GroupTable>>,
+        /// The tasks.
+        #[schemars(length(min = 1))]
+        task: Vec<TaskTable>,
+    }
+
+    /// What holds for every plan of a project; a plan's own tables are stronger, key by key.
+    #[schemars(title = "Piton project settings")]
+    struct ConfigFile {
+        /// How runs behave.
+        policy: Option<PolicyTable>,
+        /// Programs that do the work, by name.
+        agents: Option<BTreeMap<String, AgentTable>>,
+        /// How a fresh worktree is made ready.
+        worktree: Option<WorktreeTable>,
+        /// What holds for tasks that do not say otherwise.
+        defaults: Option<DefaultsTable>,
+    }
+
+    /// How a whole run behaves.
+    struct PolicyTable {
+        /// `layered`: groups strictly in order. `batch`: also a barrier after each dependency level. `flow`: every
+        /// task as soon as its dependencies have landed. Default: `layered`.
+        schedule: Option<ScheduleName>,
+        /// Tasks worked on at once. Default: 3.
+        #[schemars(range(min = 1, max = 64))]
+        max_parallel: Option<u32>,
+        /// When a task's attempts are spent: `continue` with what does not depend on it, or `stop` starting
+        /// anything new. Default: `continue`.
+        exhausted: Option<ExhaustedName>,
+        /// Must pass on the merged tree before the target branch moves, whatever the task.
+        landing_checks: Option<Vec<CheckEntry>>,
+        /// First pause after a transient failure; it grows with each. Default: `5s`.
+        backoff: Option<SpanText>,
+        /// How long landing waits for uncommitted changes in the way, once nothing else is left to do. Default: `10m`.
+        landing_wait: Option<SpanText>,
+        /// Put before `[ID]` in commit subjects.
+        #[schemars(length(min = 1))]
+        commit_prefix: Option<String>,
+        /// Who the commits are by: `Name <mail>`.
+        #[schemars(regex(pattern = r"^[^<>]*[^<> ][^<>]*<[^<> ]+>$"))]
+        author: Option<String>,
+    }
+
+    /// A program that does the work.
+    struct AgentTable {
+        /// What to start: a list of words, or text that is split like a shell does. No shell reads it. Required
+        /// unless `piton.toml` defines this agent.
+        command: Option<Words>,
+        /// How it gets its prompt. With `file`, `{prompt}` in the command becomes the path. Default: `stdin`.
+        prompt: Option<PromptName>,
+        /// Environment variables set for it.
+        env: Option<BTreeMap<String, String>>,
+    }
+
+    /// How a fresh worktree is made ready.
+    struct WorktreeTable {
+        /// Files copied from the main checkout where they exist, such as `.env`.
+        copy: Option<Vec<String>>,
+        /// A command run in each fresh worktree.
+        setup: Option<Words>,
+    }
+
+    /// What holds for tasks that do not say otherwise.
+    struct DefaultsTable {
+        /// A name in `[agents]`. Default: `default`.
+        #[schemars(length(min = 1))]
+        agent: Option<String>,
+        /// Commands that prove a task done, for tasks without checks of their own.
+        checks: Option<Vec<CheckEntry>>,
+        /// How often a check may fail before a task is given up. Default: 3.
+        #[schemars(range(min = 1, max = 100))]
+        attempts: Option<u32>,
+        /// Among tasks that could start, 1 is first. Default: 50.
+        #[schemars(range(min = 1, max = 99))]
+        priority: Option<u32>,
+        /// Longest time of one try. Default: `30m`.
+        timeout: Option<SpanText>,
+        /// Longest time without output, or `off`. Default: `off`.
+        silence: Option<SilenceText>,
+        /// One more pass by a fresh agent, until it finds nothing to do. Default: false.
+        confirm: Option<bool>,
+        /// Leaving everything as it was is success too. Default: false.
+        may_change_nothing: Option<bool>,
+    }
+
+    /// A group of tasks: a layer, a phase.
+    struct GroupTable {
+        /// Unique among groups. Letters, digits and `. _ - # @`.
+        #[schemars(length(min = 1, max = 100))]
+        id: String,
+        /// For people. Default: the id.
+        #[schemars(length(min = 1))]
+        title: Option<String>,
+    }
+
+    /// One task for one agent.
+    struct TaskTable {
+        /// Unique in the plan, whatever the case; names its worktree and branch. Letters, digits and `. _ - # @`.
+        #[schemars(length(min = 1, max = 100))]
+        id: String,
+        /// One line, for people and for the commit.
+        #[schemars(length(min = 1))]
+        title: String,
+        /// What the agent is asked to do.
+        #[schemars(length(min = 1))]
+        prompt: String,
+        /// The id of its group. Required if the plan declares groups.
+        group: Option<String>,
+        /// Ids of tasks that must have landed before it starts.
+        depends_on: Option<Vec<String>>,
+        /// Files it will change, as far as known, from the top of the project.
+        files: Option<Vec<String>>,
+        /// What must be true at the end, in words.
+        criteria: Option<Vec<String>>,
+        /// Commands that prove it done; Piton runs them itself. `[]` says that nothing can prove it.
+        checks: Option<Vec<CheckEntry>>,
+        /// A name in `[agents]`. Default: `default`.
+        #[schemars(length(min = 1))]
+        agent: Option<String>,
+        /// How often a check may fail before the task is given up. Default: 3.
+        #[schemars(range(min = 1, max = 100))]
+        attempts: Option<u32>,
+        /// Among tasks that could start, 1 is first. Default: 50.
+        #[schemars(range(min = 1, max = 99))]
+        priority: Option<u32>,
+        /// Longest time of one try. Default: `30m`.
+        timeout: Option<SpanText>,
+        /// Longest time without output, or `off`. Default: `off`.
+        silence: Option<SilenceText>,
+        /// One more pass by a fresh agent, until it finds nothing to do. Default: false.
+        confirm: Option<bool>,
+        /// Leaving everything as it was is success too. Default: false.
+        may_change_nothing: Option<bool>,
+    }
+
+    /// A check with its own name or limit.
+    struct CheckTable {
+        /// For people. Default: the command.
+        #[schemars(length(min = 1))]
+        name: Option<String>,
+        /// The command. Exit status 0 is a pass.
+        run: Words,
+        /// Longest time it may take. Default: `5m`.
+        timeout: Option<SpanText>,
+    }
+}
+
+macro_rules! choices {
+    ($($(#[$meta:meta])* enum $name:ident { $($variant:tt)* })*) => {$(
+        #[derive(JsonSchema)]
+        #[cfg_attr(test, derive(serde::Deserialize))]
+        $(#[$meta])*
+        #[allow(dead_code, reason = "only the shape is used; in tests serde makes some of them")]
+        enum $name { $($variant)* }
+    )*};
+}
+
+choices! {
+    /// A command line, or a table.
+    #[serde(untagged)]
+    enum CheckEntry { Line(#[schemars(length(min = 1))] String), Table(CheckTable), }
+
+    /// A command line, or its words.
+    #[serde(untagged)]
+    enum Words { Line(#[schemars(length(min = 1))] String), Words(#[schemars(length(min = 1))] Vec<String>), }
+
+    /// The order in which tasks may start.
+    #[serde(rename_all = "snake_case")]
+    enum ScheduleName { Layered, Batch, Flow, }
+
+    /// What a spent budget means.
+    #[serde(rename_all = "snake_case")]
+    enum ExhaustedName { Continue, Stop, }
+
+    /// How an agent gets its prompt.
+    #[serde(rename_all = "snake_case")]
+    enum PromptName { Stdin, File, }
+}
+
+/// A length of time: `90s`, `5m`, `1h30m`.
+#[derive(JsonSchema)]
+#[cfg_attr(test, derive(serde::Deserialize))]
+#[expect(dead_code, reason = "only the shape is used")]
+struct SpanText(#[schemars(regex(pattern = r"^\s*([0-9]+\s*(ms|s|m|min|h|d)\s*)+$"))] String);
+
+/// A length of time, or `off`.
+#[derive(JsonSchema)]
+#[cfg_attr(test, derive(serde::Deserialize))]
+#[expect(dead_code, reason = "only the shape is used")]
+struct SilenceText(#[schemars(regex(pattern = r"^(off|\s*([0-9]+\s*(ms|s|m|min|h|d)\s*)+)$"))] String);
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::keys::{self, Keys};
+    use super::super::starter;
+    use super::super::tests::EVERYTHING;
+    use super::*;
+
+    /// The names a schema has at a table are those the reader knows, no more and no fewer.
+    fn same(table: &Value, keys: &Keys) {
+        let listed: BTreeSet<&str> = keys.names.iter().copied().collect();
+        let shown: BTreeSet<&str> =
+            table["properties"].as_object().expect("a table").keys().map(String::as_str).collect();
+        assert_eq!(shown, listed, "{}", keys.table);
+        assert_eq!(table["additionalProperties"], false, "{}", keys.table);
+        for (name, property) in table["properties"].as_object().expect("a table") {
+            assert!(property["description"].is_string(), "{name} in {} is not explained", keys.table);
+        }
+    }
+
+    #[test]
+    fn the_schema_has_the_readers_keys() {
+        let plan = schema();
+        same(&plan, &keys::PLAN);
+        same(&config_schema(), &keys::CONFIG);
+        let tables = &plan["definitions"];
+        same(&tables["PolicyTable"], &keys::POLICY);
+        same(&tables["AgentTable"], &keys::AGENT);
+        same(&tables["WorktreeTable"], &keys::WORKTREE);
+        same(&tables["DefaultsTable"], &keys::DEFAULTS);
+        same(&tables["GroupTable"], &keys::GROUP);
+        same(&tables["TaskTable"], &keys::TASK);
+        same(&tables["CheckTable"], &keys::CHECK);
+        assert_eq!(tables["TaskTable"]["required"], serde_json::json!(["id", "title", "prompt"]));
+    }
+
+    #[test]
+    fn the_schema_speaks_of_toml() {
+        let text = schema().to_string();
+        assert!(!text.contains("null") && !text.contains("uint32") && !text.contains("\\n"), "{text}");
+        insta::assert_snapshot!(schema()["definitions"]["TaskTable"]["properties"]["timeout"], @r##"{"description":"Longest time of one try. Default: `30m`.","allOf":[{"$ref":"#/definitions/SpanText"}]}"##);
+        insta::assert_snapshot!(schema()["definitions"]["PolicyTable"]["properties"]["max_parallel"], @r#"{"type":"integer","minimum":1,"description":"Tasks worked on at once. Default: 3.","maximum":64}"#);
+    }
+
+    #[test]
+    fn plans_that_can_be_read_fit() {
+        for text in [&starter("demo"), EVERYTHING] {
+            toml::from_str::<PlanFile>(text).expect("it fits the schema's types");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The plan that `piton new` writes: small, complete, and explained where one looks.
+
+use super::read::name_from;
+
+/// A commented plan that runs as it stands. A name that cannot be one is made fit.
+pub fn starter(name: &str) -> String {
+    STARTER.replacen("NAME", &name_from(name), 1)
+}
+
+const STARTER: &str = r##"# A plan for Piton. See what it means: `piton plan`; work on it: `piton run`.
+# Every task is done in a git worktree of its own, proven by its checks, and then landed on your branch.
+
+name = "NAME"
+
+# Who does the work: a program that takes a prompt on stdin and changes files where it was started.
+[agents.default]
+command = ["claude", "-p", "--permission-mode", "acceptEdits"]
+# command = "my-agent --prompt-file {prompt}"   # a program that wants its prompt as a file:
+# prompt = "file"                               # {prompt} becomes the path
+# env = { LOG = "1" }
+
+[policy]
+schedule = "layered"       # groups in order; "batch": dependency levels too; "flow": as soon as possible
+max_parallel = 3           # tasks at once, 1 to 64
+exhausted = "continue"     # when a task's attempts are spent: "continue" with the others, or "stop"
+# landing_checks = ["make test"]   # must pass on the merged tree before your branch moves
+# commit_prefix = "feat:"          # and author = "Ada <ada@example.org>", for the commits
+# backoff = "5s"                   # first pause when an agent or the network fails
+# landing_wait = "10m"             # how long landing waits for uncommitted changes in your checkout
+
+# [worktree]
+# copy = [".env"]          # files git ignores that a worktree needs
+# setup = "npm ci"         # run in each fresh worktree
+
+# What holds for tasks that do not say otherwise.
+[defaults]
+attempts = 3               # how often a check may fail before the task is given up
+timeout = "30m"            # of one try; silence = "10m" also ends one that says nothing for so long
+# checks = ["make test"]   # for tasks without checks of their own
+# confirm = true           # a fresh agent looks again, until it finds nothing left to do
+
+# Groups are worked on in this order. Without any, all tasks are in one.
+[[group]]
+id = "1-write"
+title = "Write it down"
+
+[[task]]
+id = "T1"                  # letters, digits and . _ - # @; also names its worktree and branch
+title = "Describe the project"
+group = "1-write"
+prompt = """
+Write NOTES.md: what this project is, how it is built, how it is tested. At most one page.
+"""
+files = ["NOTES.md"]       # what it will change, as far as you know
+criteria = ["Somebody new could build the project with it"]
+checks = ["test -s NOTES.md"]   # Piton runs these itself; an agent's word is not enough
+
+[[task]]
+id = "T2"
+title = "Link the notes from the README"
+group = "1-write"
+depends_on = ["T1"]        # starts when T1 has landed
+prompt = "Add one line to README.md that links to NOTES.md. Create README.md if there is none."
+files = ["README.md"]
+checks = [{ name = "link", run = ["grep", "-q", "NOTES.md", "README.md"], timeout = "10s" }]
+# priority = 50            # 1 is first, 99 last
+# agent = "default"
+# may_change_nothing = true   # leaving everything as it was is fine too
+"##;

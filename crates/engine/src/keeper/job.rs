@@ -1,0 +1,300 @@
+//! A job: a folder, its files, and the engine's half of the protocol.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::tree::Tree;
+use super::{KeeperError, Output};
+use crate::lock::Lock;
+use crate::{crash, disk};
+
+const MIB: u64 = 1024 * 1024;
+
+/// What to run and how long. Written once; the spec on disk wins over a later one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// The program and its arguments. No shell, unless the caller names one.
+    pub argv: Vec<String>,
+    pub cwd: Utf8PathBuf,
+    /// Added to the inherited environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Removed from the inherited environment.
+    #[serde(default)]
+    pub env_remove: Vec<String>,
+    /// The file given as standard input; nothing (`/dev/null`) without it.
+    #[serde(default)]
+    pub stdin: Option<Utf8PathBuf>,
+    /// The longest the child may run.
+    #[serde(default)]
+    pub wall_ms: Option<u64>,
+    /// The longest the child may say nothing.
+    #[serde(default)]
+    pub silence_ms: Option<u64>,
+    /// The time between asking (TERM) and insisting (KILL).
+    pub grace_ms: u64,
+    /// How many bytes of the output's beginning are kept.
+    pub output_head: u64,
+    /// At most this many bytes of its end are kept, and at least half of that.
+    pub output_tail: u64,
+}
+
+impl JobSpec {
+    /// A spec without limits: 5 s of grace, 8 MiB of each end of the output.
+    pub fn new(argv: impl IntoIterator<Item = impl Into<String>>, cwd: impl Into<Utf8PathBuf>) -> JobSpec {
+        JobSpec {
+            argv: argv.into_iter().map(Into::into).collect(),
+            cwd: cwd.into(),
+            env: BTreeMap::new(),
+            env_remove: Vec::new(),
+            stdin: None,
+            wall_ms: None,
+            silence_ms: None,
+            grace_ms: 5_000,
+            output_head: 8 * MIB,
+            output_tail: 8 * MIB,
+        }
+    }
+}
+
+/// How a job ended. A limit or a stop counts as such whatever the child then exited with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Ended {
+    Exited {
+        code: i32,
+    },
+    Signalled {
+        signal: i32,
+    },
+    WallClock,
+    Silence,
+    Stopped,
+    /// The keeper was lost, and the child with it: what it did is unknown.
+    Died,
+    /// The program never ran.
+    NotStarted {
+        reason: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    pub ended: Ended,
+    pub started_at_ms: i64,
+    pub ended_at_ms: i64,
+    /// Everything the child wrote, kept or not.
+    #[serde(default)]
+    pub output_bytes: u64,
+    /// The part of it that could not be written (a full disk), beyond what the caps left out.
+    #[serde(default)]
+    pub output_lost: u64,
+    /// Processes other than the child itself that had to be ended.
+    #[serde(default)]
+    pub leftovers_killed: u32,
+    /// Processes that could not be ended (another user's, or stuck in the kernel).
+    #[serde(default)]
+    pub survivors: u32,
+    /// What is known about a keeper that died.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+/// Written by the keeper before it starts the child: from here on the job is never started again.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Started {
+    pub(super) at_ms: i64,
+    pub(super) marker: String,
+}
+
+/// A handle on a job's folder.
+#[derive(Debug, Clone)]
+pub struct Job {
+    dir: Utf8PathBuf,
+}
+
+impl Job {
+    pub fn at(dir: impl AsRef<Utf8Path>) -> Job {
+        let dir = dir.as_ref();
+        Job { dir: camino::absolute_utf8(dir).unwrap_or_else(|_| dir.to_owned()) }
+    }
+
+    pub fn dir(&self) -> &Utf8Path {
+        &self.dir
+    }
+
+    /// Start the job unless somebody did, wait for its end, and return the outcome. `keeper_program` is the
+    /// command line in front of the folder, such as `[current_exe, "keeper"]`.
+    ///
+    /// Calling it again, or from several processes at once, adopts the running keeper or takes the outcome.
+    /// A job that was started but has neither is [`Ended::Died`]: its remains are swept away first.
+    pub fn run(&self, spec: &JobSpec, keeper_program: &[String]) -> Result<Outcome, KeeperError> {
+        disk::private_folder(&self.dir).map_err(KeeperError::file("create", &self.dir))?;
+        let mut last_keeper = None;
+        loop {
+            // A finished job needs no lock; a running one is waited for here.
+            if let Some(outcome) = self.outcome()? {
+                crash::point("job.outcome-seen");
+                return Ok(outcome);
+            }
+            let lock = self.wait_for_lock()?;
+            if self.outcome()?.is_some() {
+                continue;
+            }
+            let started = self.read::<Started>("started")?;
+            if started.is_some() || last_keeper.is_some() {
+                return self.bury(&lock, started, last_keeper.as_deref());
+            }
+            if self.read::<JobSpec>("spec.json")?.is_none() {
+                self.write("spec.json", spec)?;
+            }
+            crash::point("job.spec-written");
+            last_keeper = Some(self.keeper_lifetime(lock, keeper_program)?);
+        }
+    }
+
+    /// The outcome, if the job has ended.
+    pub fn outcome(&self) -> Result<Option<Outcome>, KeeperError> {
+        self.read("outcome.json")
+    }
+
+    /// The spec, if the job was ever run.
+    pub fn spec(&self) -> Result<Option<JobSpec>, KeeperError> {
+        self.read("spec.json")
+    }
+
+    /// Ask for the end of the job. The wish is durable: a keeper that comes later sees it too.
+    pub fn request_stop(&self) -> io::Result<()> {
+        disk::private_folder(&self.dir)?;
+        disk::write(&self.dir.join("stop"), b"")
+    }
+
+    pub fn stop_requested(&self) -> bool {
+        self.dir.join("stop").exists()
+    }
+
+    pub fn output(&self) -> Output {
+        Output::of(self)
+    }
+
+    /// Hand the lock to a new keeper and wait for its end; returns how it ended.
+    fn keeper_lifetime(&self, lock: Lock, keeper_program: &[String]) -> Result<String, KeeperError> {
+        let log_path = self.dir.join("keeper.log");
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(&log_path)
+            .map_err(KeeperError::file("open", &log_path))?;
+        let (program, args) = keeper_program.split_first().ok_or(KeeperError::Arguments)?;
+        let handed = lock.share().map_err(KeeperError::file("share", lock.path()))?;
+        let mut keeper = Command::new(program)
+            .args(args)
+            .arg(&self.dir)
+            .stdin(Stdio::from(handed))
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .map_err(|source| KeeperError::Spawn { program: program.clone(), source })?;
+        crash::point("job.spawned");
+        // From here the keeper alone holds the lock: it is free again exactly when the keeper is gone.
+        drop(lock);
+        Ok(match keeper.wait() {
+            Ok(status) => status.to_string(),
+            // Somebody else reaped it; the lock tells its end just as well.
+            Err(error) => format!("unknown end: {error}"),
+        })
+    }
+
+    /// Close a job whose keeper is gone: nothing of it lives on, and the outcome says so.
+    fn bury(
+        &self,
+        _lock: &Lock,
+        started: Option<Started>,
+        keeper_end: Option<&str>,
+    ) -> Result<Outcome, KeeperError> {
+        let now = now_ms();
+        let (started_at_ms, marker) = match started {
+            Some(started) => (started.at_ms, started.marker),
+            None => (now, self.marker()),
+        };
+        let toll = Tree::marked(&marker).sweep();
+        let said = String::from_utf8_lossy(&fs::read(self.dir.join("keeper.log")).unwrap_or_default())
+            .trim()
+            .to_owned();
+        let detail = [keeper_end.unwrap_or_default(), &said]
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join("; ");
+        let outcome = Outcome {
+            ended: Ended::Died,
+            started_at_ms,
+            ended_at_ms: now_ms(),
+            output_bytes: self.output().end().unwrap_or(0),
+            output_lost: 0,
+            leftovers_killed: toll.ended,
+            survivors: toll.survivors,
+            detail: (!detail.is_empty()).then_some(detail),
+        };
+        self.write("outcome.json", &outcome)?;
+        Ok(outcome)
+    }
+
+    fn wait_for_lock(&self) -> Result<Lock, KeeperError> {
+        let path = self.lock_path();
+        loop {
+            match Lock::take(&path) {
+                // A signal handler of the engine ran while we waited.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result.map_err(KeeperError::file("lock", &path)),
+            }
+        }
+    }
+
+    pub(super) fn lock_path(&self) -> Utf8PathBuf {
+        self.dir.join("lock")
+    }
+
+    /// The marker's value: canonical, so that two ways to the folder give one marker.
+    pub(super) fn marker(&self) -> String {
+        self.dir.canonicalize_utf8().unwrap_or_else(|_| self.dir.clone()).into_string()
+    }
+
+    pub(super) fn was_started(&self) -> Result<bool, KeeperError> {
+        Ok(self.read::<Started>("started")?.is_some())
+    }
+
+    pub(super) fn write(&self, name: &str, value: &impl Serialize) -> Result<(), KeeperError> {
+        let path = self.dir.join(name);
+        let mut bytes = serde_json::to_vec_pretty(value)
+            .map_err(|source| KeeperError::Format { path: path.clone(), source })?;
+        bytes.push(b'\n');
+        disk::write(&path, &bytes).map_err(KeeperError::file("write", &path))
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, KeeperError> {
+        let path = self.dir.join(name);
+        match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
+                .map_err(|source| KeeperError::Format { path, source }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(KeeperError::file("read", &path)(error)),
+        }
+    }
+}
+
+pub(super) fn now_ms() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| i64::try_from(since.as_millis()).ok())
+        .unwrap_or(0)
+}

@@ -1,0 +1,238 @@
+//! The processes of a job, and how they are ended.
+//!
+//! A process belongs to the job if it descends from the keeper (which, on Linux, adopts every orphan of its
+//! tree), carries the job's marker in its environment, was seen to belong earlier, or descends from one that
+//! does. This process, its ancestors and pid 1 never belong.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, getpid, kill_process_group, test_kill_process_group};
+
+use super::processes;
+
+/// What a KILL cannot end in this time is stuck in the kernel or not ours to kill.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A process as listed. `born` tells it from a later one with the same pid.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) pid: i32,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+    pub(super) born: u64,
+    pub(super) zombie: bool,
+    pub(super) marked: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Tree {
+    marker: String,
+    /// The keeper and its child, when this process is the keeper.
+    kept: Option<Kept>,
+    known: HashSet<(i32, u64)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Kept {
+    keeper: i32,
+    child: i32,
+}
+
+/// The end of a tree: processes that had to be signalled (the child itself not counted) and those left.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Toll {
+    pub(super) ended: u32,
+    pub(super) survivors: u32,
+}
+
+impl Tree {
+    /// The tree under this process, a keeper, and its `child`.
+    pub(super) fn kept(marker: &str, child: i32) -> Tree {
+        let keeper = getpid().as_raw_nonzero().get();
+        Tree { marker: marker.to_owned(), kept: Some(Kept { keeper, child }), known: HashSet::new() }
+    }
+
+    /// What is left of a job whose keeper is gone.
+    pub(super) fn marked(marker: &str) -> Tree {
+        Tree { marker: marker.to_owned(), kept: None, known: HashSet::new() }
+    }
+
+    /// Ask every process to end, and after `grace` make it.
+    pub(super) fn end(&mut self, grace: Duration) -> Toll {
+        let mut signalled = HashSet::new();
+        match self.signal_until_gone(Signal::TERM, grace, &mut signalled) {
+            Ok(left) if left > 0 => self.kill_all(&mut signalled),
+            Ok(_) => self.toll(&signalled, 0),
+            Err(_) => self.end_group(grace),
+        }
+    }
+
+    /// Make every process end, without asking.
+    pub(super) fn sweep(&mut self) -> Toll {
+        self.kill_all(&mut HashSet::new())
+    }
+
+    fn kill_all(&mut self, signalled: &mut HashSet<(i32, u64)>) -> Toll {
+        let left = self.signal_until_gone(Signal::KILL, PATIENCE, signalled).unwrap_or(0);
+        self.toll(signalled, left)
+    }
+
+    fn toll(&self, signalled: &HashSet<(i32, u64)>, survivors: usize) -> Toll {
+        let child = self.kept.map(|kept| kept.child);
+        let ended = signalled.iter().filter(|(pid, _)| Some(*pid) != child).count();
+        Toll {
+            ended: u32::try_from(ended.saturating_sub(survivors)).unwrap_or(u32::MAX),
+            survivors: u32::try_from(survivors).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Signal all there are, and those that appear while we wait, until none is left or time is up.
+    /// A death may hand its children over to us and a fork may beat the list, hence the loop.
+    fn signal_until_gone(
+        &mut self,
+        signal: Signal,
+        time: Duration,
+        signalled: &mut HashSet<(i32, u64)>,
+    ) -> io::Result<usize> {
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(2);
+        let mut told = HashSet::new();
+        loop {
+            let living = self.living()?;
+            if living.is_empty() {
+                return Ok(0);
+            }
+            let mut fresh = false;
+            for process in &living {
+                let identity = (process.pid, process.born);
+                if told.insert(identity) {
+                    fresh = true;
+                    signalled.insert(identity);
+                    // It is gone, or it is not ours to signal: the next list tells which.
+                    let _ = processes::signal(process, signal);
+                }
+            }
+            let elapsed = start.elapsed();
+            if elapsed >= time {
+                return Ok(living.len());
+            }
+            // Newcomers mean that somebody forks: race it rather than wait.
+            if !fresh {
+                thread::sleep(pause.min(time - elapsed));
+                pause = (pause * 2).min(Duration::from_millis(100));
+            }
+        }
+    }
+
+    /// Everything of the job that still runs.
+    fn living(&mut self) -> io::Result<Vec<Process>> {
+        let all = processes::list(&self.marker)?;
+        let members = members(&all, self.kept, &self.known, getpid().as_raw_nonzero().get());
+        self.known.extend(members.iter().map(|process| (process.pid, process.born)));
+        Ok(members)
+    }
+
+    /// Without a list of processes the group is all there is to aim at.
+    fn end_group(&self, grace: Duration) -> Toll {
+        let Some(group) = self.kept.and_then(|kept| Pid::from_raw(kept.child)) else {
+            return Toll::default();
+        };
+        let start = Instant::now();
+        let _ = kill_process_group(group, Signal::TERM);
+        while test_kill_process_group(group).is_ok() && start.elapsed() < grace {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+        Toll::default()
+    }
+}
+
+fn members(all: &[Process], kept: Option<Kept>, known: &HashSet<(i32, u64)>, own: i32) -> Vec<Process> {
+    let parents: HashMap<i32, i32> = all.iter().map(|process| (process.pid, process.parent)).collect();
+    let mut protected = HashSet::from([0, 1]);
+    let mut ancestor = Some(own);
+    while let Some(pid) = ancestor
+        && protected.insert(pid)
+    {
+        ancestor = parents.get(&pid).copied();
+    }
+    let mut children: HashMap<i32, Vec<&Process>> = HashMap::new();
+    for process in all {
+        children.entry(process.parent).or_default().push(process);
+    }
+    let mut open: Vec<&Process> = all
+        .iter()
+        .filter(|process| {
+            process.marked
+                || known.contains(&(process.pid, process.born))
+                || kept.is_some_and(|kept| {
+                    process.parent == kept.keeper
+                        || cfg!(not(target_os = "linux")) && process.group == kept.child
+                })
+        })
+        .collect();
+    let mut found = HashMap::new();
+    while let Some(process) = open.pop() {
+        if protected.contains(&process.pid) || found.insert(process.pid, process).is_some() {
+            continue;
+        }
+        open.extend(children.get(&process.pid).into_iter().flatten());
+    }
+    found.into_values().filter(|process| !process.zombie).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: i32, parent: i32) -> Process {
+        Process { pid, parent, group: pid, born: 7, zombie: false, marked: false }
+    }
+
+    fn pids(members: Vec<Process>) -> Vec<i32> {
+        let mut pids: Vec<i32> = members.into_iter().map(|process| process.pid).collect();
+        pids.sort_unstable();
+        pids
+    }
+
+    #[test]
+    fn a_keeper_owns_what_descends_from_it_and_never_what_it_descends_from() {
+        // 1 ─ 10 (engine) ─ 20 (keeper) ─ 30 ─ 40; 50 is a marked stray with a child; 60 is a stranger.
+        let mut all = vec![
+            process(1, 0),
+            process(10, 1),
+            process(20, 10),
+            process(30, 20),
+            process(40, 30),
+            process(50, 1),
+            process(51, 50),
+            process(60, 1),
+        ];
+        all[5].marked = true;
+        let kept = Some(Kept { keeper: 20, child: 30 });
+        assert_eq!(pids(members(&all, kept, &HashSet::new(), 20)), [30, 40, 50, 51]);
+        // Even marked, ancestors are safe, and so is everything that hangs on them alone.
+        all[1].marked = true;
+        all[0].marked = true;
+        assert_eq!(pids(members(&all, kept, &HashSet::new(), 20)), [30, 40, 50, 51]);
+        assert_eq!(pids(members(&all, None, &HashSet::new(), 20)), [50, 51]);
+    }
+
+    #[test]
+    fn a_known_process_is_known_by_its_birth() {
+        let all = [process(30, 1), process(31, 1)];
+        let known = HashSet::from([(30, 7), (31, 6)]);
+        assert_eq!(pids(members(&all, None, &known, 20)), [30]);
+    }
+
+    #[test]
+    fn zombies_are_dead_but_their_children_are_not() {
+        let mut all = vec![process(30, 20), process(31, 30)];
+        all[0].zombie = true;
+        let kept = Some(Kept { keeper: 20, child: 30 });
+        assert_eq!(pids(members(&all, kept, &HashSet::new(), 20)), [31]);
+    }
+}
