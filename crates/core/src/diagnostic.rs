@@ -27,7 +27,13 @@ pub enum Severity {
 
 impl Diagnostic {
     pub fn error(span: Range<usize>, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { severity: Severity::Error, span, message: message.into(), label: String::new(), help: None }
+        Diagnostic {
+            severity: Severity::Error,
+            span,
+            message: message.into(),
+            label: String::new(),
+            help: None,
+        }
     }
 
     pub fn warning(span: Range<usize>, message: impl Into<String>) -> Diagnostic {
@@ -57,7 +63,9 @@ pub fn place(text: &str, byte: usize) -> (usize, usize) {
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (strsim::damerau_levenshtein(&word.to_lowercase(), &candidate.to_lowercase()), candidate)
+        })
         .filter(|&(distance, candidate)| distance <= word.len().max(candidate.len()) / 3)
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)

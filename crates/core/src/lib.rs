@@ -8,6 +8,10 @@
 
 pub mod diagnostic;
 pub mod dialect;
+pub mod message;
 pub mod plan;
+pub mod prompt;
 pub mod run;
+pub mod signal;
 pub mod time;
+pub mod view;

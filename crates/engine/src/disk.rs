@@ -7,7 +7,7 @@ use camino::Utf8Path;
 
 /// Replace `path` by `bytes` so that a crash leaves either the old file or the new one.
 pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Utf8Path::new("."));
+    let folder = path.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
     let mut temp = tempfile::Builder::new().prefix(".piton-").tempfile_in(folder)?;
     temp.write_all(bytes)?;
     temp.as_file().sync_all()?;

@@ -4,8 +4,14 @@
 //! `journal` is the only place with SQL, `git` the only one that starts git, `keeper` the only one
 //! that starts anything else, `disk` the only one that writes a file that matters.
 
+pub mod agent;
+pub mod checks;
+pub mod clock;
 pub mod crash;
 pub mod disk;
+pub mod drive;
 pub mod git;
+pub mod journal;
 pub mod keeper;
 pub mod lock;
+pub mod project;

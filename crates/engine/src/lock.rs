@@ -30,6 +30,12 @@ impl Lock {
         Ok(Lock { file, path: path.to_owned() })
     }
 
+    /// Whether somebody holds the lock at `path`. Creates nothing; for the instant of asking others see it
+    /// held as well, so whoever wants it must be patient.
+    pub fn is_held(path: &Utf8Path) -> bool {
+        File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+
     pub fn path(&self) -> &Utf8Path {
         &self.path
     }

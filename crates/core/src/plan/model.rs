@@ -97,9 +97,13 @@ pub enum Argv {
 impl Argv {
     /// A line as people write it. Only what needs a shell gets one.
     pub fn parse(line: &str) -> Argv {
-        let needs_shell = line
-            .contains(['|', '&', ';', '<', '>', '$', '`', '(', ')', '*', '?', '~', '#', '\n', '{', '['])
-            || line.split_whitespace().next().is_some_and(|word| word.contains('='));
+        const OPERATORS: &[char] =
+            &['|', '&', ';', '<', '>', '$', '`', '(', ')', '*', '?', '~', '#', '\n', '{', '['];
+        // Words that are no programs, but the shell's own.
+        const WORDS: [&str; 12] =
+            ["!", ".", "cd", "command", "eval", "exit", "export", "for", "if", "set", "type", "while"];
+        let first = line.split_whitespace().next().unwrap_or_default();
+        let needs_shell = line.contains(OPERATORS) || first.contains('=') || WORDS.contains(&first);
         match shell_words::split(line) {
             Ok(words) if !needs_shell && !words.is_empty() => Argv::Words(words),
             _ => Argv::Shell(line.to_owned()),
@@ -267,6 +271,7 @@ mod tests {
         let words = |line: &str| Argv::parse(line).words();
         assert_eq!(words("cargo test -p 'my crate'"), ["cargo", "test", "-p", "my crate"]);
         assert_eq!(words("a && b"), ["sh", "-c", "a && b"]);
+        assert_eq!(words("! grep TODO src"), ["sh", "-c", "! grep TODO src"]);
         assert_eq!(words("X=1 make"), ["sh", "-c", "X=1 make"]);
         assert_eq!(words("grep 'unbalanced"), ["sh", "-c", "grep 'unbalanced"]);
         assert_eq!(Argv::parse("test -f a.txt").to_string(), "test -f a.txt");

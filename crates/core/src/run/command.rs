@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::event::{AgentEnd, CheckResult, Class, Intent, Report, Session, StopReason, Work};
+use super::schedule::Action;
 use super::state::Missing;
 use super::task::Holder;
 use crate::plan::{Oid, Plan, RunId, TaskId};
@@ -39,6 +40,7 @@ pub enum Command {
     AgentEnded {
         task: TaskId,
         fence: u64,
+        pass: u32,
         end: AgentEnd,
         took: Span,
         report: Option<Box<Report>>,
@@ -46,6 +48,7 @@ pub enum Command {
     Captured {
         task: TaskId,
         fence: u64,
+        pass: u32,
         work: Work,
     },
     ChecksEnded {
@@ -56,8 +59,7 @@ pub enum Command {
     },
     /// Something the engine did for the task went wrong.
     TryFailed {
-        task: TaskId,
-        fence: u64,
+        action: Action,
         class: Class,
         reason: String,
         feedback: String,
@@ -86,6 +88,7 @@ pub enum Command {
     LandingReturned {
         task: TaskId,
         fence: u64,
+        candidate: Oid,
         reason: String,
     },
     Landed {
@@ -154,6 +157,13 @@ pub enum Command {
         commit: Oid,
         reason: String,
     },
+}
+
+impl Command {
+    /// It looks at the run as a whole, so a part of the state is not enough to decide it.
+    pub fn surveys(&self) -> bool {
+        matches!(self, Command::Create(_) | Command::Replan(_) | Command::PrepareLanding { .. })
+    }
 }
 
 #[derive(Clone, Debug)]

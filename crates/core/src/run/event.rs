@@ -256,6 +256,9 @@ pub struct Session {
     pub max_parallel: u32,
     #[serde(default)]
     pub selection: Selection,
+    /// Works on every task, whatever the plan says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// Which part of the plan a session works on.
@@ -287,6 +290,10 @@ pub enum StopReason {
         detail: String,
     },
     PlanChanged {
+        detail: String,
+    },
+    /// What is left is in the hands of somebody who uses the ledger.
+    Elsewhere {
         detail: String,
     },
     /// The run itself cannot go on.

@@ -16,7 +16,7 @@ pub use event::{
     Verdict, Work,
 };
 pub use rules::decide;
-pub use schedule::{Action, is_current, next, wake_at};
+pub use schedule::{Action, barrier, is_current, next, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
 pub use task::{Holder, Pass, Progress, Proof, Status, Task};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::command::{Claim, Command, NewRun, Refusal, Stop};
 use super::event::{AgentEnd, CheckResult, Class, Event, Intent, Next, Selection, Session, Verdict, Work};
-use super::schedule::Gate;
+use super::schedule::{Gate, LONGEST_LIMIT, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Proof, Status, Task};
 use super::verdict;
@@ -51,25 +51,30 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 landed: *landed,
             }])
         }
-        Command::AgentEnded { task, fence, end, took, report } => {
+        Command::AgentEnded { task, fence, pass, end, took, report } => {
             let at = on.held(task, *fence, &[Status::InProgress, Status::Confirming])?;
+            on.in_pass(at, *pass)?;
             if !at.progress.ready || at.progress.agent_done {
                 return Err(Refusal::stale(format!("no agent of {task} was running")));
             }
             let ended = Event::AgentEnded {
                 task: task.clone(),
                 fence: *fence,
-                end: end.clone(),
+                end: on.believed(end),
                 took: *took,
                 report: report.clone(),
             };
             Ok([ended].into_iter().chain(on.agent_failure(at, end)).collect())
         }
-        Command::Captured { task, fence, work } => on.captured(task, *fence, work),
+        Command::Captured { task, fence, pass, work } => on.captured(task, *fence, *pass, work),
         Command::ChecksEnded { task, fence, tree, results } => on.checked(task, *fence, tree, results),
-        Command::TryFailed { task, fence, class, reason, feedback } => {
+        Command::TryFailed { action, class, reason, feedback } => {
             use Status::*;
-            let at = on.held(task, *fence, &[InProgress, Confirming, Verifying, Verified, Merging])?;
+            let (task, fence) = (action.task(), action.fence().unwrap_or_default());
+            let at = on.held(task, fence, &[InProgress, Confirming, Verifying, Verified, Merging])?;
+            if !is_current(state, action) {
+                return Err(Refusal::stale(format!("{task} has gone on since")));
+            }
             Ok(vec![on.failure(at, *class, reason, feedback, at.progress.behind.clone())])
         }
         Command::PrepareLanding { task, fence, tree, intent, results } => {
@@ -86,8 +91,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             }
             Ok(vec![Event::LandingWaits { task: task.clone(), fence: *fence, reason: reason.clone() }])
         }
-        Command::LandingReturned { task, fence, reason } => {
-            on.held(task, *fence, &[Status::Merging])?;
+        Command::LandingReturned { task, fence, candidate, reason } => {
+            on.landing_as(task, *fence, candidate)?;
             Ok(vec![Event::LandingReturned { task: task.clone(), fence: *fence, reason: reason.clone() }])
         }
         Command::Landed { task, fence, commit } => on.landed(task, *fence, commit),
@@ -100,15 +105,15 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::Completed { task: task.clone(), fence: *fence, proof }])
         }
         Command::CleanedUp { task, fence } => {
-            on.task(task)?;
+            on.cleaned(task, *fence)?;
             Ok(vec![Event::CleanedUp { task: task.clone(), fence: *fence }])
         }
         Command::CleanupRefused { task, fence, reason } => {
-            on.task(task)?;
+            on.cleaned(task, *fence)?;
             Ok(vec![Event::CleanupRefused { task: task.clone(), fence: *fence, reason: reason.clone() }])
         }
         Command::Rescued { task, reference, commit } => {
-            on.task(task)?;
+            on.known(task)?;
             Ok(vec![Event::Rescued {
                 task: task.clone(),
                 reference: reference.clone(),
@@ -224,9 +229,16 @@ struct Rules<'a> {
 
 impl<'a> Rules<'a> {
     fn task(&self, id: &TaskId) -> Result<&'a Task, Stop> {
+        match self.known(id)? {
+            task if !task.removed => Ok(task),
+            _ => Err(Refusal::new(format!("{id} is no longer in the plan"))),
+        }
+    }
+
+    /// The task, also if the plan no longer has it: what it left behind is still to be put away.
+    fn known(&self, id: &TaskId) -> Result<&'a Task, Stop> {
         match self.state.task(id)? {
-            Some(task) if !task.removed => Ok(task),
-            Some(_) => Err(Refusal::new(format!("{id} is no longer in the plan"))),
+            Some(task) => Ok(task),
             None => Err(Refusal::hinted(
                 format!("there is no task {id} in the run {}", self.run.id),
                 "`piton status` lists the tasks",
@@ -247,6 +259,36 @@ impl<'a> Rules<'a> {
             return Err(Refusal::stale(format!("{id} is {}", task.decided)));
         }
         Ok(task)
+    }
+
+    /// A result of an earlier pass says nothing about this one.
+    fn in_pass(&self, task: &Task, pass: u32) -> Result<(), Stop> {
+        let now = task.progress.confirmations;
+        if now != pass {
+            return Err(Refusal::stale(format!("{} is in pass {now}, not {pass}", task.id)));
+        }
+        Ok(())
+    }
+
+    /// The worktree in question is that of the task's last attempt, and nobody works in it.
+    fn cleaned(&self, id: &TaskId, fence: u64) -> Result<(), Stop> {
+        let task = self.known(id)?;
+        if task.fence != fence || task.holder.is_some() {
+            return Err(Refusal::stale(format!("{id} was started or reset since")));
+        }
+        Ok(())
+    }
+
+    /// An agent's end as it can be true. A limit told as over, or as too far away, would be met again at once.
+    fn believed(&self, end: &AgentEnd) -> AgentEnd {
+        match end {
+            AgentEnd::Limit { reason, until } => {
+                let soonest = self.now.plus(self.run.settings.backoff.max(Span::seconds(1)));
+                let until = (*until).max(soonest).min(self.now.plus(LONGEST_LIMIT));
+                AgentEnd::Limit { reason: reason.clone(), until }
+            }
+            end => end.clone(),
+        }
     }
 
     fn attach(&self, engine: &str, session: &Session) -> Decision {
@@ -381,8 +423,9 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn captured(&self, id: &TaskId, fence: u64, work: &Work) -> Decision {
+    fn captured(&self, id: &TaskId, fence: u64, pass: u32, work: &Work) -> Decision {
         let task = self.held(id, fence, &[Status::InProgress, Status::Confirming])?;
+        self.in_pass(task, pass)?;
         if !task.progress.agent_done {
             return Err(Refusal::stale(format!("the agent of {id} is still at work")));
         }
@@ -456,10 +499,9 @@ impl<'a> Rules<'a> {
             return Err(Refusal::new(format!("{other} is landing")));
         }
         let mut judges: Vec<Digest> = task.judges.clone();
-        if task.progress.tree.as_ref() != Some(tree) {
-            for other in self.state.landed_since(task.progress.landed_at_base) {
-                judges.extend(self.task(other).map(|t| t.judges.clone()).unwrap_or_default());
-            }
+        // Also where the merged tree is the verified one: its own checks are not those of the others.
+        for other in self.state.landed_since(task.progress.landed_at_base) {
+            judges.extend(self.task(other).map(|t| t.judges.clone()).unwrap_or_default());
         }
         judges.extend(self.run.settings.landing_checks.iter().map(Check::digest));
         if let Some(missing) = unproven(task, judges.iter(), tree, results) {
@@ -481,14 +523,23 @@ impl<'a> Rules<'a> {
         Ok(events)
     }
 
-    fn landed(&self, id: &TaskId, fence: u64, commit: &Oid) -> Decision {
+    /// The task, if it is landing as this commit.
+    fn landing_as(&self, id: &TaskId, fence: u64, commit: &Oid) -> Result<&'a Task, Stop> {
         let task = self.held(id, fence, &[Status::Merging])?;
-        let (Some(intent), Some(verified)) = (&task.progress.intent, &task.progress.commit) else {
+        match &task.progress.intent {
+            Some(intent) if &intent.candidate == commit => Ok(task),
+            Some(intent) => {
+                Err(Refusal::stale(format!("{id} was to land as {}, not {commit}", intent.candidate)))
+            }
+            None => Err(Refusal::stale(format!("{id} has no landing under way"))),
+        }
+    }
+
+    fn landed(&self, id: &TaskId, fence: u64, commit: &Oid) -> Decision {
+        let task = self.landing_as(id, fence, commit)?;
+        let Some(verified) = &task.progress.commit else {
             return Err(Refusal::stale(format!("{id} has no landing under way")));
         };
-        if &intent.candidate != commit {
-            return Err(Refusal::stale(format!("{id} was to land as {}, not {commit}", intent.candidate)));
-        }
         let proof = Proof::Landed { commit: commit.clone(), verified: verified.clone() };
         Ok(vec![Event::Completed { task: id.clone(), fence, proof }])
     }
@@ -576,6 +627,12 @@ impl<'a> Rules<'a> {
                 (None, None) => Event::TaskAdded { spec: spec_event, level },
                 _ => Event::TaskChanged { spec: spec_event, level },
             });
+        }
+        if let Some(task) = gone.values().find(|task| task.decided == Status::Merging) {
+            return Err(Refusal::hinted(
+                format!("{} is landing at this moment and cannot be removed", task.id),
+                "`piton run` with the plan as it was finishes the landing",
+            ));
         }
         events.extend(gone.into_keys().map(|id| Event::TaskRemoved { task: id.clone() }));
         Ok(events)

@@ -42,6 +42,20 @@ impl Action {
             | Action::Clean { task, .. } => task,
         }
     }
+
+    /// The attempt it belongs to; a start belongs to none yet.
+    pub fn fence(&self) -> Option<u64> {
+        match self {
+            Action::Start { .. } => None,
+            Action::Prepare { fence, .. }
+            | Action::Work { fence, .. }
+            | Action::Capture { fence, .. }
+            | Action::Check { fence, .. }
+            | Action::Land { fence, .. }
+            | Action::Move { fence, .. }
+            | Action::Clean { fence, .. } => Some(*fence),
+        }
+    }
 }
 
 /// Whether new attempts may start at all.
@@ -71,7 +85,7 @@ impl Gate {
 }
 
 /// A usage limit further away than this is a clock that jumped.
-const LONGEST_LIMIT: Span = Span::minutes(8 * 24 * 60);
+pub(super) const LONGEST_LIMIT: Span = Span::minutes(8 * 24 * 60);
 
 /// Whether a time is still to come. One too far away to be true was set by a clock that has jumped since.
 fn is_future(time: Timestamp, now: Timestamp, longest: Span) -> bool {
@@ -79,7 +93,7 @@ fn is_future(time: Timestamp, now: Timestamp, longest: Span) -> bool {
 }
 
 /// What holds a task back although its dependencies are done, if anything does.
-pub(super) fn barrier(run: &Run, horizon: &Horizon, task: &Task) -> Option<String> {
+pub fn barrier(run: &Run, horizon: &Horizon, task: &Task) -> Option<String> {
     if let Selection::Task(_) | Selection::Group(_) = run.session.selection {
         return None;
     }
@@ -146,7 +160,7 @@ pub fn is_current(state: &State, action: &Action) -> bool {
     state.task(action.task()).ok().flatten().is_some_and(|task| match action {
         Action::Start { .. } => false,
         Action::Land { fence, .. } => task.decided == Status::Verified && task.fence == *fence,
-        Action::Clean { .. } => task.decided == Status::Completed,
+        Action::Clean { fence, .. } => task.decided == Status::Completed && task.fence == *fence,
         _ => task.is_engines() && step(task).as_ref() == Some(action),
     })
 }
@@ -162,7 +176,7 @@ fn finishes(action: &Action) -> bool {
 }
 
 /// Tasks that may start now, in order. Looks no further than the first that a barrier holds back.
-fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Iterator<Item = &'s Task> {
+pub fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Iterator<Item = &'s Task> {
     let horizon = state.horizon();
     let first = run.first_group();
     let flow = run.session.schedule == Schedule::Flow;
@@ -200,6 +214,7 @@ fn least() -> TaskId {
 pub fn wake_at(state: &State, now: Timestamp) -> Option<Timestamp> {
     let run = state.run()?;
     let parked = run.parked.filter(|&until| is_future(until, now, LONGEST_LIMIT) && run.stop.is_none());
-    let paused = state.later.first().map(|(time, _)| *time).filter(|_| run.stop.is_none());
+    // What is due already waits for a slot or a barrier: an event will tell.
+    let paused = state.later.iter().map(|(time, _)| *time).find(|&time| now < time && run.stop.is_none());
     parked.into_iter().chain(paused).min()
 }

@@ -209,7 +209,16 @@ impl State {
         self.run == other.run
             && self.tasks == other.tasks
             && self.tally == other.tally
-            && self.links == other.links
+            && self.told_links() == other.told_links()
+    }
+
+    /// Links without the order in which dependents came, and without names nobody refers to any more.
+    fn told_links(&self) -> BTreeMap<&TaskId, (&[TaskId], BTreeSet<&TaskId>)> {
+        self.links
+            .iter()
+            .filter(|(_, links)| !links.needs.is_empty() || !links.dependents.is_empty())
+            .map(|(id, links)| (id, (&*links.needs, links.dependents.iter().collect())))
+            .collect()
     }
 
     /// Fold one event. A partial state may miss something half-way: load it into a fresh copy and try again.
@@ -249,6 +258,7 @@ impl State {
                         schedule: settings.schedule,
                         max_parallel: settings.max_parallel,
                         selection: Selection::All,
+                        agent: None,
                     },
                     stop: None,
                     stopped: None,
@@ -274,6 +284,7 @@ impl State {
             Event::TaskRemoved { task } => self.update(task, at, |task| {
                 task.removed = true;
                 if task.decided != Status::Completed {
+                    release(task);
                     task.decided = Status::Skipped;
                 }
             }),
@@ -319,8 +330,10 @@ impl State {
             Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
                 task.progress.ready = true;
                 task.progress.behind = None;
-                task.progress.base = Some(base.clone());
-                task.progress.landed_at_base = *landed;
+                // Work that is brought up keeps its judges: those it was red together with have seen no fix yet.
+                let before = task.progress.base.replace(base.clone());
+                let at_base = &mut task.progress.landed_at_base;
+                *at_base = if before.is_some() { (*at_base).min(*landed) } else { *landed };
             }),
             Event::AgentEnded { task, end, .. } => {
                 if let super::event::AgentEnd::Limit { until, .. } = end {
@@ -409,6 +422,7 @@ impl State {
                 task.conflicts = 0;
                 task.not_before = None;
                 task.failure_seq = None;
+                task.progress.feedback = None;
             }),
             Event::Skipped { task, .. } => self.update(task, at, |task| {
                 release(task);
@@ -455,9 +469,12 @@ impl State {
                 Class::Transient => task.transient += 1,
                 Class::Limit | Class::Defect | Class::Stopped => {}
             }
-            // A stop is no failure: the feedback of the last real one is still what the next try needs.
+            // A stop is no failure; what cut an agent off is none that the next one could mend.
             if class != Class::Stopped {
                 task.failure_seq = Some(seq);
+            }
+            if matches!(class, Class::Code | Class::Conflict) {
+                task.progress.feedback = Some(seq);
             }
             task.holder = None;
             task.progress.intent = None;
@@ -526,12 +543,13 @@ impl State {
             progress: Progress::default(),
         };
         judge_by(&mut task, spec);
-        self.count_needs(&mut task);
+        let mut counted = task.clone();
+        self.count_needs(&mut counted);
         self.index(&task);
-        self.changes.tasks.insert(task.id.clone());
         self.tasks.insert(task.id.clone(), task);
-        // Tasks may come before what they depend on; whoever waits for this one counted it as open already.
-        Ok(())
+        // Tasks may come before what they depend on: whoever waits for this one counted it as open already,
+        // and has yet to hear that it cannot complete.
+        self.update(&spec.id, at, |task| (task.waiting, task.dead) = (counted.waiting, counted.dead))
     }
 
     fn change_spec(&mut self, spec: &TaskSpec, level: u32, at: Timestamp, seq: u64) -> Result<(), Missing> {
@@ -543,7 +561,7 @@ impl State {
             task.group = spec.group;
             task.level = level;
             task.priority = spec.priority;
-            task.budget = spec.attempts.max(task.spent + u32::from(task.decided == Status::Failed));
+            task.budget = spec.attempts.max(task.spent + u32::from(task.decided != Status::Abandoned));
             task.spec_seq = seq;
             task.waiting = counted.waiting;
             task.dead = counted.dead;

@@ -188,6 +188,8 @@ pub struct Progress {
     pub agent_done: bool,
     /// Bring the worktree up to this commit first.
     pub behind: Option<Oid>,
+    /// Where the last failure that an agent can mend stands in the journal: what the next try is told.
+    pub feedback: Option<u64>,
     pub commit: Option<Oid>,
     pub tree: Option<Oid>,
     /// Passes of agents asked to confirm, within this attempt.

@@ -1,1 +1,35 @@
-//! Git.
+//! The one door for git: nothing else in Piton starts it.
+//!
+//! The room knows repositories, worktrees, merges and refs. It must not know runs, tasks, the journal or
+//! any face: names of refs and messages come in as values. What it promises:
+//!
+//! - a person's checkout is never stashed, reset or committed to; it only ever moves forward to a landed
+//!   commit, and waits with a reason when it cannot;
+//! - nothing that exists once is deleted: content goes to a rescue ref first;
+//! - every function can be called again after a crash.
+
+mod branch;
+mod capture;
+mod checkout;
+mod door;
+mod error;
+mod halfway;
+mod history;
+mod index;
+mod merge;
+mod repo;
+mod rescue;
+mod status;
+mod target;
+mod worktree;
+
+pub use branch::{DeletedBranch, Pin};
+pub use capture::{BroughtUp, Captured};
+pub use door::{Git, NEEDED, Version};
+pub use error::GitError;
+pub use merge::{Change, Merged};
+pub use repo::{Checkout, Identity, ObjectFormat, Repo};
+pub use rescue::{Rescue, Rescued, RestoreInto};
+pub use status::Status;
+pub use target::{LandedState, LandingLease, Moved, Wait};
+pub use worktree::{Added, Making, Removed, Worktree};

@@ -194,14 +194,13 @@ impl Job {
             .map_err(KeeperError::file("open", &log_path))?;
         let (program, args) = keeper_program.split_first().ok_or(KeeperError::Arguments)?;
         let handed = lock.share().map_err(KeeperError::file("share", lock.path()))?;
-        let mut keeper = Command::new(program)
-            .args(args)
-            .arg(&self.dir)
-            .stdin(Stdio::from(handed))
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .map_err(|source| KeeperError::Spawn { program: program.clone(), source })?;
+        let mut command = Command::new(program);
+        command.args(args).arg(&self.dir).stdin(Stdio::from(handed)).stdout(Stdio::null()).stderr(log);
+        // Out of reach of a Ctrl-C from its first instant, before it makes a session of its own.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut keeper =
+            command.spawn().map_err(|source| KeeperError::Spawn { program: program.clone(), source })?;
         crash::point("job.spawned");
         // From here the keeper alone holds the lock: it is free again exactly when the keeper is gone.
         drop(lock);

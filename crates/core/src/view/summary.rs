@@ -1,0 +1,173 @@
+//! The run and its groups at a glance.
+
+use serde::Serialize;
+
+use crate::plan::{Exhausted, Settings};
+use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task};
+use crate::time::Span;
+
+/// Where a run stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum RunStatus {
+    NotStarted,
+    Running,
+    /// An engine began and is gone without a word: it crashed, or was killed.
+    Interrupted,
+    Stopped(StopReason),
+    Completed,
+    /// Over, with work that is not done.
+    Ended,
+}
+
+impl RunStatus {
+    /// `engine_lives`: somebody holds the run's lock.
+    pub fn of(run: &Run, counts: &Counts, engine_lives: bool) -> RunStatus {
+        if engine_lives {
+            return RunStatus::Running;
+        }
+        let all_done = counts.total() > 0 && counts.of(Status::Completed) == counts.total();
+        match &run.stopped {
+            _ if run.engine.is_some() => RunStatus::Interrupted,
+            // The ledger may have finished what an engine left, or never had one.
+            _ if all_done => RunStatus::Completed,
+            None if counts.of(Status::Pending) + counts.of(Status::Unreachable) == counts.total() => {
+                RunStatus::NotStarted
+            }
+            None => RunStatus::Running,
+            Some(StopReason::Ended) => RunStatus::Ended,
+            Some(reason) => RunStatus::Stopped(reason.clone()),
+        }
+    }
+
+    pub fn word(&self) -> &'static str {
+        match self {
+            RunStatus::NotStarted => "not started",
+            RunStatus::Running => "running",
+            RunStatus::Interrupted => "interrupted",
+            RunStatus::Stopped(_) => "stopped",
+            RunStatus::Completed => "completed",
+            RunStatus::Ended => "ended with unfinished work",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupStatus {
+    Pending,
+    InProgress,
+    Completed,
+    /// A task in it cannot complete, and nothing in it can go on.
+    Blocked,
+}
+
+#[derive(Clone, Debug)]
+pub struct GroupSummary {
+    pub id: String,
+    pub title: String,
+    pub status: GroupStatus,
+    pub counts: Counts,
+}
+
+#[derive(Clone, Debug)]
+pub struct Summary {
+    pub counts: Counts,
+    pub groups: Vec<GroupSummary>,
+}
+
+impl Summary {
+    /// From counts per group and level, however they were come by.
+    pub fn new<'c>(run: &Run, cells: impl IntoIterator<Item = ((u32, u32), &'c Counts)>) -> Summary {
+        let mut by_group = vec![Counts::default(); run.groups.len()];
+        let mut all = Counts::default();
+        for ((group, _), counts) in cells {
+            all.merge(counts);
+            if let Some(sum) = by_group.get_mut(group as usize) {
+                sum.merge(counts);
+            }
+        }
+        let groups = run.groups.iter().zip(by_group);
+        let groups = groups
+            .map(|(group, counts)| GroupSummary {
+                id: group.id.to_string(),
+                title: group.title.clone(),
+                status: group_status(&counts),
+                counts,
+            })
+            .collect();
+        Summary { counts: all, groups }
+    }
+}
+
+fn group_status(counts: &Counts) -> GroupStatus {
+    let total = counts.total();
+    if counts.sum(Status::satisfies) == total {
+        GroupStatus::Completed
+    } else if counts.sum(Status::is_settled) == total {
+        GroupStatus::Blocked
+    } else if counts.of(Status::Pending) + counts.of(Status::Unreachable) == total {
+        GroupStatus::Pending
+    } else {
+        GroupStatus::InProgress
+    }
+}
+
+/// Why an engine that has nothing left to do stops.
+pub fn at_rest(state: &State) -> StopReason {
+    let Some(run) = state.run() else { return StopReason::Ended };
+    let counts = state.counts();
+    if counts.of(Status::Completed) == counts.total() {
+        return StopReason::Completed;
+    }
+    if run.stop.is_some() {
+        return StopReason::Person;
+    }
+    let first = run.first_group();
+    let selected = |task: &Task| match &run.session.selection {
+        Selection::All => true,
+        Selection::Group(_) => task.group == first,
+        Selection::From(_) => task.group >= first,
+        Selection::Task(id) => &task.id == id,
+    };
+    let all: Vec<&Task> = state.tasks().filter(|task| !task.removed && selected(task)).collect();
+    let filtered = run.session.selection != Selection::All;
+    if filtered && all.iter().all(|task| task.status() == Status::Completed) {
+        return StopReason::Filter;
+    }
+    if run.streak >= Settings::TRANSIENT_STREAK {
+        let detail = format!("{} tries in a row failed before any work was done", run.streak);
+        return StopReason::Environment { detail };
+    }
+    if let Some(waits) = all.iter().find_map(|task| task.progress.waits.as_ref()) {
+        return StopReason::LandingWaits { detail: waits.clone() };
+    }
+    let gave_up = run.dead > 0 && run.settings.exhausted == Exhausted::Stop;
+    let elsewhere = all.iter().find(|task| task.status().holds_slot() && !task.is_engines());
+    match elsewhere.filter(|_| !gave_up) {
+        Some(task) => {
+            let by = task.holder.as_ref().map_or_else(|| "somebody else".to_owned(), ToString::to_string);
+            StopReason::Elsewhere { detail: format!("{} is held by {by}", task.id) }
+        }
+        None => StopReason::Ended,
+    }
+}
+
+/// What the process tells the shell.
+pub fn exit_code(reason: &StopReason) -> u8 {
+    match reason {
+        StopReason::Completed | StopReason::Filter => 0,
+        StopReason::Ended => 4,
+        StopReason::Person
+        | StopReason::LandingWaits { .. }
+        | StopReason::PlanChanged { .. }
+        | StopReason::Elsewhere { .. }
+        | StopReason::Environment { .. } => 3,
+    }
+}
+
+/// How long the rest may take, from how long tasks took so far; unknown before the first.
+pub fn eta(took: &[Span], left: u32, parallel: u32) -> Option<Span> {
+    let mean = took.iter().map(|span| span.0).sum::<u64>().checked_div(took.len() as u64)?;
+    Some(Span(mean * u64::from(left.div_ceil(parallel.max(1)))))
+}

@@ -1,0 +1,142 @@
+//! An event in one line, as a log, a plain terminal and a page show it.
+
+use crate::run::{AgentEnd, Class, Event, Holder, Next, Proof, StopReason, Verdict};
+use crate::time::Timestamp;
+
+/// How to feel about it: faces choose a colour or a sign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    Quiet,
+    Plain,
+    Good,
+    Warning,
+    Bad,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    pub tone: Tone,
+    pub text: String,
+}
+
+/// What happened, without the task's id and the time: those stand in columns of their own.
+pub fn tell(event: &Event) -> Told {
+    let (tone, text) = match event {
+        Event::RunCreated { run, name, target, .. } => {
+            let onto = target.as_ref().map(|branch| format!(", landing on {branch}")).unwrap_or_default();
+            (Tone::Plain, format!("run {run} of the plan {name}{onto}"))
+        }
+        Event::PlanAdopted { .. } => (Tone::Plain, "the plan was read again".to_owned()),
+        Event::TaskAdded { spec, .. } => (Tone::Quiet, format!("planned: {}", spec.title)),
+        Event::TaskChanged { spec, .. } => (Tone::Quiet, format!("planned anew: {}", spec.title)),
+        Event::TaskRemoved { .. } => (Tone::Quiet, "no longer in the plan".to_owned()),
+        Event::EngineStarted { session, .. } => {
+            (Tone::Plain, format!("engine started, {} at a time", session.max_parallel))
+        }
+        Event::EngineStopped { reason, .. } => stopped(reason),
+        Event::StopRequested { by, now } => {
+            (Tone::Warning, format!("{by} asked to stop{}", if *now { " at once" } else { "" }))
+        }
+        Event::AttemptStarted { attempt, holder, .. } => match holder {
+            Holder::Engine => (Tone::Plain, format!("attempt {attempt} started")),
+            Holder::Ledger(name) => (Tone::Plain, format!("attempt {attempt} started by {name}")),
+        },
+        Event::WorktreeReady { base, .. } => (Tone::Quiet, format!("worktree ready on {}", base.short())),
+        Event::AgentEnded { end, took, .. } => match end {
+            AgentEnd::Done => (Tone::Quiet, format!("agent says done after {took}")),
+            AgentEnd::Failed { .. } => (Tone::Quiet, format!("agent failed after {took}")),
+            AgentEnd::Blocked { .. } => (Tone::Quiet, format!("agent says blocked after {took}")),
+            AgentEnd::Transient { .. } => (Tone::Quiet, format!("agent was cut off after {took}")),
+            AgentEnd::Limit { until, .. } => (Tone::Warning, format!("usage limit until {until}")),
+            AgentEnd::Stopped => (Tone::Quiet, format!("agent stopped after {took}")),
+        },
+        Event::WorkCaptured { work, .. } => match &work.commit {
+            Some(commit) if work.changed => (Tone::Quiet, format!("work is commit {}", commit.short())),
+            _ if work.changed => (Tone::Quiet, "work is in place".to_owned()),
+            _ => (Tone::Quiet, "nothing changed".to_owned()),
+        },
+        Event::ConfirmationStarted { .. } => (Tone::Plain, "a fresh agent looks for what is left".to_owned()),
+        Event::VerificationStarted { .. } => (Tone::Quiet, "checks started".to_owned()),
+        Event::ChecksEnded { results, .. } => {
+            let passed = results.iter().filter(|r| r.verdict == Verdict::Pass).count();
+            (Tone::Quiet, format!("{passed} of {} checks passed", results.len()))
+        }
+        Event::Verified { .. } => (Tone::Plain, "verified, waits to land".to_owned()),
+        Event::Failed { class, reason, next, .. } => failed(*class, reason, next),
+        Event::LandingPrepared { intent, .. } => {
+            (Tone::Quiet, format!("landing as {}", intent.candidate.short()))
+        }
+        Event::LandingReturned { reason, .. } => (Tone::Warning, format!("landing starts over: {reason}")),
+        Event::LandingWaits { reason, .. } => (Tone::Warning, format!("landing waits: {reason}")),
+        Event::Completed { proof, .. } => match proof {
+            Proof::Landed { commit, .. } => (Tone::Good, format!("landed as {}", commit.short())),
+            Proof::Checked { .. } => (Tone::Good, "completed, its checks passed".to_owned()),
+            Proof::Reported => (Tone::Good, "completed as reported: it has no check".to_owned()),
+        },
+        Event::CleanedUp { .. } => (Tone::Quiet, "worktree removed".to_owned()),
+        Event::CleanupRefused { reason, .. } => (Tone::Warning, format!("worktree kept: {reason}")),
+        Event::Rescued { reference, .. } => (Tone::Plain, format!("uncommitted work kept as {reference}")),
+        Event::Reported { by, report, .. } => {
+            let note =
+                if report.note.is_empty() { String::new() } else { format!(": {}", one_line(&report.note)) };
+            (Tone::Plain, format!("report by {by}{note}"))
+        }
+        Event::Retried { by, .. } => (Tone::Plain, format!("to be tried again, says {by}")),
+        Event::Reset { by, .. } => (Tone::Plain, format!("reset by {by}")),
+        Event::Skipped { by, reason, .. } => {
+            let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason)) };
+            (Tone::Warning, format!("skipped by {by}{why}"))
+        }
+        Event::Unblocked { by, .. } => (Tone::Plain, format!("unblocked by {by}")),
+        Event::Raised { by, attempts, .. } => (Tone::Plain, format!("{by} allows {attempts} attempts")),
+        Event::LandingLost { commit, reason, .. } => {
+            (Tone::Bad, format!("no longer landed as {}: {reason}", commit.short()))
+        }
+        Event::LandingFound { commit, reason, .. } => {
+            (Tone::Good, format!("found landed as {}: {reason}", commit.short()))
+        }
+    };
+    Told { tone, text }
+}
+
+fn stopped(reason: &StopReason) -> (Tone, String) {
+    match reason {
+        StopReason::Completed => (Tone::Good, "every task is completed".to_owned()),
+        StopReason::Filter => (Tone::Good, "what was selected is completed".to_owned()),
+        StopReason::Ended => (Tone::Bad, "nothing more can be done: some work is not finished".to_owned()),
+        StopReason::Person => (Tone::Warning, "stopped on request".to_owned()),
+        StopReason::LandingWaits { detail } => {
+            (Tone::Warning, format!("stopped, since landing waits: {detail}"))
+        }
+        StopReason::PlanChanged { detail } => {
+            (Tone::Bad, format!("stopped, since the plan changed: {}", one_line(detail)))
+        }
+        StopReason::Elsewhere { detail } => (Tone::Warning, format!("stopped: {detail}")),
+        StopReason::Environment { detail } => (Tone::Bad, format!("stopped: {detail}")),
+    }
+}
+
+fn failed(class: Class, reason: &str, next: &Next) -> (Tone, String) {
+    let reason = one_line(reason);
+    let what = match class {
+        Class::Code => format!("failed: {reason}"),
+        Class::Conflict => format!("could not land: {reason}"),
+        Class::Transient => format!("cut off: {reason}"),
+        Class::Limit => format!("limit: {reason}"),
+        Class::Defect => format!("needs a person: {reason}"),
+        Class::Stopped => return (Tone::Plain, "parked; it goes on when the run does".to_owned()),
+    };
+    match next {
+        Next::Again { not_before: None } => (Tone::Warning, what),
+        Next::Again { not_before: Some(Timestamp(_)) } => {
+            (Tone::Warning, format!("{what}; tried again after a pause"))
+        }
+        Next::Abandoned => (Tone::Bad, format!("{what}; abandoned")),
+        Next::Blocked if class == Class::Defect => (Tone::Bad, what),
+        Next::Blocked => (Tone::Bad, format!("{what}; blocked")),
+    }
+}
+
+fn one_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

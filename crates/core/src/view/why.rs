@@ -1,0 +1,252 @@
+//! Why a task is where it is: the chain of causes, what would unblock it, how long it has waited.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::counted;
+use crate::plan::TaskId;
+use crate::run::{Holder, Proof, Run, State, Status, Task};
+use crate::time::{Span, Timestamp};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Why {
+    pub task: TaskId,
+    pub status: Status,
+    /// How long it has had this status.
+    pub waited_ms: Span,
+    /// From the task itself to the root causes; the depth tells what follows from what.
+    pub causes: Vec<Cause>,
+    /// Commands that would help, most useful first.
+    pub helps: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Cause {
+    pub depth: u32,
+    pub text: String,
+}
+
+/// More causes than anybody reads; a plan of thousands must not print them all.
+const MOST: usize = 30;
+
+/// `engine_lives`: somebody holds the run's lock. `reason` tells why a task failed at a place in the journal.
+pub fn why(
+    state: &State,
+    id: &TaskId,
+    now: Timestamp,
+    engine_lives: bool,
+    reason: &dyn Fn(u64) -> Option<String>,
+) -> Option<Why> {
+    let run = state.run()?;
+    let task = state.task(id).ok().flatten()?;
+    let mut search = Search {
+        state,
+        run,
+        now,
+        engine_lives,
+        reason,
+        causes: Vec::new(),
+        helps: Vec::new(),
+        seen: Vec::new(),
+    };
+    search.explain(task, 0);
+    let Search { causes, helps, .. } = search;
+    Some(Why { task: id.clone(), status: task.status(), waited_ms: now.since(task.since), causes, helps })
+}
+
+struct Search<'a> {
+    state: &'a State,
+    run: &'a Run,
+    now: Timestamp,
+    engine_lives: bool,
+    reason: &'a dyn Fn(u64) -> Option<String>,
+    causes: Vec<Cause>,
+    helps: Vec<String>,
+    seen: Vec<TaskId>,
+}
+
+impl Search<'_> {
+    fn say(&mut self, depth: u32, text: impl Into<String>) {
+        if self.causes.len() < MOST {
+            self.causes.push(Cause { depth, text: text.into() });
+        }
+    }
+
+    fn help(&mut self, command: String) {
+        if !self.helps.contains(&command) {
+            self.helps.push(command);
+        }
+    }
+
+    fn explain(&mut self, task: &Task, depth: u32) {
+        if self.seen.contains(&task.id) || self.causes.len() >= MOST {
+            return;
+        }
+        self.seen.push(task.id.clone());
+        let id = &task.id;
+        let since = self.now.since(task.since);
+        match task.status() {
+            Status::Pending => self.waiting(task, depth),
+            Status::Unreachable => {
+                self.say(depth, format!("{id} is skipped: a task it depends on cannot complete"));
+                self.needs(task, depth + 1, Status::is_dead);
+            }
+            Status::Failed => {
+                let reason = self.failure(task);
+                let tries = format!("{} of {} attempts spent", task.spent, task.budget);
+                self.say(depth, format!("{id} failed, {tries}: {reason}"));
+                match task.not_before.filter(|&time| time > self.now) {
+                    Some(time) => {
+                        self.say(depth + 1, format!("it is tried again in {}", time.since(self.now)))
+                    }
+                    None => self.waiting(task, depth + 1),
+                }
+            }
+            Status::InProgress => match &task.holder {
+                Some(Holder::Ledger(name)) => {
+                    self.say(depth, format!("{id} is held by {name} since {since}"));
+                    self.help(format!("piton report {id} done --by {name}"));
+                    self.help(format!("piton reset {id}"));
+                }
+                _ => {
+                    let attempt = format!("attempt {} of {}", task.attempt, task.budget);
+                    self.say(depth, format!("{id} is being worked on since {since}, {attempt}"));
+                    self.engine(depth + 1);
+                    self.help(format!("piton output {id} -f"));
+                }
+            },
+            Status::Confirming => {
+                self.say(depth, format!("a fresh agent looks whether anything is left of {id}"))
+            }
+            Status::Verifying => self.say(depth, format!("the checks of {id} are running since {since}")),
+            Status::Verified => self.queued(task, depth),
+            Status::Merging => match &task.progress.waits {
+                Some(waits) => self.say(depth, format!("{id} is proven; landing waits: {waits}")),
+                None => self.say(depth, format!("{id} is landing at this moment")),
+            },
+            Status::Completed => {
+                let how = match &task.proof {
+                    Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
+                    Some(Proof::Checked { .. }) => "its checks passed; nothing was landed".to_owned(),
+                    Some(Proof::Reported) | None => "reported, not proven: it has no check".to_owned(),
+                };
+                self.say(depth, format!("{id} is completed: {how}, {since} ago"));
+                if let Some(kept) = &task.progress.kept {
+                    self.say(depth + 1, format!("its worktree is kept: {kept}"));
+                }
+            }
+            Status::Abandoned => {
+                let reason = self.failure(task);
+                let spent = counted(u64::from(task.spent), "attempt");
+                self.say(depth, format!("{id} was abandoned after {spent}: {reason}"));
+                self.help(format!("piton output {id}"));
+                self.help(format!("piton retry {id}"));
+                self.help(format!("piton raise {id} --attempts {}", task.budget + 2));
+                self.help(format!("piton skip {id}"));
+            }
+            Status::Blocked => {
+                let reason = self.failure(task);
+                self.say(depth, format!("{id} is blocked and needs a person: {reason}"));
+                self.help(format!("piton unblock {id}"));
+                self.help(format!("piton skip {id}"));
+            }
+            Status::Skipped => {
+                self.say(depth, format!("{id} was skipped by a person"));
+                self.help(format!("piton reset {id}"));
+            }
+        }
+    }
+
+    fn waiting(&mut self, task: &Task, depth: u32) {
+        let id = &task.id;
+        if task.waiting > 0 {
+            let others = counted(u64::from(task.waiting), "task");
+            self.say(depth, format!("{id} waits for {others} it depends on"));
+            self.needs(task, depth + 1, |status| !status.satisfies());
+        } else if let Some(barrier) = self.barrier(task) {
+            self.say(depth, format!("{id} waits its turn: {barrier}"));
+            let horizon = self.state.horizon();
+            let holding = self.state.tasks().find(|other| {
+                !other.removed && Some(other.group) == horizon.unmet_group && other.status().is_dead()
+            });
+            if let Some(other) = holding {
+                self.explain(other, depth + 1);
+            }
+        } else if !self.engine_lives {
+            self.say(depth, format!("{id} is ready; no engine is working on this run"));
+            self.help(format!("piton run {}", self.run.plan));
+        } else if self.run.stop.is_some() {
+            self.say(depth, format!("{id} is ready; the run is being stopped"));
+        } else if let Some(until) = self.run.parked.filter(|&until| until > self.now) {
+            self.say(
+                depth,
+                format!("{id} is ready; a usage limit holds for another {}", until.since(self.now)),
+            );
+        } else {
+            let slots = format!("{} of {} slots are taken", self.run.slots, self.run.session.max_parallel);
+            self.say(depth, format!("{id} is ready and starts when its turn comes: {slots}"));
+        }
+    }
+
+    fn barrier(&self, task: &Task) -> Option<String> {
+        crate::run::barrier(self.run, &self.state.horizon(), task)
+    }
+
+    fn queued(&mut self, task: &Task, depth: u32) {
+        let ahead = self.state.tasks().filter(|other| {
+            let (mine, theirs) = (task.progress.queued, other.progress.queued);
+            other.status() == Status::Verified && theirs < mine
+        });
+        let ahead = ahead.count() as u64;
+        match (&task.progress.waits, ahead) {
+            (Some(waits), _) => self.say(depth, format!("{} is proven; landing waits: {waits}", task.id)),
+            (None, 0) => self.say(depth, format!("{} is proven and lands next", task.id)),
+            (None, n) => self.say(
+                depth,
+                format!("{} is proven; {} ahead of it in the queue", task.id, counted(n, "task")),
+            ),
+        }
+        self.engine(depth + 1);
+    }
+
+    fn engine(&mut self, depth: u32) {
+        if !self.engine_lives {
+            self.say(depth, "no engine is working on this run at the moment");
+            self.help(format!("piton run {}", self.run.plan));
+        }
+    }
+
+    fn needs(&mut self, task: &Task, depth: u32, which: impl Fn(Status) -> bool) {
+        let needs = self.state.links(&task.id).map(|links| links.needs.clone()).unwrap_or_default();
+        for need in needs.iter() {
+            if let Ok(Some(other)) = self.state.task(need)
+                && which(other.status())
+            {
+                self.explain(other, depth);
+            }
+        }
+    }
+
+    fn failure(&self, task: &Task) -> String {
+        task.failure_seq
+            .and_then(|seq| (self.reason)(seq))
+            .unwrap_or_else(|| "no reason was recorded".to_owned())
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} is {} for {}", self.task, self.status, self.waited_ms)?;
+        for cause in &self.causes {
+            writeln!(f, "{:indent$}- {}", "", cause.text, indent = 2 + 2 * cause.depth as usize)?;
+        }
+        if !self.helps.is_empty() {
+            writeln!(f, "\nWhat helps:")?;
+            for help in &self.helps {
+                writeln!(f, "  {help}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+//! The clients that do the work: how each is started and what its end means.
+
+mod command;
+mod outbox;
+
+pub(crate) use command::{NOT_INHERITED, environment};
+pub use command::{end_of, job};
+pub use outbox::{Message, OUTBOX, Said, take};

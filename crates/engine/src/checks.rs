@@ -1,0 +1,126 @@
+//! Checks: commands that Piton runs itself, under keepers, on a tree it knows.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Check, Digest, Oid};
+use piton_core::run::{CheckResult, Pass, Verdict, verdict};
+use piton_core::time::Span;
+
+use crate::agent;
+use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome, clean_text};
+
+/// How much of the end of a check's output is looked at and kept in evidence.
+const TAIL: usize = 16 * 1024;
+/// A check whose keeper was lost is run again, but not for ever.
+const MOST_DEATHS: u32 = 5;
+
+/// Where and how checks run.
+#[derive(Clone, Debug)]
+pub struct Bench<'a> {
+    /// The folder their jobs are kept in, and Piton's own, which logs are named relative to.
+    pub jobs: &'a Utf8Path,
+    pub home: &'a Utf8Path,
+    /// Begins the names of the jobs: what the same check has to be asked only once for.
+    pub name: String,
+    pub cwd: &'a Utf8Path,
+    pub env: std::collections::BTreeMap<String, String>,
+    pub keeper: &'a [String],
+}
+
+/// What a check gives when it is not allowed to end.
+#[derive(Debug)]
+pub enum NoResult {
+    Stopped,
+    Keeper(KeeperError),
+}
+
+impl Bench<'_> {
+    /// The result of one check on this tree. A job that has ended, or runs already, is not run again.
+    /// `begin` is told of the job first, and may refuse it.
+    pub fn run(&self, check: &Check, begin: &dyn Fn(&Job) -> bool) -> Result<CheckResult, NoResult> {
+        let mut spec = JobSpec::new(check.run.words(), self.cwd);
+        spec.env = self.env.clone();
+        spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+        spec.wall_ms = Some(check.timeout.0);
+        for death in 0..MOST_DEATHS {
+            let job = Job::at(self.folder(check, death));
+            if !begin(&job) {
+                return Err(NoResult::Stopped);
+            }
+            let outcome = job.run(&spec, self.keeper).map_err(NoResult::Keeper)?;
+            match outcome.ended {
+                Ended::Died => {}
+                Ended::Stopped => return Err(NoResult::Stopped),
+                _ => return Ok(self.judge(check, &job, &outcome)),
+            }
+        }
+        let job = Job::at(self.folder(check, MOST_DEATHS - 1));
+        let reason = format!("it died {MOST_DEATHS} times");
+        Ok(self.result(check, &job, Verdict::Broken { reason }, Span(0), String::new()))
+    }
+
+    fn folder(&self, check: &Check, death: u32) -> Utf8PathBuf {
+        let again = if death == 0 { String::new() } else { format!(".again{death}") };
+        self.jobs.join(format!("{}.{}{again}", self.name, check.digest().short()))
+    }
+
+    fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> CheckResult {
+        let tail = clean_text(&job.output().tail(TAIL).unwrap_or_default());
+        let verdict = match &outcome.ended {
+            Ended::Exited { code } => verdict::of_exit(*code, &tail),
+            Ended::Signalled { signal } => {
+                Verdict::Broken { reason: format!("it was killed by signal {signal}") }
+            }
+            Ended::WallClock | Ended::Silence => {
+                Verdict::Broken { reason: format!("it had not ended after {}", check.timeout) }
+            }
+            Ended::NotStarted { reason } => {
+                // A program named by a path is part of the tree, so an agent can still write it.
+                let program = check.run.words().first().cloned().unwrap_or_default();
+                let reason = format!("`{program}` cannot be run: {reason}");
+                if program.contains('/') {
+                    Verdict::Broken { reason }
+                } else {
+                    Verdict::Impossible { reason }
+                }
+            }
+            Ended::Stopped | Ended::Died => Verdict::Broken { reason: "it was stopped".to_owned() },
+        };
+        let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
+        self.result(check, job, verdict, took, tail)
+    }
+
+    fn result(&self, check: &Check, job: &Job, verdict: Verdict, took: Span, tail: String) -> CheckResult {
+        let log = job.dir().strip_prefix(self.home).unwrap_or(job.dir()).to_string();
+        CheckResult {
+            name: check.name.clone(),
+            check: check.digest(),
+            command: check.run.to_string(),
+            tail: if verdict == Verdict::Pass { String::new() } else { tail },
+            verdict,
+            environment: environment(),
+            took,
+            log,
+        }
+    }
+}
+
+/// The checks among `wanted` that have no pass on this tree in this environment, each command once.
+pub fn unproven<'c>(
+    wanted: impl IntoIterator<Item = &'c Check>,
+    tree: &Oid,
+    passes: &[Pass],
+) -> Vec<&'c Check> {
+    let here = environment();
+    let proven = |digest: &Digest| {
+        passes.iter().any(|pass| &pass.tree == tree && &pass.check == digest && pass.environment == here)
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    wanted.into_iter().filter(|check| !proven(&check.digest()) && seen.insert(check.digest())).collect()
+}
+
+/// What of the environment can change a verdict: where programs are found, and how they speak.
+fn environment() -> Digest {
+    let values: Vec<Option<String>> =
+        ["PATH", "HOME", "LANG", "LC_ALL", "TZ"].iter().map(|name| std::env::var(name).ok()).collect();
+    Digest::of(&(std::env::consts::OS, std::env::consts::ARCH, values))
+}

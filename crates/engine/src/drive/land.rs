@@ -1,0 +1,160 @@
+//! Landing: the merge is built and proven beside everything, then the target moves in one step.
+
+use camino::Utf8PathBuf;
+use piton_core::message;
+use piton_core::plan::Oid;
+use piton_core::run::{CheckResult, Class, Command, Intent, Verdict, verdict};
+
+use super::order::{Order, Trouble};
+use super::work;
+use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, Worktree};
+use crate::{checks, clock, crash};
+
+/// Build the candidate, prove it, pin it, make it durable. The target is not touched.
+pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
+    let (task, fence) = (order.task.id.clone(), order.fence());
+    let (repo, verified) = (order.repo()?, order.commit()?);
+    let _lease = LandingLease::take(repo, order.target()?)?;
+    let tip = order.tip()?;
+    if repo.is_ancestor(verified, &tip)? {
+        let nothing = order.task.progress.base.as_ref() == Some(verified) || order.task.may_change_nothing;
+        let reason = "its commit is in the target's history".to_owned();
+        return Ok(vec![if nothing {
+            Command::NothingToLand { task, fence }
+        } else {
+            Command::LandingFound { task, commit: verified.clone(), reason }
+        }]);
+    }
+    let tree = match repo.merge(&tip, verified)? {
+        Merged::Clean { tree } => repo.restore_paths(&tree, &tip, &order.site.owned)?,
+        Merged::Conflict { files, messages } => {
+            let files = files.join(", ");
+            let reason = format!("merge conflict in {files}");
+            let feedback = format!(
+                "Your work conflicts with what landed in the meantime. The target has been merged into your worktree:\n\
+                 resolve the conflict markers in {files}, keeping both sides' intent.\n\n{messages}\n"
+            );
+            return Ok(vec![Command::LandingFailed { task, fence, tip, reason, feedback }]);
+        }
+    };
+    crash::point("landing.merged");
+    let commits = repo.rev_list(&tip, verified)?.len();
+    let group = order.run.group(order.task.group).map_or("main", |group| group.id.as_str());
+    let settings = &order.run.settings;
+    let text = message::merge(&order.spec, &order.run.id, group, commits, settings.commit_prefix.as_deref());
+    let candidate = repo.commit_tree(&tree, &[&tip, verified], &text, settings.author.as_deref())?;
+    let results = prove(order, &candidate, &tree)?;
+    if let Some(reason) = verdict::reason(&results) {
+        let feedback = format!(
+            "Your work passes alone, but not together with what landed in the meantime, which is now merged\n\
+             into your worktree.\n\n{}",
+            verdict::feedback(&results)
+        );
+        let impossible = results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. }));
+        return Ok(vec![if impossible {
+            Command::TryFailed { action: order.action.clone(), class: Class::Defect, reason, feedback }
+        } else {
+            Command::LandingFailed {
+                task,
+                fence,
+                tip,
+                reason: format!("together with what landed before: {reason}"),
+                feedback,
+            }
+        }]);
+    }
+    repo.pin(&order.pin_name("work"), verified)?;
+    repo.pin(&order.pin_name("candidate"), &candidate)?;
+    repo.make_durable()?;
+    crash::point("landing.pinned");
+    Ok(vec![Command::PrepareLanding { task, fence, tree, intent: Intent { old: tip, candidate }, results }])
+}
+
+/// Every check that has a say in the merged tree, except those that have passed on it.
+fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<Vec<CheckResult>, Trouble> {
+    let all = order.spec.checks.iter().chain(&order.neighbours).chain(&order.run.settings.landing_checks);
+    let wanted = checks::unproven(all, tree, &order.task.progress.passes);
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let worktree = Worktree::add(order.repo()?, &integration_path(order)?, candidate)?.worktree;
+    work::run_on(order, &worktree, candidate, &wanted, tree, &order.jobs())
+}
+
+/// The worktree in which merged trees are proven, one per run. Task ids do not begin with a dot.
+pub(super) fn integration_path(order: &Order) -> Result<Utf8PathBuf, Trouble> {
+    Ok(order.worktree_dir()?.join(format!(".landing-{}", order.run.id)))
+}
+
+/// Move the target, or find out what became of the last try to do so.
+pub(super) fn move_target(order: &Order) -> Result<Vec<Command>, Trouble> {
+    let (task, fence) = (order.task.id.clone(), order.fence());
+    let (repo, target) = (order.repo()?, order.target()?);
+    let intent = order.task.progress.intent.as_ref();
+    let Intent { old, candidate } =
+        intent.ok_or_else(|| Trouble::Transient("no landing is under way".to_owned()))?;
+    let lease = LandingLease::take(repo, target)?;
+    let landed = Command::Landed { task: task.clone(), fence, commit: candidate.clone() };
+    let rewound = |tip: Option<&Oid>| {
+        let now = tip.map_or("gone".to_owned(), |tip| format!("at {}", tip.short()));
+        Trouble::Defect(format!(
+            "`{target}` was moved away from {} and is {now}: look at its reflog",
+            old.short()
+        ))
+    };
+    let returned = |tip: &Oid| Command::LandingReturned {
+        task: task.clone(),
+        fence,
+        candidate: candidate.clone(),
+        reason: format!("`{target}` was moved to {} by somebody else", tip.short()),
+    };
+    match repo.landed_state(target, old, candidate)? {
+        LandedState::Landed => return Ok(vec![landed]),
+        LandedState::MovedForward { tip } => return Ok(vec![returned(&tip)]),
+        LandedState::Elsewhere { tip } => return Err(rewound(tip.as_ref())),
+        LandedState::AtOld => {}
+    }
+    // Whatever a killed git left in the checkout since the intent was journaled is ours.
+    let since = clock::system_time(order.task.since);
+    Ok(vec![match repo.move_target(&lease, old, candidate, Some(since))? {
+        Moved::Done => landed,
+        Moved::Waits(wait) => Command::LandingWaits { task, fence, reason: wait.to_string() },
+        Moved::TargetMoved { now: Some(tip) } if repo.is_ancestor(old, &tip)? => returned(&tip),
+        Moved::TargetMoved { now } => return Err(rewound(now.as_ref())),
+    }])
+}
+
+/// Take the worktree, the branch and the pins of a completed task away.
+pub(super) fn clean(order: &Order) -> Result<Vec<Command>, Trouble> {
+    let (task, fence) = (order.task.id.clone(), order.fence());
+    if order.run.settings.no_commits {
+        return Ok(vec![Command::CleanedUp { task, fence }]);
+    }
+    let repo = order.repo()?;
+    let mut commands = Vec::new();
+    match Worktree::remove(repo, &order.workplace()?, &work::rescue(order)) {
+        Ok(removed) => commands.extend(removed.rescued.map(|kept| Command::Rescued {
+            task: task.clone(),
+            reference: kept.name,
+            commit: kept.commit,
+        })),
+        Err(error @ (GitError::NestedRepositories { .. } | GitError::ForeignFolder { .. })) => {
+            return Ok(vec![Command::CleanupRefused { task, fence, reason: error.to_string() }]);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let tip = order.tip()?;
+    let plain = format!("worktree-{task}");
+    let shown = repo.pins(&order.pin_name("shown"))?.pop().map(|pin| pin.oid);
+    for name in [plain.clone(), format!("{plain}-{}", order.run.id)] {
+        if shown.is_some() && repo.branch_tip(&name)? == shown {
+            repo.delete_branch_if_merged(&name, &tip)?;
+        }
+    }
+    for what in ["candidate", "work", "shown"] {
+        repo.unpin(&order.pin_name(what))?;
+    }
+    crash::point("clean.done");
+    commands.push(Command::CleanedUp { task, fence });
+    Ok(commands)
+}

@@ -1,0 +1,449 @@
+//! The loop: compute what should be under way, see to it, append what happened, repeat.
+//!
+//! One thread decides and writes the journal; each action runs in a thread of its own and answers with
+//! commands. Nothing but the state says what is next, so starting and going on are the same thing.
+
+mod land;
+mod order;
+mod reconcile;
+mod work;
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use piton_core::plan::{Check, RepoPath, RunId, TaskId, TaskSpec};
+use piton_core::run::{self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason};
+use piton_core::view;
+
+use crate::git::GitError;
+use crate::journal::{Journal, JournalError};
+use crate::lock::Lock;
+use crate::project::Project;
+use crate::{clock, crash, git};
+use order::{Order, Running, Site, Trouble};
+pub use reconcile::lost_landings;
+
+/// How often the engine looks for what other processes appended, and at the plan.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long an action that changed nothing, such as a landing that waits, rests before the next try.
+const REST: Duration = Duration::from_secs(1);
+
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error("{0}")]
+    Refused(Refusal),
+    #[error("{what}: {source}")]
+    Io { what: String, source: std::io::Error },
+}
+
+/// Who watches: a screen, a log, a stream of JSON.
+pub trait Observer {
+    fn event(&mut self, recorded: &Recorded, state: &State);
+    /// Called now and then, so that clocks on a screen go on.
+    fn tick(&mut self, state: &State);
+}
+
+/// What an engine is started with.
+#[expect(missing_debug_implementations, reason = "a closure has none")]
+pub struct Engine {
+    pub project: Project,
+    pub journal: Journal,
+    pub run: RunId,
+    /// The proof that no other engine works on this run.
+    pub lock: Lock,
+    pub session: Session,
+    /// The command line in front of a job's folder.
+    pub keeper: Vec<String>,
+    pub owned: Vec<RepoPath>,
+    /// Says how the plan differs from the run's, if it does. Asked often: it must be cheap.
+    pub plan_changed: Box<dyn FnMut() -> Option<String>>,
+}
+
+/// The way in for signals.
+#[derive(Clone, Debug)]
+pub struct Handle(Sender<Wake>);
+
+impl Handle {
+    /// Once: nothing new begins. Twice: stop at once.
+    pub fn interrupt(&self) {
+        // If the loop is gone there is nothing left to interrupt.
+        let _ = self.0.send(Wake::Interrupt);
+    }
+}
+
+/// Everything that can wake the loop.
+#[derive(Debug)]
+enum Wake {
+    Done(Action, Vec<Command>),
+    Interrupt,
+}
+
+pub fn channels() -> (Handle, Inbox) {
+    let (sender, receiver) = channel();
+    (Handle(sender.clone()), Inbox { sender, receiver })
+}
+
+/// The loop's end of a [`Handle`].
+#[derive(Debug)]
+pub struct Inbox {
+    sender: Sender<Wake>,
+    receiver: Receiver<Wake>,
+}
+
+impl Engine {
+    /// Work until nothing is left to do, or somebody stops it.
+    pub fn run(self, inbox: Inbox, observer: &mut dyn Observer) -> Result<StopReason, EngineError> {
+        Loop::begin(self, inbox, observer)?.drive()
+    }
+}
+
+struct Loop<'o> {
+    journal: Journal,
+    state: State,
+    run: RunId,
+    name: String,
+    site: Arc<Site>,
+    plan_changed: Box<dyn FnMut() -> Option<String>>,
+    plan_diff: Option<String>,
+    inbox: Inbox,
+    observer: &'o mut dyn Observer,
+    under_way: HashMap<Action, Running>,
+    resting: HashMap<Action, Instant>,
+    specs: HashMap<TaskId, Arc<TaskSpec>>,
+    interrupts: u32,
+    looked: Instant,
+    /// Since when nothing but waiting landings is left.
+    idle_since: Option<Instant>,
+}
+
+impl<'o> Loop<'o> {
+    fn begin(engine: Engine, inbox: Inbox, observer: &'o mut dyn Observer) -> Result<Loop<'o>, EngineError> {
+        let Engine { project, mut journal, run, lock, session, keeper, owned, plan_changed } = engine;
+        let state = journal.load(&run)?;
+        // Git children of this engine hold its lock, so that none of them outlives it unseen.
+        let repo = project.repo.as_ref().map(|repo| repo.guarded_by(Arc::new(lock)));
+        let name = format!("{}-{}", std::process::id(), clock::now().0);
+        let mut this = Loop {
+            journal,
+            state,
+            run,
+            name: name.clone(),
+            site: Arc::new(Site { project, repo, keeper, owned }),
+            plan_changed,
+            plan_diff: None,
+            inbox,
+            observer,
+            under_way: HashMap::new(),
+            resting: HashMap::new(),
+            specs: HashMap::new(),
+            interrupts: 0,
+            looked: Instant::now(),
+            idle_since: None,
+        };
+        let attached = this.commit(&[Command::Attach { engine: name, session }])?;
+        if let Some(Err(refusal)) = attached.into_iter().next() {
+            return Err(EngineError::Refused(refusal));
+        }
+        crash::point("engine.attached");
+        this.clear_dead_locks()?;
+        this.reconcile()?;
+        Ok(this)
+    }
+
+    /// What the last engine's gits left when they were killed would be in the way of ours.
+    fn clear_dead_locks(&self) -> Result<(), EngineError> {
+        let (Some(repo), Some(run)) = (&self.site.repo, self.state.run()) else { return Ok(()) };
+        Ok(repo.clear_dead_locks(run.id.as_str(), clock::system_time(run.created))?)
+    }
+
+    /// Git beats the journal about what has landed.
+    fn reconcile(&mut self) -> Result<(), EngineError> {
+        let (Some(repo), Some(run)) = (self.site.repo.clone(), self.state.run()) else { return Ok(()) };
+        let commands = reconcile::lost_landings(&repo, run, &self.state)?;
+        if !commands.is_empty() {
+            self.commit(&commands)?;
+        }
+        Ok(())
+    }
+
+    fn drive(mut self) -> Result<StopReason, EngineError> {
+        loop {
+            let started = self.step()?;
+            self.stop_what_is_unwanted();
+            if !started && let Some(reason) = self.finished() {
+                return self.end(reason);
+            }
+            if !started {
+                self.wait()?;
+            }
+        }
+    }
+
+    /// See to everything that should be under way. Says whether the state changed on the way.
+    fn step(&mut self) -> Result<bool, EngineError> {
+        let now = clock::now();
+        let wanted = run::next(&self.state, now);
+        self.resting.retain(|action, _| wanted.contains(action));
+        let mut starts = Vec::new();
+        for action in wanted {
+            match action {
+                Action::Start { task } => starts.push(Command::Start { task, holder: run::Holder::Engine }),
+                action if self.under_way.contains_key(&action) => {}
+                action if self.resting.get(&action).is_some_and(|until| *until > Instant::now()) => {}
+                action => self.dispatch(action)?,
+            }
+        }
+        if starts.is_empty() || self.look_at_plan()? {
+            return Ok(false);
+        }
+        Ok(self
+            .commit(&starts)?
+            .iter()
+            .any(|outcome| outcome.as_ref().is_ok_and(|events| !events.is_empty())))
+    }
+
+    fn dispatch(&mut self, action: Action) -> Result<(), EngineError> {
+        let Some(order) = self.order(&action)? else { return Ok(()) };
+        self.under_way.insert(action.clone(), order.running.clone());
+        let done = self.inbox.sender.clone();
+        let name = format!("{}", action.task());
+        let worker = move || {
+            let commands = perform(&order);
+            // It holds the engine's lock: once the loop has heard of the end, nothing of it may be left.
+            drop(order);
+            // The loop may have ended: then the next engine finds out what was done.
+            let _ = done.send(Wake::Done(action, commands));
+        };
+        let spawned = thread::Builder::new().name(name).spawn(worker);
+        spawned
+            .map(drop)
+            .map_err(|source| EngineError::Io { what: "cannot start a thread".to_owned(), source })
+    }
+
+    /// Everything a worker needs, gathered here: workers see neither journal nor state.
+    fn order(&mut self, action: &Action) -> Result<Option<Order>, EngineError> {
+        let (Some(run), Ok(Some(task))) = (self.state.run().cloned(), self.state.task(action.task())) else {
+            return Ok(None);
+        };
+        let task = task.clone();
+        let failure = match task.progress.feedback {
+            Some(seq) => self.journal.event(&self.run, seq)?.and_then(|recorded| match recorded.event {
+                Event::Failed { reason, feedback, .. } => Some((reason, feedback)),
+                _ => None,
+            }),
+            None => None,
+        };
+        let neighbours = match action {
+            Action::Land { .. } => self.neighbours(task.progress.landed_at_base)?,
+            _ => Vec::new(),
+        };
+        let spec = self.spec(&task.id)?;
+        Ok(spec.map(|spec| Order {
+            action: action.clone(),
+            site: Arc::clone(&self.site),
+            run: Arc::new(run),
+            task,
+            spec,
+            failure,
+            neighbours,
+            running: Running::default(),
+        }))
+    }
+
+    fn neighbours(&mut self, since: u32) -> Result<Vec<Check>, EngineError> {
+        let ids: Vec<TaskId> = self.state.landed_since(since).cloned().collect();
+        let mut checks = Vec::new();
+        for id in ids {
+            checks.extend(self.spec(&id)?.iter().flat_map(|spec| spec.checks.clone()));
+        }
+        Ok(checks)
+    }
+
+    fn spec(&mut self, id: &TaskId) -> Result<Option<Arc<TaskSpec>>, EngineError> {
+        if let Some(spec) = self.specs.get(id) {
+            return Ok(Some(Arc::clone(spec)));
+        }
+        let spec = self.journal.spec(&self.run, id)?.map(Arc::new);
+        self.specs.extend(spec.iter().map(|spec| (id.clone(), Arc::clone(spec))));
+        Ok(spec)
+    }
+
+    /// Decide on commands and append what they come to, with whatever others appended before.
+    fn commit(&mut self, commands: &[Command]) -> Result<Vec<Result<Vec<Recorded>, Refusal>>, EngineError> {
+        let done = self.journal.commit(&self.run, &mut self.state, commands, clock::now())?;
+        for recorded in done.foreign.iter().chain(done.outcomes.iter().flatten().flatten()) {
+            self.observer.event(recorded, &self.state);
+        }
+        Ok(done.outcomes)
+    }
+
+    /// Jobs of attempts that are no longer the current ones, and all of them when the run stops at once.
+    fn stop_what_is_unwanted(&self) {
+        let at_once = self.state.run().is_some_and(|run| run.stop == Some(true));
+        for (action, running) in &self.under_way {
+            if at_once || !run::is_current(&self.state, action) {
+                running.stop();
+            }
+        }
+    }
+
+    /// Why to end, if there is nothing to wait for.
+    fn finished(&mut self) -> Option<StopReason> {
+        if !self.under_way.is_empty() {
+            self.idle_since = None;
+            return None;
+        }
+        let stopping = self.state.run().is_some_and(|run| run.stop.is_some());
+        if !self.resting.is_empty() && !stopping {
+            let since = *self.idle_since.get_or_insert_with(Instant::now);
+            let patience = self.state.run().map(|run| Duration::from_millis(run.settings.landing_wait.0));
+            return (since.elapsed() > patience.unwrap_or_default()).then(|| view::at_rest(&self.state));
+        }
+        if run::wake_at(&self.state, clock::now()).is_some() {
+            return None;
+        }
+        Some(match (&self.plan_diff, view::at_rest(&self.state)) {
+            (Some(detail), reason) if reason != StopReason::Completed => {
+                StopReason::PlanChanged { detail: detail.clone() }
+            }
+            (_, reason) => reason,
+        })
+    }
+
+    fn wait(&mut self) -> Result<(), EngineError> {
+        let now = clock::now();
+        let until_wake =
+            run::wake_at(&self.state, now).map(|time| Duration::from_millis(time.since(now).0.max(1)));
+        let until_rested =
+            self.resting.values().map(|until| until.saturating_duration_since(Instant::now())).min();
+        let patience = until_wake.into_iter().chain(until_rested).chain([LOOK]).min().unwrap_or(LOOK);
+        let mut commands = Vec::new();
+        match self.inbox.receiver.recv_timeout(patience) {
+            Ok(wake) => self.take(wake, &mut commands),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        // Whatever else waits goes into the same transaction.
+        while let Ok(wake) = self.inbox.receiver.try_recv() {
+            self.take(wake, &mut commands);
+        }
+        if commands.is_empty() {
+            self.hear_others()?;
+        } else {
+            crash::point("engine.before-commit");
+            self.commit(&commands)?;
+            crash::point("engine.after-commit");
+        }
+        self.look_at_plan()?;
+        self.observer.tick(&self.state);
+        Ok(())
+    }
+
+    fn hear_others(&mut self) -> Result<(), EngineError> {
+        for recorded in self.journal.catch_up(&self.run, &mut self.state)? {
+            // A plan read again may have changed any task.
+            if matches!(recorded.event, Event::TaskChanged { .. }) {
+                self.specs.clear();
+            }
+            self.observer.event(&recorded, &self.state);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, wake: Wake, commands: &mut Vec<Command>) {
+        match wake {
+            Wake::Done(action, results) => {
+                self.under_way.remove(&action);
+                // Should it still be wanted afterwards, it changed nothing: not again at once.
+                self.resting.insert(action, Instant::now() + REST);
+                commands.extend(results);
+            }
+            Wake::Interrupt => {
+                self.interrupts += 1;
+                commands.push(Command::RequestStop { by: "Ctrl-C".to_owned(), now: self.interrupts > 1 });
+            }
+        }
+    }
+
+    /// A plan that changed under a run stops it: no task may be judged by what it did not know.
+    fn look_at_plan(&mut self) -> Result<bool, EngineError> {
+        if self.plan_diff.is_none() && self.looked.elapsed() >= LOOK {
+            self.looked = Instant::now();
+            self.plan_diff = (self.plan_changed)();
+            if self.plan_diff.is_some() {
+                self.commit(&[Command::RequestStop {
+                    by: "Piton, since the plan changed".to_owned(),
+                    now: false,
+                }])?;
+            }
+        }
+        Ok(self.plan_diff.is_some())
+    }
+
+    fn end(mut self, reason: StopReason) -> Result<StopReason, EngineError> {
+        if reason == StopReason::Completed
+            && let (Some(repo), Some(dir)) =
+                (&self.site.repo, self.state.run().and_then(|run| run.worktree_dir.clone()))
+        {
+            tidy(repo, camino::Utf8Path::new(&dir), &self.run);
+        }
+        self.commit(&[Command::Detach { engine: self.name.clone(), reason: reason.clone() }])?;
+        Ok(reason)
+    }
+}
+
+/// The worktree for merged trees, and the folder of worktrees if that was the last of it.
+fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) {
+    let path = dir.join(format!(".landing-{run}"));
+    let rescue = git::Rescue::at(&format!("{run}/landing"), "Left in the worktree for merged trees");
+    // What cannot be removed now is named by `piton clean`.
+    let _ = git::Worktree::remove(repo, &path, &rescue);
+    // Only empty folders go, and only those that Piton names itself.
+    let _ = std::fs::remove_dir(dir);
+    if let Some(parent) = dir.parent().filter(|parent| parent.file_name() == Some(".worktrees")) {
+        let _ = std::fs::remove_dir(parent);
+    }
+}
+
+/// Carry an order out. Every end is a command, a panic too: a lost worker would hold its slot for ever.
+fn perform(order: &Order) -> Vec<Command> {
+    let outcome = catch_unwind(AssertUnwindSafe(|| match &order.action {
+        Action::Start { .. } => Ok(Vec::new()),
+        Action::Prepare { .. } => work::prepare(order),
+        Action::Work { pass, .. } => work::work(order, *pass),
+        Action::Capture { pass, .. } => work::capture(order, *pass),
+        Action::Check { .. } => work::check(order),
+        Action::Land { .. } => land::land(order),
+        Action::Move { .. } => land::move_target(order),
+        Action::Clean { .. } => land::clean(order),
+    }));
+    let trouble = match outcome {
+        Ok(Ok(commands)) => return commands,
+        Ok(Err(trouble)) => trouble,
+        Err(_) => Trouble::Transient(format!("an internal error in {:?}", order.action)),
+    };
+    let (task, fence) = (order.task.id.clone(), order.fence());
+    match (&order.action, &trouble) {
+        // A landing that was interrupted is simply done again; nothing was moved.
+        (Action::Land { .. }, Trouble::Stopped) => Vec::new(),
+        // The work is verified: a git that fails now is no reason to pay for it again.
+        (Action::Land { .. }, _) if trouble.class() == Class::Transient => {
+            vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
+        }
+        // Once the intent is journaled, only git can tell what became of it: look again, do not guess.
+        (Action::Move { .. }, Trouble::Git(_) | Trouble::Io(_)) => {
+            vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
+        }
+        (Action::Clean { .. }, _) => {
+            vec![Command::CleanupRefused { task, fence, reason: trouble.to_string() }]
+        }
+        _ => vec![order.failed(&trouble)],
+    }
+}

@@ -1,0 +1,195 @@
+//! An action with everything it takes to carry it out: no worker looks at the journal or the state.
+
+use std::sync::{Arc, Mutex};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Check, Oid, TaskSpec};
+use piton_core::run::{Action, Class, Command, Run, Task};
+
+use crate::checks::{Bench, NoResult};
+use crate::git::{GitError, Repo, Worktree};
+use crate::keeper::{Job, KeeperError};
+use crate::project::Project;
+
+/// What all actions of an engine share.
+#[derive(Debug)]
+pub(super) struct Site {
+    pub project: Project,
+    /// Its git children hold the engine's lock: a new engine waits for those of a dead one.
+    pub repo: Option<Repo>,
+    /// The command line in front of a job's folder.
+    pub keeper: Vec<String>,
+    /// Files that belong to Piton or the plan, which no task may change.
+    pub owned: Vec<piton_core::plan::RepoPath>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Order {
+    pub action: Action,
+    pub site: Arc<Site>,
+    pub run: Arc<Run>,
+    pub task: Task,
+    pub spec: Arc<TaskSpec>,
+    /// Why the last try failed, and what it is told about that.
+    pub failure: Option<(String, String)>,
+    /// Checks of the tasks that landed since this one's base.
+    pub neighbours: Vec<Check>,
+    pub running: Running,
+}
+
+/// The job an action is at, so that it can be stopped from outside.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Running(Arc<Mutex<(bool, Option<Job>)>>);
+
+impl Running {
+    /// Note the job; `false` if it must not begin any more.
+    pub(super) fn begin(&self, job: &Job) -> bool {
+        let Ok(mut inner) = self.0.lock() else { return false };
+        inner.1 = Some(job.clone());
+        // A job that was begun by an earlier engine is waited for even now: its end is on its way.
+        !inner.0
+    }
+
+    pub(super) fn stop(&self) {
+        if let Ok(mut inner) = self.0.lock()
+            && !std::mem::replace(&mut inner.0, true)
+            && let Some(job) = &inner.1
+        {
+            // If the wish cannot be written, the job ends by its own limits.
+            let _ = job.request_stop();
+        }
+    }
+}
+
+/// What stands in the way of an action.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Keeper(#[from] KeeperError),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    #[error("{0}")]
+    Defect(String),
+    #[error("{0}")]
+    Transient(String),
+    /// The run is being stopped.
+    #[error("stopped with the run")]
+    Stopped,
+}
+
+impl From<NoResult> for Trouble {
+    fn from(no: NoResult) -> Trouble {
+        match no {
+            NoResult::Stopped => Trouble::Stopped,
+            NoResult::Keeper(error) => Trouble::Keeper(error),
+        }
+    }
+}
+
+impl Trouble {
+    pub(super) fn class(&self) -> Class {
+        match self {
+            // No retry mends these: somebody has to move a folder, a branch or the plan.
+            Trouble::Git(
+                GitError::ForeignFolder { .. }
+                | GitError::ForeignRepository { .. }
+                | GitError::BadAuthor(_)
+                | GitError::Unrelated { .. },
+            )
+            | Trouble::Defect(_) => Class::Defect,
+            Trouble::Stopped => Class::Stopped,
+            _ => Class::Transient,
+        }
+    }
+}
+
+impl Order {
+    pub(super) fn fence(&self) -> u64 {
+        self.task.fence
+    }
+
+    pub(super) fn repo(&self) -> Result<&Repo, Trouble> {
+        self.site.repo.as_ref().ok_or_else(|| Trouble::Defect("the engine needs a git repository".to_owned()))
+    }
+
+    pub(super) fn target(&self) -> Result<&str, Trouble> {
+        self.run.target.as_deref().ok_or_else(|| Trouble::Defect("this run has no target branch".to_owned()))
+    }
+
+    pub(super) fn tip(&self) -> Result<Oid, Trouble> {
+        let target = self.target()?;
+        let tip = self.repo()?.branch_tip(target)?;
+        tip.ok_or_else(|| Trouble::Defect(format!("the target branch `{target}` does not exist any more")))
+    }
+
+    /// Where the agent works.
+    pub(super) fn workplace(&self) -> Result<Utf8PathBuf, Trouble> {
+        if self.run.settings.no_commits {
+            return Ok(self.site.project.root.clone());
+        }
+        let dir = self.worktree_dir()?;
+        Ok(self.site.project.worktree_path(&self.run.id, &dir, &self.task.id)?)
+    }
+
+    pub(super) fn worktree_dir(&self) -> Result<Utf8PathBuf, Trouble> {
+        let dir = self.run.worktree_dir.as_ref();
+        dir.map(Utf8PathBuf::from)
+            .ok_or_else(|| Trouble::Defect("this run has no folder for worktrees".to_owned()))
+    }
+
+    pub(super) fn worktree(&self) -> Result<Worktree, Trouble> {
+        let path = self.workplace()?;
+        let found = Worktree::open(self.repo()?, &path)?;
+        found.ok_or_else(|| Trouble::Transient(format!("the worktree {path} is gone")))
+    }
+
+    pub(super) fn jobs(&self) -> Utf8PathBuf {
+        self.site.project.task_folder(&self.run.id, &self.task.id)
+    }
+
+    /// A job of this attempt.
+    pub(super) fn job(&self, what: &str) -> Job {
+        Job::at(self.jobs().join(format!("{}.{what}", self.fence())))
+    }
+
+    pub(super) fn commit(&self) -> Result<&Oid, Trouble> {
+        self.task
+            .progress
+            .commit
+            .as_ref()
+            .ok_or_else(|| Trouble::Transient("there is no commit to work on".to_owned()))
+    }
+
+    pub(super) fn tree(&self) -> Result<&Oid, Trouble> {
+        self.task
+            .progress
+            .tree
+            .as_ref()
+            .ok_or_else(|| Trouble::Transient("there is no tree to check".to_owned()))
+    }
+
+    /// Where this attempt's checks of a tree run.
+    pub(super) fn bench<'a>(&'a self, jobs: &'a Utf8Path, cwd: &'a Utf8Path, tree: &Oid) -> Bench<'a> {
+        let name = format!("{}.check.{}", self.fence(), tree.short());
+        let mut env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
+        env.insert("CI".to_owned(), "true".to_owned());
+        Bench { jobs, home: &self.site.project.home, name, cwd, env, keeper: &self.site.keeper }
+    }
+
+    /// The command that says the try ended in trouble.
+    pub(super) fn failed(&self, trouble: &Trouble) -> Command {
+        Command::TryFailed {
+            action: self.action.clone(),
+            class: trouble.class(),
+            reason: trouble.to_string(),
+            feedback: String::new(),
+        }
+    }
+
+    /// Pins under `refs/piton/`: nothing that matters may be unreferenced.
+    pub(super) fn pin_name(&self, what: &str) -> String {
+        format!("{}/{what}/{}", self.run.id, self.task.id)
+    }
+}

@@ -1,0 +1,342 @@
+//! From the start of an attempt to its verdict: worktree, agent, commit, checks.
+
+use std::fs;
+
+use camino::Utf8Path;
+use piton_core::plan::{Check, Oid};
+use piton_core::run::{CheckResult, Class, Command, Verdict, Work};
+use piton_core::time::Span;
+use piton_core::{message, prompt};
+
+use super::order::{Order, Trouble};
+use crate::git::{GitError, Making, Repo, Rescue, Worktree};
+use crate::keeper::{Ended, Job, JobSpec, clean_text};
+use crate::{agent, checks, clock, crash, disk};
+
+/// How much of the end of an agent's output is looked at.
+const TAIL: usize = 16 * 1024;
+/// The longest a set-up command may take.
+const SETUP: Span = Span::minutes(30);
+
+/// Make the worktree ready for a try, whatever is there now.
+pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
+    settle_earlier_jobs(order)?;
+    let mut commands = Vec::new();
+    // Read before the tip: what lands in between is then counted as landed since, never forgotten.
+    let mut landed = order.run.landed;
+    let base = if order.run.settings.no_commits {
+        snapshot(order, &mut commands)?
+    } else {
+        let (base, fresh) = worktree_on_base(order, &mut landed, &mut commands)?;
+        if fresh {
+            set_up(order)?;
+        }
+        base
+    };
+    crash::point("prepare.done");
+    commands.push(Command::Prepared { task: order.task.id.clone(), fence: order.fence(), base, landed });
+    Ok(commands)
+}
+
+/// The commit the worktree stands on, and whether it has to be set up.
+fn worktree_on_base(
+    order: &Order,
+    landed: &mut u32,
+    commands: &mut Vec<Command>,
+) -> Result<(Oid, bool), Trouble> {
+    let (repo, path) = (order.repo()?, order.workplace()?);
+    let tip = order.tip()?;
+    let progress = &order.task.progress;
+    let rescue = rescue(order);
+    let note = |commands: &mut Vec<Command>, rescued: Option<crate::git::Rescued>| {
+        commands.extend(rescued.map(|kept| Command::Rescued {
+            task: order.task.id.clone(),
+            reference: kept.name,
+            commit: kept.commit,
+        }));
+    };
+    let added = Worktree::add(repo, &path, &tip)?;
+    crash::point("prepare.added");
+    match (added.how, &progress.base) {
+        (Making::Existing, Some(base)) => match (&progress.behind, &progress.commit) {
+            (Some(behind), Some(commit)) => {
+                let brought = added.worktree.bring_up_to(behind, commit, &rescue)?;
+                note(commands, brought.rescued);
+                Ok((behind.clone(), true))
+            }
+            // The same worktree again: what was done in it still counts.
+            _ => {
+                *landed = progress.landed_at_base;
+                Ok((base.clone(), false))
+            }
+        },
+        (Making::Existing, None) => {
+            // Left by another run, or by an engine that died before it said so: made anew, nothing lost.
+            note(commands, added.worktree.rescue(&rescue)?);
+            added.worktree.checkout_detached(&tip)?;
+            Ok((tip, true))
+        }
+        (Making::Made, _) => Ok((tip, true)),
+        (Making::PutRight { rescued }, _) => {
+            note(commands, rescued);
+            Ok((tip, true))
+        }
+    }
+}
+
+/// In place there is no worktree to throw away, so what is there is kept under a ref before each attempt.
+fn snapshot(order: &Order, commands: &mut Vec<Command>) -> Result<Oid, Trouble> {
+    let repo = order.repo()?;
+    let root = &order.site.project.root;
+    let tree = repo.worktree_tree(root)?;
+    let head = repo.resolve("HEAD")?;
+    let subject = format!("Before attempt {} of {}", order.task.attempt, order.task.id);
+    let commit = repo.commit_tree(&tree, &[&head], &subject, None)?;
+    let rescue = Rescue::at(&format!("{}/{}", order.run.id, order.task.id), &subject);
+    let kept = repo.rescue_commit(&rescue, Some(commit.clone()))?;
+    commands.extend(kept.map(|kept| Command::Rescued {
+        task: order.task.id.clone(),
+        reference: kept.name,
+        commit: kept.commit,
+    }));
+    Ok(commit)
+}
+
+pub(super) fn rescue(order: &Order) -> Rescue {
+    let subject = format!("Uncommitted work of {}, attempt {}", order.task.id, order.task.attempt);
+    Rescue::at(&format!("{}/{}", order.run.id, order.task.id), &subject)
+}
+
+/// No job of an earlier try may still be at work where this one begins.
+fn settle_earlier_jobs(order: &Order) -> Result<(), Trouble> {
+    let Ok(folder) = order.jobs().read_dir_utf8() else { return Ok(()) };
+    for entry in folder {
+        let entry = entry?;
+        let fence = entry.file_name().split('.').next().and_then(|fence| fence.parse::<u64>().ok());
+        if fence.is_none_or(|fence| fence >= order.fence()) {
+            continue;
+        }
+        let job = Job::at(entry.path());
+        if let (None, Some(spec)) = (job.outcome()?, job.spec()?) {
+            job.request_stop()?;
+            job.run(&spec, &order.site.keeper)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copy what is not in git, and run the project's own set-up command.
+fn set_up(order: &Order) -> Result<(), Trouble> {
+    let (setup, path) = (&order.run.settings.worktree, order.workplace()?);
+    for file in &setup.copy {
+        let (from, to) = (order.site.project.root.join(file.as_str()), path.join(file.as_str()));
+        if !from.is_file() {
+            continue;
+        }
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::copy(&from, &to)?;
+        // Copied files are often secrets: they must not come back as part of the work.
+        order.repo()?.exclude(file.as_str())?;
+    }
+    let Some(command) = &setup.setup else { return Ok(()) };
+    let mut spec = JobSpec::new(command.words(), &path);
+    spec.env = agent::environment(&order.run.id, &order.task.id, order.task.attempt);
+    spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+    spec.wall_ms = Some(SETUP.0);
+    let job = order.job("setup");
+    if !order.running.begin(&job) {
+        return Err(Trouble::Stopped);
+    }
+    let outcome = job.run(&spec, &order.site.keeper)?;
+    match outcome.ended {
+        Ended::Exited { code: 0 } => Ok(()),
+        Ended::Stopped => Err(Trouble::Stopped),
+        ended => {
+            let tail = clean_text(&job.output().tail(2000)?);
+            let last = tail.lines().last().unwrap_or_default();
+            Err(Trouble::Transient(format!(
+                "the set-up command `{command}` did not succeed ({ended:?}): {last}"
+            )))
+        }
+    }
+}
+
+/// Run the agent, or find that it ran.
+pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
+    let spec = &order.spec;
+    let name = order.run.session.agent.as_ref().unwrap_or(&spec.agent);
+    let Some(client) = order.run.settings.agents.get(name) else {
+        return Err(Trouble::Defect(format!("the agent `{name}` is not defined")));
+    };
+    let job = order.job(&format!("agent{pass}"));
+    disk::private_folder(job.dir())?;
+    let path = job.dir().join("prompt.md");
+    if !path.exists() {
+        // A confirming agent gets the first prompt and is not told that it confirms.
+        let failure = order.failure.as_ref().filter(|_| pass == 0);
+        let feedback = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
+        disk::write(
+            &path,
+            prompt::prompt(spec, order.task.attempt, feedback.map(String::as_str)).as_bytes(),
+        )?;
+    }
+    let job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &order.workplace()?, &path);
+    if !order.running.begin(&job) {
+        return Err(Trouble::Stopped);
+    }
+    let outcome = job.run(&job_spec, &order.site.keeper)?;
+    crash::point("work.ended");
+    let tail = clean_text(&job.output().tail(TAIL)?);
+    let said = agent::take(&job.dir().join("outbox.jsonl"));
+    let end = agent::end_of(&outcome.ended, &tail, said.as_ref(), spec, clock::now());
+    Ok(vec![Command::AgentEnded {
+        task: order.task.id.clone(),
+        fence: order.fence(),
+        pass,
+        end,
+        took: Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0)),
+        report: said.map(|message| Box::new(message.report)),
+    }])
+}
+
+/// Make a commit of what the agent left.
+pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
+    let repo = order.repo()?;
+    let progress = &order.task.progress;
+    let base =
+        progress.base.as_ref().ok_or_else(|| Trouble::Transient("the worktree has no base".to_owned()))?;
+    let captured =
+        |work| vec![Command::Captured { task: order.task.id.clone(), fence: order.fence(), pass, work }];
+    let base_tree = repo.tree_of(base)?;
+    let as_work = |commit, tree: Oid, markers| Work {
+        commit,
+        changed: tree != base_tree,
+        found_work: progress.tree.as_ref() != Some(&tree),
+        tree,
+        markers,
+    };
+    if order.run.settings.no_commits {
+        return Ok(captured(as_work(None, repo.worktree_tree(&order.site.project.root)?, Vec::new())));
+    }
+    let worktree = order.worktree()?;
+    let settings = &order.run.settings;
+    let fixes = order.failure.as_ref().map(|(reason, _)| reason.as_str());
+    let (attempt, budget) = (order.task.attempt, order.task.budget);
+    let prefix = settings.commit_prefix.as_deref();
+    let text = message::work(&order.spec, &order.run.id, prefix, attempt, budget, fixes);
+    match worktree.capture(&text, settings.author.as_deref()) {
+        Ok(done) => {
+            crash::point("capture.committed");
+            repo.pin(&order.pin_name("work"), &done.commit)?;
+            show_branch(order, repo, &done.commit)?;
+            crash::point("capture.pinned");
+            Ok(captured(as_work(Some(done.commit), done.tree, Vec::new())))
+        }
+        Err(GitError::ConflictMarkers { files } | GitError::Undecided { files }) => {
+            Ok(captured(as_work(None, repo.worktree_tree(worktree.path())?, files)))
+        }
+        Err(GitError::NestedRepositories { paths, .. }) => {
+            let nested = paths.join(", ");
+            Ok(vec![Command::TryFailed {
+                action: order.action.clone(),
+                class: Class::Code,
+                reason: format!("the work contains other git repositories: {nested}"),
+                feedback: format!(
+                    "Remove these git repositories, or only their `.git` if the files belong here: {nested}\n"
+                ),
+            }])
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The branch people look at: `worktree-ID`, with the run's name where that one is somebody else's.
+fn show_branch(order: &Order, repo: &Repo, commit: &Oid) -> Result<(), Trouble> {
+    let shown = order.pin_name("shown");
+    let last = repo.pins(&shown)?.pop().map(|pin| pin.oid);
+    let plain = format!("worktree-{}", order.task.id);
+    for name in [plain.clone(), format!("{plain}-{}", order.run.id)] {
+        let found = repo.branch_tip(&name)?;
+        let ours = found.is_none() || found == last || found.as_ref() == Some(commit);
+        if !ours {
+            continue;
+        }
+        match repo.set_branch(&name, commit, found.as_ref()) {
+            Ok(()) => return Ok(repo.pin(&shown, commit)?),
+            Err(GitError::BranchCheckedOut { .. } | GitError::BranchMoved { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    // The work is pinned; the branch is only for people.
+    Ok(())
+}
+
+/// Run the task's checks on its commit.
+pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
+    let tree = order.tree()?;
+    let jobs = order.jobs();
+    let wanted = checks::unproven(&order.spec.checks, tree, &order.task.progress.passes);
+    let results = if order.run.settings.no_commits {
+        run_in_place(order, &wanted, tree, &jobs)?
+    } else {
+        run_on(order, &order.worktree()?, order.commit()?, &wanted, tree, &jobs)?
+    };
+    crash::point("check.ended");
+    Ok(vec![Command::ChecksEnded {
+        task: order.task.id.clone(),
+        fence: order.fence(),
+        tree: tree.clone(),
+        results,
+    }])
+}
+
+/// Run checks in a worktree that is exactly that commit, before each of them and after.
+pub(super) fn run_on(
+    order: &Order,
+    worktree: &Worktree,
+    commit: &Oid,
+    wanted: &[&Check],
+    tree: &Oid,
+    jobs: &Utf8Path,
+) -> Result<Vec<CheckResult>, Trouble> {
+    let bench = order.bench(jobs, worktree.path(), tree);
+    let mut results = Vec::new();
+    for check in wanted {
+        worktree.checkout_detached(commit)?;
+        let mut result = bench.run(check, &|job| order.running.begin(job))?;
+        let dirty = worktree.status()?.dirty;
+        if !dirty.is_empty() {
+            result.verdict =
+                Verdict::Broken { reason: format!("it changed files while it ran: {}", dirty.join(", ")) };
+        }
+        results.push(result);
+    }
+    if !wanted.is_empty() {
+        // What the checks left behind is not the agent's work.
+        worktree.checkout_detached(commit)?;
+    }
+    Ok(results)
+}
+
+fn run_in_place(
+    order: &Order,
+    wanted: &[&Check],
+    tree: &Oid,
+    jobs: &Utf8Path,
+) -> Result<Vec<CheckResult>, Trouble> {
+    let repo = order.repo()?;
+    let root = &order.site.project.root;
+    let bench = order.bench(jobs, root, tree);
+    let mut results = Vec::new();
+    for check in wanted {
+        let clean = repo.worktree_tree(root)? == *tree;
+        let mut result = bench.run(check, &|job| order.running.begin(job))?;
+        if !clean || repo.worktree_tree(root)? != *tree {
+            result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
+        }
+        results.push(result);
+    }
+    Ok(results)
+}

@@ -1,0 +1,330 @@
+//! Starting git: a hardened environment, no terminal, no hooks, typed failures.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::Oid;
+
+use super::error::GitError;
+use crate::lock::Lock;
+
+/// `merge-tree --write-tree` came with 2.38; the rest of what we use is older.
+pub const NEEDED: Version = Version(2, 38);
+/// `--attr-source` came with 2.41.
+const ATTR_SOURCE: Version = Version(2, 41);
+
+/// Settings that must not depend on the user. Line endings, filters, merge drivers and ignore rules stay
+/// theirs: a tree must mean the same to them and to us.
+const PINNED: &[&str] = &[
+    // Hooks may reject, rewrite or wait; the checks of the plan are what guards a landing.
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    // A journal that says "landed" must not outlive the objects and the ref.
+    "core.fsync=committed,reference",
+    "core.fsyncMethod=fsync",
+    // Collecting garbage under running agents is not ours to start.
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "submodule.recurse=false",
+    "commit.gpgSign=false",
+    "merge.verifySignatures=false",
+    "merge.renames=true",
+    "rerere.enabled=false",
+    "core.quotePath=false",
+    // Would refuse an agent's file for its line ends.
+    "core.safecrlf=false",
+    // A shared index base would land in the repository for every temporary index.
+    "core.splitIndex=false",
+    "i18n.commitEncoding=UTF-8",
+    "advice.detachedHead=false",
+    "advice.addEmbeddedRepo=false",
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32, pub u32);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+/// A git program and the folder it is to work in. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Git {
+    program: Arc<Program>,
+    dir: Utf8PathBuf,
+    guard: Option<Arc<Lock>>,
+}
+
+#[derive(Debug)]
+struct Program {
+    name: String,
+    env: Vec<(OsString, OsString)>,
+    version: OnceLock<Version>,
+}
+
+impl Git {
+    pub fn new(dir: &Utf8Path) -> Git {
+        Git::with_env(dir, &[])
+    }
+
+    /// With variables of its own, which win over what the door sets; tests give a home of their own.
+    pub fn with_env(dir: &Utf8Path, env: &[(&str, &str)]) -> Git {
+        let env = env.iter().map(|(key, value)| (key.into(), value.into())).collect();
+        let program = Program { name: "git".to_owned(), env, version: OnceLock::new() };
+        Git { program: Arc::new(program), dir: dir.to_owned(), guard: None }
+    }
+
+    pub fn at(&self, dir: &Utf8Path) -> Git {
+        Git { dir: dir.to_owned(), ..self.clone() }
+    }
+
+    /// Every child holds `guard` open as its standard input: a git that outlives a killed engine keeps the
+    /// lock, and whoever takes it next has waited for that git.
+    pub fn guarded_by(&self, guard: Arc<Lock>) -> Git {
+        Git { guard: Some(guard), ..self.clone() }
+    }
+
+    pub fn dir(&self) -> &Utf8Path {
+        &self.dir
+    }
+
+    /// The version of git, or why it will not do.
+    pub fn version(&self) -> Result<Version, GitError> {
+        if let Some(version) = self.program.version.get() {
+            return Ok(*version);
+        }
+        let answer = self.call(["version"]).line()?;
+        let found = parse_version(&answer)
+            .ok_or_else(|| GitError::Unexpected { args: "version".to_owned(), answer: answer.clone() })?;
+        if found < NEEDED {
+            return Err(GitError::TooOld { found, need: NEEDED });
+        }
+        Ok(*self.program.version.get_or_init(|| found))
+    }
+
+    pub(super) fn has_attr_source(&self) -> Result<bool, GitError> {
+        Ok(self.version()? >= ATTR_SOURCE)
+    }
+
+    pub(super) fn call<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_> {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        Call { git: self, args, global: Vec::new(), env: Vec::new() }
+    }
+}
+
+fn parse_version(answer: &str) -> Option<Version> {
+    // Vendors append: "git version 2.39.2 (Apple Git-143)", "git version 2.45.1.windows.1".
+    let mut parts = answer.strip_prefix("git version ")?.split(['.', ' ', '-']);
+    Some(Version(parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// One git command in the making.
+pub(super) struct Call<'a> {
+    git: &'a Git,
+    args: Vec<OsString>,
+    global: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+}
+
+/// What a command said, whatever its exit status.
+pub(super) struct Answer {
+    pub(super) code: Option<i32>,
+    pub(super) stdout: Vec<u8>,
+    pub(super) stderr: String,
+    args: String,
+    status: String,
+}
+
+impl Call<'_> {
+    pub(super) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub(super) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub(super) fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((key.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// An option before the command's name.
+    pub(super) fn global(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.global.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Run it; any exit status is an answer.
+    pub(super) fn answer(self) -> Result<Answer, GitError> {
+        let shown = self.args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let output = self.command()?.output().map_err(|source| self.cannot_start(source))?;
+        Ok(Answer {
+            code: output.status.code(),
+            status: output.status.to_string(),
+            stdout: output.stdout,
+            stderr: String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
+            args: shown,
+        })
+    }
+
+    /// Run it; anything but success is an error. What it printed.
+    pub(super) fn bytes(self) -> Result<Vec<u8>, GitError> {
+        let answer = self.answer()?;
+        if answer.code == Some(0) { Ok(answer.stdout) } else { Err(answer.failed()) }
+    }
+
+    pub(super) fn run(self) -> Result<(), GitError> {
+        self.bytes().map(drop)
+    }
+
+    pub(super) fn line(self) -> Result<String, GitError> {
+        Ok(String::from_utf8_lossy(&self.bytes()?).trim_end_matches('\n').to_owned())
+    }
+
+    pub(super) fn oid(self) -> Result<Oid, GitError> {
+        let args = self.args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let line = self.line()?;
+        oid(&line).ok_or(GitError::Unexpected { args, answer: line })
+    }
+
+    /// A question: exit status 0 is yes, 1 is no.
+    pub(super) fn yes(self) -> Result<bool, GitError> {
+        let answer = self.answer()?;
+        match answer.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(answer.failed()),
+        }
+    }
+
+    fn command(&self) -> Result<Command, GitError> {
+        let git = self.git;
+        let mut command = Command::new(&git.program.name);
+        // A hook or another tool may have started us with GIT_DIR, GIT_INDEX_FILE and the like.
+        for (key, _) in std::env::vars_os() {
+            if key.to_string_lossy().starts_with("GIT_") {
+                command.env_remove(key);
+            }
+        }
+        // A Ctrl-C is for Piton to answer: it must not cut a git command off half-way.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command
+            .current_dir(&git.dir)
+            .env("LC_ALL", "C")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .env("GIT_EDITOR", "true")
+            .env("GIT_SEQUENCE_EDITOR", "true")
+            .env("GIT_PAGER", "cat")
+            .envs(git.program.env.iter().map(|(key, value)| (key, value)))
+            .envs(self.env.iter().map(|(key, value)| (key, value)));
+        for setting in PINNED {
+            command.args(["-c", setting]);
+        }
+        let stdin = match &git.guard {
+            Some(lock) => Stdio::from(lock.share().map_err(GitError::io(lock.path()))?),
+            None => Stdio::null(),
+        };
+        command.args(&self.global).args(&self.args).stdin(stdin);
+        Ok(command)
+    }
+
+    fn cannot_start(&self, source: io::Error) -> GitError {
+        // A missing folder gives the same error as a missing program.
+        if source.kind() == io::ErrorKind::NotFound && self.git.dir.is_dir() {
+            GitError::Missing { program: self.git.program.name.clone(), need: NEEDED }
+        } else {
+            GitError::Io { path: self.git.dir.clone(), source }
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn failed(self) -> GitError {
+        GitError::Failed { args: self.args, status: self.status, stderr: self.stderr }
+    }
+
+    pub(super) fn unexpected(&self) -> GitError {
+        let answer = String::from_utf8_lossy(&self.stdout).into_owned();
+        GitError::Unexpected { args: self.args.clone(), answer }
+    }
+}
+
+pub(super) fn oid(text: &str) -> Option<Oid> {
+    Oid::new(text).ok()
+}
+
+/// The fields of a NUL-terminated list.
+pub(super) fn fields(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|byte| *byte == 0).filter(|_| !bytes.is_empty())
+}
+
+pub(super) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A file name as git has it: bytes, which need not be UTF-8.
+#[cfg(unix)]
+pub(super) fn os(bytes: &[u8]) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
+}
+
+#[cfg(not(unix))]
+pub(super) fn os(bytes: &[u8]) -> OsString {
+    lossy(bytes).into()
+}
+
+/// Paths in portions that fit a command line everywhere.
+pub(super) fn portions<T: AsRef<OsStr>>(paths: &[T]) -> impl Iterator<Item = &[T]> {
+    const ROOM: usize = 24_000;
+    let mut rest = paths;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut size = 0;
+        let fit = rest.iter().take_while(|path| {
+            size += path.as_ref().len() + 1;
+            size <= ROOM
+        });
+        let (portion, left) = rest.split_at(fit.count().max(1));
+        rest = left;
+        Some(portion)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_all_vendors() {
+        for (answer, version) in [
+            ("git version 2.47.3", Some(Version(2, 47))),
+            ("git version 2.39.2 (Apple Git-143)", Some(Version(2, 39))),
+            ("git version 2.45.1.windows.1", Some(Version(2, 45))),
+            ("git version 2.51-rc1", Some(Version(2, 51))),
+            ("hub version 1", None),
+        ] {
+            assert_eq!(parse_version(answer), version, "{answer}");
+        }
+    }
+
+    #[test]
+    fn portions_keep_everything_in_order() {
+        let paths: Vec<String> = (0..9_000).map(|n| format!("a/rather/long/path/{n}")).collect();
+        let joined: Vec<String> = portions(&paths).flatten().cloned().collect();
+        assert_eq!(joined, paths);
+    }
+}

@@ -1,0 +1,256 @@
+//! A checkout that a landing may have left halfway: which files are ours to put back, which are a person's.
+//!
+//! The rule: what equals the candidate's version exists in the candidate, so nothing is lost by putting it
+//! back to the old one and doing the checkout again. Everything else belongs to whoever wrote it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::Oid;
+
+use super::door::{Git, fields, lossy, oid, os, portions};
+use super::error::GitError;
+use super::index::TempIndex;
+use super::repo::Repo;
+use super::status;
+use super::worktree::remove_if_there;
+
+/// File times come from a clock that ticks more slowly than the one an intent is stamped with.
+const CLOCK_TICK: Duration = Duration::from_millis(20);
+
+/// Mode and blob; `None`: absent.
+type Version = Option<(String, Oid)>;
+
+/// The paths a landing changes, in the checkout where it is to change them.
+pub(super) struct Concerned<'a> {
+    repo: &'a Repo,
+    git: &'a Git,
+    top: &'a Utf8Path,
+    git_dir: &'a Utf8Path,
+    old: &'a Oid,
+    candidate: &'a Oid,
+    /// Each with its old and its new version.
+    paths: BTreeMap<OsString, (Version, Version)>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Judged {
+    pub(super) ours: Vec<OsString>,
+    pub(super) theirs: Vec<String>,
+}
+
+impl<'a> Concerned<'a> {
+    pub(super) fn read(
+        repo: &'a Repo,
+        git: &'a Git,
+        (top, git_dir): (&'a Utf8Path, &'a Utf8Path),
+        (old, candidate): (&'a Oid, &'a Oid),
+    ) -> Result<Concerned<'a>, GitError> {
+        let call = repo.git().call(["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev"]);
+        let list = call.args([old.as_str(), candidate.as_str()]).bytes()?;
+        let mut rest = fields(&list);
+        let mut paths = BTreeMap::new();
+        while let (Some(facts), Some(path)) = (rest.next(), rest.next()) {
+            let facts = lossy(facts);
+            let mut words = facts.trim_start_matches(':').split(' ');
+            let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            let mut version = |mode: &str| {
+                let blob = words.next().and_then(oid)?;
+                (mode != "000000").then(|| (mode.to_owned(), blob))
+            };
+            let old_version = version(old_mode);
+            paths.insert(os(path), (old_version, version(new_mode)));
+        }
+        Ok(Concerned { repo, git, top, git_dir, old, candidate, paths })
+    }
+
+    /// Sort the concerned files that are not as `old` has them. `recovering`: some may be ours. `cut_off`:
+    /// a git died while writing, so a file may be missing or end early.
+    pub(super) fn judge(&self, recovering: bool, cut_off: bool) -> Result<Judged, GitError> {
+        let changed: HashSet<OsString> =
+            status::read(self.git, self.top, self.git_dir)?.raw.into_iter().collect();
+        let suspects: Vec<OsString> = self
+            .paths
+            .iter()
+            .filter(|(path, (old, _))| changed.contains(*path) || (old.is_none() && self.in_the_way(path)))
+            .map(|(path, _)| path.clone())
+            .collect();
+        let mut judged = Judged::default();
+        if suspects.is_empty() {
+            return Ok(judged);
+        }
+        let index = TempIndex::copy(self.repo, self.git, self.git_dir)?;
+        let mut staged: HashMap<OsString, Vec<(String, Oid)>> = HashMap::new();
+        for entry in index.entries()? {
+            staged.entry(entry.path).or_default().push((entry.mode, entry.oid));
+        }
+        // What git cannot read is not ours.
+        let present = if recovering { index.refresh(self.top, &suspects).ok() } else { None };
+        let present: Option<HashMap<OsString, (String, Oid)>> =
+            present.map(|list| list.into_iter().map(|entry| (entry.path, (entry.mode, entry.oid))).collect());
+        for path in suspects {
+            let (old, new) = &self.paths[&path];
+            let known = |version: Version| version == *old || version == *new;
+            let index_ok = match staged.get(&path).map(Vec::as_slice) {
+                None => known(None),
+                Some([version]) => known(Some(version.clone())),
+                Some(_) => false,
+            };
+            let file_ok = present.as_ref().is_some_and(|present| {
+                known(present.get(&path).cloned()) || (cut_off && self.is_torn(&path, new.as_ref()))
+            });
+            if index_ok && file_ok {
+                judged.ours.push(path);
+            } else {
+                judged.theirs.push(path.to_string_lossy().into_owned());
+            }
+        }
+        Ok(judged)
+    }
+
+    /// Put files back to `old`, in the index and on disk.
+    pub(super) fn put_back(&self, ours: &[OsString]) -> Result<(), GitError> {
+        let in_old = |path: &&OsString| self.paths.get(*path).is_some_and(|(old, _)| old.is_some());
+        let (back, away): (Vec<&OsString>, Vec<&OsString>) = ours.iter().partition(in_old);
+        for portion in portions(&away) {
+            self.git.call(["update-index", "--force-remove", "--"]).args(portion).run()?;
+        }
+        for path in away {
+            let file = self.file(path);
+            if self.in_the_way(path) {
+                fs::remove_file(&file)
+                    .map_err(GitError::io(self.top.join(path.to_string_lossy().as_ref())))?;
+            }
+            // Folders made for it would stand in the way of a file; others are not empty.
+            for folder in file.ancestors().skip(1).take_while(|folder| *folder != self.top.as_std_path()) {
+                if fs::remove_dir(folder).is_err() {
+                    break;
+                }
+            }
+        }
+        let source = format!("--source={}", self.old);
+        for portion in portions(&back) {
+            self.git.call(["restore", &source, "--staged", "--worktree", "--"]).args(portion).run()?;
+        }
+        Ok(())
+    }
+
+    fn file(&self, path: &OsString) -> PathBuf {
+        self.top.as_std_path().join(path)
+    }
+
+    /// A file or link is there, tracked, untracked or ignored.
+    fn in_the_way(&self, path: &OsString) -> bool {
+        fs::symlink_metadata(self.file(path)).is_ok_and(|meta| !meta.is_dir())
+    }
+
+    /// Missing, or only the beginning of what the candidate has: a write that was cut off.
+    fn is_torn(&self, path: &OsString, new: Option<&(String, Oid)>) -> bool {
+        if new.is_none() {
+            return false;
+        }
+        let file = self.file(path);
+        let Ok(bytes) = fs::read(&file) else { return fs::symlink_metadata(&file).is_err() };
+        let mut name = OsString::from(format!("{}:", self.candidate));
+        name.push(path);
+        let whole = self.git.call(["cat-file", "--filters"]).arg(name).bytes();
+        whole.is_ok_and(|whole| whole.starts_with(&bytes))
+    }
+}
+
+/// Whether a lock file in a person's repository was left by a git that is gone: made since then, and nobody
+/// alive has it open or is a git at work in these places. Only Linux lets us know.
+pub(super) fn is_dead(lock: &Utf8Path, places: &[Utf8PathBuf], since: SystemTime) -> bool {
+    let young = fs::metadata(lock).and_then(|meta| meta.modified());
+    let young = young.is_ok_and(|made| made + CLOCK_TICK >= since);
+    young && cfg!(target_os = "linux") && !is_in_use(lock.as_std_path(), places)
+}
+
+impl Repo {
+    /// Clear away the ref locks that gits of this run left when they were killed together with its engine.
+    /// The caller holds the run's lock, which those gits held too. `since`: when the run began.
+    pub fn clear_dead_locks(&self, run: &str, since: SystemTime) -> Result<(), GitError> {
+        // Nobody else writes below these.
+        for own in [format!("refs/piton/{run}"), format!("refs/piton/rescue/{run}")] {
+            for lock in locks_below(&self.common_dir().join(own)) {
+                remove_if_there(&lock)?;
+            }
+        }
+        let heads = self.common_dir().join("refs/heads");
+        let mut shared = locks_below(&self.common_dir().join("refs/piton/rescue/worktrees"));
+        shared.extend(
+            ["packed-refs.lock", "reftable/tables.list.lock"].map(|name| self.common_dir().join(name)),
+        );
+        let ours = |lock: &Utf8PathBuf| {
+            lock.parent() == Some(&heads)
+                && lock.file_name().is_some_and(|name| name.starts_with("worktree-"))
+        };
+        shared.extend(locks_below(&heads).into_iter().filter(ours));
+        shared.retain(|lock| lock.exists());
+        if shared.is_empty() {
+            return Ok(());
+        }
+        let places = self.places()?;
+        for lock in shared.iter().filter(|lock| is_dead(lock, &places, since)) {
+            remove_if_there(lock)?;
+        }
+        Ok(())
+    }
+
+    /// Wherever a git of this repository may be at work.
+    pub(super) fn places(&self) -> Result<Vec<Utf8PathBuf>, GitError> {
+        let checkouts = self.checkouts()?.into_iter().map(|checkout| checkout.path);
+        Ok(checkouts.chain([self.common_dir().to_owned()]).collect())
+    }
+}
+
+fn locks_below(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = open.pop() {
+        let Ok(entries) = folder.read_dir_utf8() else { continue };
+        for entry in entries.flatten() {
+            let path = entry.path().to_owned();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(path);
+            } else if path.extension() == Some("lock") {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+fn is_in_use(lock: &Path, places: &[Utf8PathBuf]) -> bool {
+    let Ok(processes) = fs::read_dir("/proc") else { return true };
+    for process in processes.flatten().map(|entry| entry.path()) {
+        // Everything else in there has no such file.
+        let Ok(name) = fs::read_to_string(process.join("comm")) else { continue };
+        let is_git = name.starts_with("git");
+        match fs::read_dir(process.join("fd")) {
+            Ok(files) => {
+                let mut targets = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
+                if targets.any(|target| target == lock) {
+                    return true;
+                }
+                // Git closes a lock before it renames it.
+                let there = |cwd: PathBuf| places.iter().any(|place| cwd.starts_with(place));
+                if is_git && fs::read_link(process.join("cwd")).is_ok_and(there) {
+                    return true;
+                }
+            }
+            // Somebody else's process; or one that has ended, which holds nothing.
+            Err(_) if is_git && is_running(&process) => return true,
+            Err(_) => {}
+        }
+    }
+    false
+}
+
+/// A container without an init keeps the dead in its list.
+fn is_running(process: &Path) -> bool {
+    fs::read_to_string(process.join("status")).is_ok_and(|status| !status.contains("State:\tZ"))
+}

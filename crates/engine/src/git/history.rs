@@ -1,0 +1,64 @@
+//! Reading a branch's history, and beginning one.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+use piton_core::message::{RUN_TRAILER, TASK_TRAILER};
+use piton_core::plan::Oid;
+
+use super::door::{Git, fields, lossy, oid};
+use super::error::GitError;
+use super::repo::Repo;
+
+impl Repo {
+    /// Make a repository with everything in `path` as its first commit.
+    pub fn init(path: &Utf8Path, branch: &str, message: &str) -> Result<Repo, GitError> {
+        let git = Git::new(path);
+        git.call(["init", "--quiet", &format!("--initial-branch={branch}")]).run()?;
+        git.call(["add", "--all"]).run()?;
+        let mut commit = git.call(["commit", "--quiet", "--allow-empty", "-m", message]);
+        for role in ["AUTHOR", "COMMITTER"] {
+            commit = commit
+                .env(&format!("GIT_{role}_NAME"), "Piton")
+                .env(&format!("GIT_{role}_EMAIL"), "piton@localhost");
+        }
+        commit.run()?;
+        Repo::discover_with(&git, path)
+    }
+
+    /// The tasks of a run that the history of `tip` says have landed, by the trailers of its merges.
+    pub fn landed_by_trailer(&self, tip: &Oid, run: &str) -> Result<BTreeMap<String, Oid>, GitError> {
+        let format = format!(
+            "--format=%H%x00%(trailers:key={RUN_TRAILER},valueonly,separator=%x2C)%x00%(trailers:key={TASK_TRAILER},valueonly,separator=%x2C)"
+        );
+        let list = self
+            .git()
+            .call(["log", "--first-parent", "-z", &format, "--end-of-options", tip.as_str(), "--"])
+            .bytes()?;
+        let mut landed = BTreeMap::new();
+        let mut parts = fields(&list).map(lossy);
+        while let (Some(commit), Some(of_run), Some(task)) = (parts.next(), parts.next(), parts.next()) {
+            if let Some(commit) = oid(commit.trim()).filter(|_| of_run == run) {
+                landed.entry(task).or_insert(commit);
+            }
+        }
+        Ok(landed)
+    }
+
+    /// The last commits of a branch as git draws them.
+    pub fn graph(&self, branch: &str, most: u32) -> Result<String, GitError> {
+        let format = "--format=%h %s";
+        let most = format!("--max-count={most}");
+        let call = self.git().call([
+            "log",
+            "--graph",
+            "--color=never",
+            format,
+            &most,
+            "--end-of-options",
+            branch,
+            "--",
+        ]);
+        Ok(lossy(&call.bytes()?))
+    }
+}

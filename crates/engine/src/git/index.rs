@@ -1,0 +1,161 @@
+//! Trees made in a temporary index: neither the real index nor a file is touched.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Oid, RepoPath};
+use tempfile::TempDir;
+
+use super::door::{Call, Git, fields, lossy, oid, os, portions};
+use super::error::GitError;
+use super::repo::Repo;
+use super::status;
+use crate::disk;
+
+/// An index of our own, gone when dropped.
+pub(super) struct TempIndex {
+    git: Git,
+    path: Utf8PathBuf,
+    _folder: TempDir,
+}
+
+impl TempIndex {
+    pub(super) fn empty(repo: &Repo) -> Result<TempIndex, GitError> {
+        let parent = repo.piton_dir().join("tmp");
+        disk::private_folder(&parent).map_err(GitError::io(parent.clone()))?;
+        let folder =
+            tempfile::Builder::new().prefix("index-").tempdir_in(&parent).map_err(GitError::io(parent))?;
+        let path = Utf8PathBuf::from_path_buf(folder.path().join("index"))
+            .map_err(|path| GitError::NotUtf8(path.to_string_lossy().into_owned()))?;
+        Ok(TempIndex { git: repo.git().clone(), path, _folder: folder })
+    }
+
+    /// A copy of a checkout's index, so that unchanged files need not be read again and flags stay.
+    pub(super) fn copy(repo: &Repo, git: &Git, git_dir: &Utf8Path) -> Result<TempIndex, GitError> {
+        let index = TempIndex { git: git.clone(), ..TempIndex::empty(repo)? };
+        let original = git_dir.join("index");
+        match fs::copy(&original, &index.path) {
+            Ok(_) => {
+                // The age of the index tells git which files may have changed in the very moment it was
+                // written; a younger copy would hide such a change.
+                let age = fs::metadata(&original).and_then(|meta| meta.modified());
+                let set = |age| File::options().write(true).open(&index.path)?.set_modified(age);
+                age.and_then(set).map_err(GitError::io(original))?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if super::repo::resolve(git, "HEAD")?.is_some() {
+                    index.call(["read-tree", "HEAD"]).run()?;
+                }
+            }
+            Err(error) => return Err(GitError::io(original)(error)),
+        }
+        Ok(index)
+    }
+
+    pub(super) fn call<'a>(&'a self, args: impl IntoIterator<Item = &'a str>) -> Call<'a> {
+        self.git.call(args).env("GIT_INDEX_FILE", self.path.as_str())
+    }
+
+    pub(super) fn write_tree(&self) -> Result<Oid, GitError> {
+        self.call(["write-tree"]).oid()
+    }
+
+    /// Everything in the checkout but ignored files and `without`.
+    pub(super) fn add_all(&self, without: &[String]) -> Result<(), GitError> {
+        let call = self.call(["add", "--all"]);
+        if without.is_empty() {
+            return call.run();
+        }
+        let excluded = without.iter().map(|path| format!(":(exclude,literal,top){path}"));
+        call.env("GIT_LITERAL_PATHSPECS", "0").args(["--", ":(top)"]).args(excluded).run()
+    }
+
+    /// What the checkout has at `paths`, whatever the index says about them. A folder is no file.
+    pub(super) fn refresh(&self, top: &Utf8Path, paths: &[OsString]) -> Result<Vec<Entry>, GitError> {
+        let is_folder = |path: &&OsString| {
+            fs::symlink_metadata(top.as_std_path().join(path)).is_ok_and(|meta| meta.is_dir())
+        };
+        let (folders, files): (Vec<&OsString>, Vec<&OsString>) = paths.iter().partition(is_folder);
+        for portion in portions(&folders) {
+            self.call(["update-index", "--force-remove", "--"]).args(portion).run()?;
+        }
+        for portion in portions(&files) {
+            self.call(["update-index", "--add", "--remove", "--replace", "--"]).args(portion).run()?;
+        }
+        self.entries()
+    }
+
+    pub(super) fn entries(&self) -> Result<Vec<Entry>, GitError> {
+        let list = self.call(["ls-files", "--stage", "-z"]).bytes()?;
+        Ok(fields(&list).filter_map(Entry::parse).collect())
+    }
+}
+
+/// A line of `ls-files --stage` or `ls-tree`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) mode: String,
+    pub(super) oid: Oid,
+    pub(super) path: OsString,
+}
+
+impl Entry {
+    /// `mode [type] oid [stage] TAB path`; of an unmerged path each stage is an entry.
+    pub(super) fn parse(line: &[u8]) -> Option<Entry> {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let facts = lossy(&line[..tab]);
+        let mut words = facts.split(' ');
+        let mode = words.next()?.to_owned();
+        let oid = words.find_map(oid)?;
+        Some(Entry { mode, oid, path: os(&line[tab + 1..]) })
+    }
+}
+
+impl Repo {
+    /// The tree of what a checkout holds now, tracked and untracked but not ignored, without touching it.
+    /// Nested repositories are not part of it.
+    pub fn worktree_tree(&self, checkout: &Utf8Path) -> Result<Oid, GitError> {
+        let top = Utf8PathBuf::from(self.git().at(checkout).call(["rev-parse", "--show-toplevel"]).line()?);
+        let git = self.git().at(&top);
+        let git_dir = Utf8PathBuf::from(git.call(["rev-parse", "--absolute-git-dir"]).line()?);
+        let status = status::read(&git, &top, &git_dir)?;
+        if let Some(head) = status.head.as_ref().filter(|_| status.is_clean()) {
+            return self.tree_of(head);
+        }
+        let index = TempIndex::copy(self, &git, &git_dir)?;
+        index.add_all(&status.nested)?;
+        index.write_tree()
+    }
+
+    /// `tree`, but with `paths` (files or folders) as `from` has them, or absent where `from` has none.
+    pub fn restore_paths(&self, tree: &Oid, from: &Oid, paths: &[RepoPath]) -> Result<Oid, GitError> {
+        let (now, wanted) = (self.entries_at(tree, paths)?, self.entries_at(from, paths)?);
+        if now == wanted {
+            return Ok(tree.clone());
+        }
+        let index = TempIndex::empty(self)?;
+        index.call(["read-tree", tree.as_str()]).run()?;
+        let gone: Vec<&OsString> =
+            now.iter().filter(|entry| !wanted.contains(entry)).map(|e| &e.path).collect();
+        for portion in portions(&gone) {
+            index.call(["update-index", "--force-remove", "--"]).args(portion).run()?;
+        }
+        for entry in wanted.iter().filter(|entry| !now.contains(entry)) {
+            let mut info = OsString::from(format!("{},{},", entry.mode, entry.oid));
+            info.push(&entry.path);
+            index.call(["update-index", "--add", "--replace", "--cacheinfo"]).arg(info).run()?;
+        }
+        index.write_tree()
+    }
+
+    fn entries_at(&self, tree: &Oid, paths: &[RepoPath]) -> Result<Vec<Entry>, GitError> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let paths = paths.iter().map(|path| path.as_str().trim_end_matches('/'));
+        let call = self.git().call(["ls-tree", "-r", "-z", "--full-tree", tree.as_str(), "--"]).args(paths);
+        Ok(fields(&call.bytes()?).filter_map(Entry::parse).collect())
+    }
+}

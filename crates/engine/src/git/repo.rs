@@ -1,0 +1,342 @@
+//! A repository: where it is, what it holds, which checkouts it has.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::Oid;
+
+use super::door::{Git, fields, lossy, oid};
+use super::error::GitError;
+use crate::disk;
+use crate::lock::Lock;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectFormat {
+    Sha1,
+    Sha256,
+}
+
+/// A repository seen from one of its checkouts.
+#[derive(Debug, Clone)]
+pub struct Repo {
+    git: Git,
+    given: Utf8PathBuf,
+    top: Utf8PathBuf,
+    common: Utf8PathBuf,
+    git_dir: Utf8PathBuf,
+    format: ObjectFormat,
+    submodules: bool,
+}
+
+/// One entry of `git worktree list`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkout {
+    pub path: Utf8PathBuf,
+    pub head: Option<Oid>,
+    /// Without `refs/heads/`; `None` when detached.
+    pub branch: Option<String>,
+    pub bare: bool,
+    pub locked: Option<String>,
+    /// Why git would prune it: its folder is gone, for instance.
+    pub prunable: Option<String>,
+}
+
+/// Whose name our own commits carry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    pub name: String,
+    pub email: String,
+    /// `false`: nobody told git, and these are Piton's own.
+    pub configured: bool,
+}
+
+impl Repo {
+    pub fn discover(path: &Utf8Path) -> Result<Repo, GitError> {
+        Repo::discover_with(&Git::new(path), path)
+    }
+
+    /// The same with a git handle of the caller's: its environment and guard stay.
+    pub fn discover_with(git: &Git, path: &Utf8Path) -> Result<Repo, GitError> {
+        let given = path.canonicalize_utf8().map_err(GitError::io(path))?;
+        let git = git.at(&given);
+        git.version()?;
+        let facts = git.call([
+            "rev-parse",
+            "--is-bare-repository",
+            "--is-inside-work-tree",
+            "--show-object-format",
+            "--path-format=absolute",
+            "--git-common-dir",
+        ]);
+        let answer = facts.answer()?;
+        if answer.code != Some(0) {
+            let nothing_here = answer.stderr.contains("not a git repository");
+            return Err(if nothing_here {
+                GitError::NotARepository { path: given }
+            } else {
+                answer.failed()
+            });
+        }
+        let text = lossy(&answer.stdout);
+        let mut lines = text.splitn(4, '\n');
+        let (bare, inside) = (lines.next() == Some("true"), lines.next() == Some("true"));
+        let format = match lines.next() {
+            Some("sha1") => ObjectFormat::Sha1,
+            Some("sha256") => ObjectFormat::Sha256,
+            _ => return Err(answer.unexpected()),
+        };
+        let common = lines.next().map(|line| line.trim_end_matches('\n')).unwrap_or_default();
+        let common = real(Utf8Path::new(common))?;
+        if bare {
+            return Err(GitError::Bare { path: common });
+        }
+        if !inside {
+            // Inside `.git` itself.
+            return Err(GitError::NotARepository { path: given });
+        }
+        let top = real(Utf8Path::new(&git.call(["rev-parse", "--show-toplevel"]).line()?))?;
+        let git_dir = real(Utf8Path::new(&git.call(["rev-parse", "--absolute-git-dir"]).line()?))?;
+        let submodules = top.join(".gitmodules").exists();
+        let repo = Repo { git: git.at(&top), given, top, common, git_dir, format, submodules };
+        if repo.resolve_quietly("HEAD")?.is_none() {
+            return Err(GitError::EmptyRepository { path: repo.top });
+        }
+        Ok(repo)
+    }
+
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// The same repository, every git command of which holds `guard`.
+    pub fn guarded_by(&self, guard: Arc<Lock>) -> Repo {
+        Repo { git: self.git.guarded_by(guard), ..self.clone() }
+    }
+
+    /// The top of the checkout it was found from.
+    pub fn top(&self) -> &Utf8Path {
+        &self.top
+    }
+
+    /// The folder it was found from, which may be below [`Repo::top`].
+    pub fn given(&self) -> &Utf8Path {
+        &self.given
+    }
+
+    /// Where `given` lies below the top, if it is not the top: the project is part of a larger repository.
+    pub fn subdirectory(&self) -> Option<&Utf8Path> {
+        self.given.strip_prefix(&self.top).ok().filter(|rest| !rest.as_str().is_empty())
+    }
+
+    /// The git directory all worktrees share.
+    pub fn common_dir(&self) -> &Utf8Path {
+        &self.common
+    }
+
+    /// This checkout's own git directory.
+    pub fn git_dir(&self) -> &Utf8Path {
+        &self.git_dir
+    }
+
+    pub fn format(&self) -> ObjectFormat {
+        self.format
+    }
+
+    /// Submodules are left alone: worth a warning, since checks may need them.
+    pub fn has_submodules(&self) -> bool {
+        self.submodules
+    }
+
+    pub fn is_linked_worktree(&self) -> bool {
+        self.git_dir != self.common
+    }
+
+    /// The checkout the repository was made with; a bare one with worktrees has none.
+    pub fn main_checkout(&self) -> Result<Option<Utf8PathBuf>, GitError> {
+        Ok(self.checkouts()?.into_iter().next().filter(|first| !first.bare).map(|first| first.path))
+    }
+
+    pub fn current_branch(&self) -> Result<String, GitError> {
+        let answer = self.git.call(["symbolic-ref", "--quiet", "HEAD"]).answer()?;
+        match answer.code {
+            Some(0) => {
+                let name = lossy(&answer.stdout).trim_end().to_owned();
+                Ok(name.strip_prefix("refs/heads/").map(str::to_owned).unwrap_or(name))
+            }
+            Some(1) => Err(GitError::DetachedHead { path: self.top.clone() }),
+            _ => Err(answer.failed()),
+        }
+    }
+
+    pub fn branch_tip(&self, branch: &str) -> Result<Option<Oid>, GitError> {
+        self.ref_tip(&super::branch::branch_ref(branch)?)
+    }
+
+    pub(super) fn ref_tip(&self, name: &str) -> Result<Option<Oid>, GitError> {
+        self.resolve_quietly(name)
+    }
+
+    /// The commit a revision names.
+    pub fn resolve(&self, revision: &str) -> Result<Oid, GitError> {
+        self.resolve_quietly(revision)?.ok_or_else(|| GitError::UnknownRevision(revision.to_owned()))
+    }
+
+    fn resolve_quietly(&self, revision: &str) -> Result<Option<Oid>, GitError> {
+        resolve(&self.git, revision)
+    }
+
+    pub fn tree_of(&self, commit: &Oid) -> Result<Oid, GitError> {
+        let tree = format!("{commit}^{{tree}}");
+        self.git.call(["rev-parse", "--verify", "--quiet", "--end-of-options", &tree]).oid()
+    }
+
+    pub fn is_ancestor(&self, ancestor: &Oid, descendant: &Oid) -> Result<bool, GitError> {
+        self.git.call(["merge-base", "--is-ancestor", ancestor.as_str(), descendant.as_str()]).yes()
+    }
+
+    /// The commits of `to` that `from` does not have, newest first.
+    pub fn rev_list(&self, from: &Oid, to: &Oid) -> Result<Vec<Oid>, GitError> {
+        let range = format!("{from}..{to}");
+        let list = self.git.call(["rev-list", "--end-of-options", &range, "--"]).line()?;
+        Ok(list.lines().filter_map(oid).collect())
+    }
+
+    pub fn reachable_from(&self, tip: &Oid) -> Result<HashSet<Oid>, GitError> {
+        let list = self.git.call(["rev-list", "--end-of-options", tip.as_str(), "--"]).line()?;
+        Ok(list.lines().filter_map(oid).collect())
+    }
+
+    /// Who the user told git they are, or Piton. What git would guess from the host is not taken.
+    pub fn identity(&self) -> Result<Identity, GitError> {
+        let call =
+            self.git.call(["var", "GIT_COMMITTER_IDENT"]).global("-c").global("user.useConfigOnly=true");
+        let answer = call.answer()?;
+        let known = (answer.code == Some(0)).then(|| lossy(&answer.stdout));
+        let known =
+            known.as_deref().and_then(|line| line.rsplit_once('>')).and_then(|(who, _)| who.split_once(" <"));
+        Ok(match known {
+            Some((name, email)) => {
+                Identity { name: name.to_owned(), email: email.to_owned(), configured: true }
+            }
+            None => {
+                Identity { name: "Piton".to_owned(), email: "piton@localhost".to_owned(), configured: false }
+            }
+        })
+    }
+
+    /// The variables that make `git commit` sign with the right names.
+    pub(super) fn identity_env(&self, author: Option<&str>) -> Result<Vec<(&'static str, String)>, GitError> {
+        let committer = self.identity()?;
+        let (name, email) = match author {
+            None => (committer.name.clone(), committer.email.clone()),
+            Some(text) => {
+                let bad = || GitError::BadAuthor(text.to_owned());
+                let (name, email) =
+                    text.trim().strip_suffix('>').and_then(|t| t.split_once('<')).ok_or_else(bad)?;
+                (name.trim().to_owned(), email.trim().to_owned())
+            }
+        };
+        Ok(vec![
+            ("GIT_AUTHOR_NAME", name),
+            ("GIT_AUTHOR_EMAIL", email),
+            ("GIT_COMMITTER_NAME", committer.name),
+            ("GIT_COMMITTER_EMAIL", committer.email),
+        ])
+    }
+
+    /// Keep a file that was copied into a worktree out of its commits.
+    pub fn exclude(&self, file: &str) -> Result<(), GitError> {
+        super::worktree::exclude(self, file)
+    }
+
+    pub fn checkouts(&self) -> Result<Vec<Checkout>, GitError> {
+        let list = || self.git.call(["worktree", "list", "--porcelain", "-z"]).bytes();
+        let list = list().or_else(|_| {
+            // Git cannot list while one is being made, nor once that was cut off at the wrong moment.
+            let _lock = super::worktree::lock_worktrees(self)?;
+            list()
+        })?;
+        let mut found: Vec<Checkout> = Vec::new();
+        for field in fields(&list) {
+            let text = lossy(field);
+            let (key, value) = text.split_once(' ').unwrap_or((&text, ""));
+            if key == "worktree" {
+                found.push(Checkout {
+                    path: value.into(),
+                    head: None,
+                    branch: None,
+                    bare: false,
+                    locked: None,
+                    prunable: None,
+                });
+            }
+            let Some(last) = found.last_mut() else { continue };
+            match key {
+                "HEAD" => last.head = oid(value).filter(|oid| oid.as_str().bytes().any(|b| b != b'0')),
+                "branch" => last.branch = Some(value.strip_prefix("refs/heads/").unwrap_or(value).to_owned()),
+                "bare" => last.bare = true,
+                "locked" => last.locked = Some(value.to_owned()),
+                "prunable" => last.prunable = Some(value.to_owned()),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Make everything written so far survive a power cut, also what agents wrote with their own git.
+    pub fn make_durable(&self) -> Result<(), GitError> {
+        sync_file_system(&self.common)
+    }
+
+    /// Piton's own folder in the git directory.
+    pub fn piton_dir(&self) -> Utf8PathBuf {
+        self.common.join("piton")
+    }
+
+    pub(super) fn take_lock(&self, name: &str) -> Result<Arc<Lock>, GitError> {
+        let path = self.lock_path(name)?;
+        Lock::take(&path).map(Arc::new).map_err(GitError::io(path))
+    }
+
+    pub(super) fn lock_path(&self, name: &str) -> Result<Utf8PathBuf, GitError> {
+        let own = self.piton_dir();
+        disk::private_folder(&own).map_err(GitError::io(own.clone()))?;
+        Ok(own.join("locks").join(name))
+    }
+}
+
+pub(super) fn resolve(git: &Git, revision: &str) -> Result<Option<Oid>, GitError> {
+    let commit = format!("{revision}^{{commit}}");
+    let answer = git.call(["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).answer()?;
+    match answer.code {
+        Some(0) => match oid(lossy(&answer.stdout).trim_end()) {
+            Some(oid) => Ok(Some(oid)),
+            None => Err(answer.unexpected()),
+        },
+        Some(1) => Ok(None),
+        // A revision git cannot even parse, or one that names no commit, says so; silence is the norm.
+        Some(128) if !answer.stderr.contains("not a git repository") => Ok(None),
+        _ => Err(answer.failed()),
+    }
+}
+
+pub(super) fn sync_file_system(folder: &Utf8Path) -> Result<(), GitError> {
+    #[cfg(target_os = "linux")]
+    {
+        let folder_file = std::fs::File::open(folder).map_err(GitError::io(folder))?;
+        rustix::fs::syncfs(&folder_file).map_err(|error| GitError::io(folder)(error.into()))?;
+    }
+    #[cfg(all(unix, not(target_os = "linux")))]
+    {
+        let _ = folder;
+        rustix::fs::sync();
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
+}
+
+pub(super) fn real(path: &Utf8Path) -> Result<Utf8PathBuf, GitError> {
+    path.canonicalize_utf8().map_err(GitError::io(path))
+}

@@ -1,0 +1,362 @@
+//! Moving the target: the one step of a landing that others can see.
+//!
+//! Files first, then the ref, and only forward. Whoever moves a target holds its lease; git itself holds it
+//! too while it works, so a killed engine's git is waited for.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::Oid;
+use sha2::{Digest, Sha256};
+
+use super::branch::branch_ref;
+use super::door::Git;
+use super::error::GitError;
+use super::halfway::{self, Concerned};
+use super::repo::{self, Checkout, Repo};
+use super::status;
+use super::worktree::remove_if_there;
+use crate::crash;
+use crate::disk;
+use crate::lock::Lock;
+
+/// The right to move one branch of one repository, held across all runs and processes.
+#[derive(Debug, Clone)]
+pub struct LandingLease {
+    branch: String,
+    common: Utf8PathBuf,
+    lock: Arc<Lock>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moved {
+    Done,
+    /// Somebody else moved it, or (`None`) deleted it: the merge must be built again.
+    TargetMoved {
+        now: Option<Oid>,
+    },
+    /// Nothing was changed; a person has to do something first.
+    Waits(Wait),
+}
+
+/// Why a landing waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wait {
+    /// Files the landing would change are changed, staged or in the way there.
+    Files {
+        checkout: Utf8PathBuf,
+        files: Vec<String>,
+    },
+    Operation {
+        checkout: Utf8PathBuf,
+        what: &'static str,
+    },
+    /// Another git holds this lock, or died with it.
+    Locked {
+        path: Utf8PathBuf,
+    },
+    /// The branch is checked out more than once.
+    SeveralCheckouts {
+        paths: Vec<Utf8PathBuf>,
+    },
+    /// Its checkout is on a drive that is not there.
+    Away {
+        checkout: Utf8PathBuf,
+    },
+    /// Git refused, for the reason given.
+    Refused {
+        message: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LandedState {
+    Landed,
+    AtOld,
+    /// Somebody committed on top of the old tip.
+    MovedForward {
+        tip: Oid,
+    },
+    /// Rewound, rewritten or deleted.
+    Elsewhere {
+        tip: Option<Oid>,
+    },
+}
+
+impl LandingLease {
+    /// Wait for the lease.
+    pub fn take(repo: &Repo, branch: &str) -> Result<LandingLease, GitError> {
+        let path = lease_path(repo, branch)?;
+        let lock = Lock::take(&path).map_err(GitError::io(path))?;
+        Ok(LandingLease::of(repo, branch, lock))
+    }
+
+    /// The lease, unless somebody is landing there.
+    pub fn try_take(repo: &Repo, branch: &str) -> Result<Option<LandingLease>, GitError> {
+        let path = lease_path(repo, branch)?;
+        let lock = Lock::try_take(&path).map_err(GitError::io(path))?;
+        Ok(lock.map(|lock| LandingLease::of(repo, branch, lock)))
+    }
+
+    fn of(repo: &Repo, branch: &str, lock: Lock) -> LandingLease {
+        let common = repo.common_dir().to_owned();
+        LandingLease { branch: branch.to_owned(), common, lock: Arc::new(lock) }
+    }
+
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+}
+
+fn lease_path(repo: &Repo, branch: &str) -> Result<Utf8PathBuf, GitError> {
+    let digest = Sha256::digest(branch_ref(branch)?.as_bytes());
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    repo.lock_path(&format!("target-{hex}.lock"))
+}
+
+impl Repo {
+    /// The checkout that has `branch`, if one is there.
+    pub fn where_is_target(&self, branch: &str) -> Result<Option<Utf8PathBuf>, GitError> {
+        Ok(self.holders(branch)?.into_iter().find(|holder| holder.path.exists()).map(|holder| holder.path))
+    }
+
+    fn holders(&self, branch: &str) -> Result<Vec<Checkout>, GitError> {
+        let mut all = self.checkouts()?;
+        all.retain(|checkout| !checkout.bare && checkout.branch.as_deref() == Some(branch));
+        Ok(all)
+    }
+
+    /// The question after a crash: did the target get there?
+    pub fn landed_state(&self, branch: &str, old: &Oid, candidate: &Oid) -> Result<LandedState, GitError> {
+        let Some(tip) = self.branch_tip(branch)? else { return Ok(LandedState::Elsewhere { tip: None }) };
+        Ok(if self.is_ancestor(candidate, &tip)? {
+            LandedState::Landed
+        } else if tip == *old {
+            LandedState::AtOld
+        } else if self.is_ancestor(old, &tip)? {
+            LandedState::MovedForward { tip }
+        } else {
+            LandedState::Elsewhere { tip: Some(tip) }
+        })
+    }
+
+    /// Move the lease's branch from `old` to `candidate`, a descendant of it.
+    ///
+    /// `recovering` is the time of the journaled intent when this is not the first try: then what a killed
+    /// git left in the checkout, younger than that, is cleared away first.
+    pub fn move_target(
+        &self,
+        lease: &LandingLease,
+        old: &Oid,
+        candidate: &Oid,
+        recovering: Option<SystemTime>,
+    ) -> Result<Moved, GitError> {
+        if lease.common != self.common_dir() {
+            return Err(GitError::WrongLease);
+        }
+        let repo = self.guarded_by(Arc::clone(&lease.lock));
+        if let Some(moved) = repo.verdict(lease, old, candidate)? {
+            return Ok(moved);
+        }
+        crash::point("landing.before-move");
+        let holders = repo.holders(&lease.branch)?;
+        let away = holders.iter().find(|holder| !holder.path.exists() && holder.locked.is_some());
+        if let Some(holder) = away {
+            return Ok(Moved::Waits(Wait::Away { checkout: holder.path.clone() }));
+        }
+        let here: Vec<&Checkout> = holders.iter().filter(|holder| holder.path.exists()).collect();
+        let moved = match here[..] {
+            [] => repo.move_ref(lease, old, candidate, recovering)?,
+            [holder] => {
+                let step = Step { repo: &repo, lease, old, candidate, recovering };
+                step.move_checkout(&holder.path)?
+            }
+            _ => {
+                let paths = here.iter().map(|holder| holder.path.clone()).collect();
+                Moved::Waits(Wait::SeveralCheckouts { paths })
+            }
+        };
+        if moved == Moved::Done {
+            crash::point("landing.moved");
+        }
+        Ok(moved)
+    }
+
+    /// Where the ref is decides, unless it is still at `old`.
+    fn verdict(&self, lease: &LandingLease, old: &Oid, candidate: &Oid) -> Result<Option<Moved>, GitError> {
+        let now = self.branch_tip(&lease.branch)?;
+        Ok(match now {
+            Some(tip) if tip == *old => None,
+            Some(tip) if self.is_ancestor(candidate, &tip)? => Some(Moved::Done),
+            now => Some(Moved::TargetMoved { now }),
+        })
+    }
+
+    fn move_ref(
+        &self,
+        lease: &LandingLease,
+        old: &Oid,
+        candidate: &Oid,
+        recovering: Option<SystemTime>,
+    ) -> Result<Moved, GitError> {
+        if let Some(wait) = self.rewriting(&lease.branch)? {
+            return Ok(Moved::Waits(wait));
+        }
+        if let Some(wait) = self.clear_ref_lock(lease, candidate, recovering)? {
+            return Ok(Moved::Waits(wait));
+        }
+        let name = branch_ref(&lease.branch)?;
+        let call = self.git().call(["update-ref", "-m", "piton: land", "--end-of-options"]);
+        let answer = call.args([&name, candidate.as_str(), old.as_str()]).answer()?;
+        if answer.code != Some(0) {
+            let refused = || Moved::Waits(Wait::Refused { message: answer.stderr.clone() });
+            return Ok(self.verdict(lease, old, candidate)?.unwrap_or_else(refused));
+        }
+        self.sync_ref(&name)?;
+        Ok(Moved::Done)
+    }
+
+    /// A branch being rebased or bisected is checked out in spirit: its end will set the branch.
+    fn rewriting(&self, branch: &str) -> Result<Option<Wait>, GitError> {
+        let name = branch_ref(branch)?;
+        for git_dir in status::git_dirs(self.common_dir()) {
+            let said = |file: &str, text: &str| {
+                std::fs::read_to_string(git_dir.join(file)).is_ok_and(|found| found.trim_end() == text)
+            };
+            let rebased = said("rebase-merge/head-name", &name) || said("rebase-apply/head-name", &name);
+            let what = if rebased { "a rebase" } else { "a bisect" };
+            if rebased || said("BISECT_START", branch) {
+                return Ok(Some(Wait::Operation { checkout: git_dir, what }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A lock that holds our candidate was left by a git of ours that died: nobody else knows the id, and
+    /// with the lease in hand that git is gone. An empty one may be ours as well, since git makes the file
+    /// before it writes the id: it goes if it is younger than the intent and no living git can have made it.
+    /// Any other lock is somebody's.
+    fn clear_ref_lock(
+        &self,
+        lease: &LandingLease,
+        candidate: &Oid,
+        recovering: Option<SystemTime>,
+    ) -> Result<Option<Wait>, GitError> {
+        let path = self.common_dir().join(format!("{}.lock", branch_ref(&lease.branch)?));
+        let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
+        let ours = match recovering {
+            _ if text.trim_end() == candidate.as_str() => true,
+            Some(since) if text.is_empty() => halfway::is_dead(&path, &self.places()?, since),
+            _ => false,
+        };
+        if !ours {
+            return Ok(Some(Wait::Locked { path }));
+        }
+        remove_if_there(&path)?;
+        Ok(None)
+    }
+
+    /// Git syncs the file of a ref, not the folder that names it.
+    fn sync_ref(&self, name: &str) -> Result<(), GitError> {
+        let file = self.common_dir().join(name);
+        for folder in [file.parent(), Some(&self.common_dir().join("reftable"))].into_iter().flatten() {
+            if folder.is_dir() {
+                disk::sync_folder(folder).map_err(GitError::io(folder))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One try to move a branch that is checked out.
+struct Step<'a> {
+    repo: &'a Repo,
+    lease: &'a LandingLease,
+    old: &'a Oid,
+    candidate: &'a Oid,
+    recovering: Option<SystemTime>,
+}
+
+impl Step<'_> {
+    fn move_checkout(&self, checkout: &Utf8Path) -> Result<Moved, GitError> {
+        let git = self.repo.git().at(checkout);
+        let git_dir = Utf8PathBuf::from(git.call(["rev-parse", "--absolute-git-dir"]).line()?);
+        if let Some(what) = status::operation(&git_dir) {
+            return Ok(Moved::Waits(Wait::Operation { checkout: checkout.to_owned(), what }));
+        }
+        // With the ref locked git would change the files and then fail.
+        if let Some(wait) = self.repo.clear_ref_lock(self.lease, self.candidate, self.recovering)? {
+            return Ok(Moved::Waits(wait));
+        }
+        let locks = ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"].map(|name| git_dir.join(name));
+        let locks: Vec<Utf8PathBuf> = locks.into_iter().filter(|lock| lock.exists()).collect();
+        let places = [checkout.to_owned()];
+        for lock in &locks {
+            if !self.recovering.is_some_and(|since| halfway::is_dead(lock, &places, since)) {
+                return Ok(Moved::Waits(Wait::Locked { path: lock.clone() }));
+            }
+        }
+        let concerned = Concerned::read(self.repo, &git, (checkout, &git_dir), (self.old, self.candidate))?;
+        // Judged while the lock still says that a checkout was cut off.
+        let judged = concerned.judge(self.recovering.is_some(), !locks.is_empty())?;
+        if !judged.theirs.is_empty() {
+            let files = judged.theirs;
+            return Ok(Moved::Waits(Wait::Files { checkout: checkout.to_owned(), files }));
+        }
+        for lock in &locks {
+            remove_if_there(lock)?;
+        }
+        concerned.put_back(&judged.ours)?;
+        self.fast_forward(&git, checkout, &concerned)
+    }
+
+    fn fast_forward(
+        &self,
+        git: &Git,
+        checkout: &Utf8Path,
+        concerned: &Concerned<'_>,
+    ) -> Result<Moved, GitError> {
+        // Ignored files are somebody's too: a `.env` must not be overwritten by one that lands.
+        let args =
+            ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify"];
+        let answer = git.call(args).arg(self.candidate.as_str()).answer()?;
+        if answer.code == Some(0) {
+            repo::sync_file_system(checkout)?;
+            self.repo.sync_ref(&branch_ref(&self.lease.branch)?)?;
+        }
+        if let Some(moved) = self.repo.verdict(self.lease, self.old, self.candidate)? {
+            return Ok(moved);
+        }
+        // The files were all at `old` a moment ago: what is at the candidate now was written by this git.
+        let judged = concerned.judge(true, false)?;
+        if judged.theirs.is_empty() && !judged.ours.is_empty() {
+            concerned.put_back(&judged.ours)?;
+        }
+        Ok(Moved::Waits(Wait::Refused { message: answer.stderr }))
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wait::Files { checkout, files } => {
+                let shown = files.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let more = files.len().saturating_sub(5);
+                write!(f, "{checkout} has changes of its own in {shown}")?;
+                if more > 0 { write!(f, " and {more} more") } else { Ok(()) }
+            }
+            Wait::Operation { checkout, what } => write!(f, "{what} is in progress in {checkout}"),
+            Wait::Locked { path } => {
+                write!(f, "git is at work there, or died: remove {path} if no git is running")
+            }
+            Wait::SeveralCheckouts { paths } => {
+                let paths = paths.iter().map(|path| path.as_str()).collect::<Vec<_>>().join(", ");
+                write!(f, "the branch is checked out more than once: {paths}")
+            }
+            Wait::Away { checkout } => write!(f, "its checkout {checkout} is locked and not there"),
+            Wait::Refused { message } => write!(f, "git refused: {message}"),
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! Worktrees of our own: made, put right and taken away, one at a time in each repository.
+
+use std::fs;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::Oid;
+
+use super::door::{Git, lossy, oid};
+use super::error::GitError;
+use super::repo::{self, Repo};
+use super::rescue::{Rescue, Rescued};
+use super::status::{self, Status};
+use crate::crash;
+use crate::lock::Lock;
+
+/// Git's own word for a worktree it has not finished making.
+const INITIALIZING: &str = "initializing";
+
+/// A linked worktree that is Piton's: agents work in it, a person's checkout never is one.
+#[derive(Debug, Clone)]
+pub struct Worktree {
+    repo: Repo,
+    git: Git,
+    path: Utf8PathBuf,
+    git_dir: Utf8PathBuf,
+}
+
+#[derive(Debug)]
+pub struct Added {
+    pub worktree: Worktree,
+    pub how: Making,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Making {
+    /// New, at the base.
+    Made,
+    /// Found half made or half gone, now at the base; what it held is in the rescue ref.
+    PutRight { rescued: Option<Rescued> },
+    /// Found whole and left as it is, whatever its HEAD.
+    Existing,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    pub rescued: Option<Rescued>,
+}
+
+impl Worktree {
+    /// The worktree at `path`, made at `base` if there is none. Nobody may be working in it.
+    pub fn add(repo: &Repo, path: &Utf8Path, base: &Oid) -> Result<Added, GitError> {
+        let path = absolute(path)?;
+        let lock = lock_worktrees(repo)?;
+        let Added { worktree, how } = Worktree::add_alone(&repo.guarded_by(lock), path, base)?;
+        // What is handed out must not go on holding the lock.
+        Ok(Added { worktree: Worktree::at(repo, &worktree.path, worktree.git_dir), how })
+    }
+
+    fn add_alone(repo: &Repo, path: Utf8PathBuf, base: &Oid) -> Result<Added, GitError> {
+        check_surroundings(repo, &path)?;
+        let entry = find_entry(repo, &path)?;
+        let folder = Folder::look(repo, &path)?;
+        let rescue = Rescue::at(&format!("worktrees/{}", ref_part(&path)), "Left in a broken worktree");
+        match (entry, folder) {
+            (Some(_), Folder::Foreign) if path.join(".git").exists() => Err(GitError::ForeignFolder { path }),
+            (Some(entry), Folder::Ours { .. } | Folder::Foreign) => {
+                Worktree::mend(repo, &path, &entry, base, &rescue)
+            }
+            (Some(entry), Folder::Free) => {
+                let rescued = forget(repo, &path, &entry, &rescue)?;
+                let worktree = Worktree::make(repo, &path, base)?;
+                Ok(Added { worktree, how: Making::PutRight { rescued } })
+            }
+            (None, Folder::Free) => {
+                let worktree = Worktree::make(repo, &path, base)?;
+                Ok(Added { worktree, how: Making::Made })
+            }
+            (None, Folder::Ours { entry }) => {
+                // Its registration is gone: written again, as git writes it.
+                fs::create_dir_all(&entry).map_err(GitError::io(entry.clone()))?;
+                write(&entry.join("gitdir"), path.join(".git").as_str())?;
+                write(&entry.join("commondir"), "../..")?;
+                write(&entry.join("HEAD"), base.as_str())?;
+                Worktree::mend(repo, &path, &entry, base, &rescue)
+            }
+            (None, Folder::Foreign) => Err(GitError::ForeignFolder { path }),
+        }
+    }
+
+    /// A worktree that exists.
+    pub fn open(repo: &Repo, path: &Utf8Path) -> Result<Option<Worktree>, GitError> {
+        let path = absolute(path)?;
+        let Some(git_dir) = find_entry(repo, &path)? else { return Ok(None) };
+        if !path.join(".git").is_file() {
+            return Ok(None);
+        }
+        Ok(Some(Worktree::at(repo, &path, git_dir)))
+    }
+
+    pub fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    pub fn repo(&self) -> &Repo {
+        &self.repo
+    }
+
+    pub(super) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    pub(super) fn git_dir(&self) -> &Utf8Path {
+        &self.git_dir
+    }
+
+    pub fn status(&self) -> Result<Status, GitError> {
+        if !points_to(&self.path, &self.git_dir) {
+            // An agent made a repository of its own here: git would speak of that one.
+            let paths = vec![".".to_owned()];
+            return Err(GitError::NestedRepositories { worktree: self.path.clone(), paths });
+        }
+        status::read(&self.git, &self.path, &self.git_dir)
+    }
+
+    pub fn head(&self) -> Result<Option<Oid>, GitError> {
+        repo::resolve(&self.git, "HEAD")
+    }
+
+    /// Remove the locks of a git that died in here: of the index, of HEAD, ORIG_HEAD, AUTO_MERGE and their
+    /// like. The caller promises that nobody works in it.
+    pub fn break_stale_lock(&self) -> Result<(), GitError> {
+        for entry in self.git_dir.read_dir_utf8().map_err(GitError::io(self.git_dir.clone()))?.flatten() {
+            if entry.path().extension() == Some("lock") {
+                remove_if_there(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Take the worktree at `path` away, with what it holds and no ref of `kept` reaches put under
+    /// `rescue` first. Ignored files go with it. Nobody may be working in it.
+    pub fn remove(repo: &Repo, path: &Utf8Path, rescue: &Rescue) -> Result<Removed, GitError> {
+        let path = absolute(path)?;
+        let lock = lock_worktrees(repo)?;
+        let repo = &repo.guarded_by(lock);
+        let Some(entry) = find_entry(repo, &path)? else {
+            return match Folder::look(repo, &path)? {
+                Folder::Free => Ok(Removed { rescued: None }),
+                Folder::Ours { .. } | Folder::Foreign => Err(GitError::ForeignFolder { path }),
+            };
+        };
+        if !path.exists() {
+            let rescued = forget(repo, &path, &entry, rescue)?;
+            crash::point("worktree.removed");
+            return Ok(Removed { rescued });
+        }
+        if !path.join(".git").exists() {
+            // An interrupted removal may have taken it already.
+            point_to(&path, &entry)?;
+        }
+        let worktree = Worktree::at(repo, &path, entry);
+        worktree.break_stale_lock()?;
+        let status = worktree.status()?;
+        if !status.nested.is_empty() || !status.submodules.is_empty() {
+            let paths = [status.nested, status.submodules].concat();
+            return Err(GitError::NestedRepositories { worktree: path, paths });
+        }
+        let rescued = worktree.rescue(rescue)?;
+        crash::point("worktree.rescued");
+        repo.git().call(["worktree", "remove", "--force", "--force", "--", path.as_str()]).run()?;
+        crash::point("worktree.removed");
+        Ok(Removed { rescued })
+    }
+
+    fn at(repo: &Repo, path: &Utf8Path, git_dir: Utf8PathBuf) -> Worktree {
+        Worktree { repo: repo.clone(), git: repo.git().at(path), path: path.to_owned(), git_dir }
+    }
+
+    fn make(repo: &Repo, path: &Utf8Path, base: &Oid) -> Result<Worktree, GitError> {
+        // No `--no-track`: git refuses it without a new branch, and a detached HEAD tracks nothing.
+        let call =
+            repo.git().call(["worktree", "add", "--quiet", "--detach", "--", path.as_str(), base.as_str()]);
+        call.run()?;
+        let entry = find_entry(repo, path)?;
+        let entry = entry.ok_or_else(|| GitError::NotARepository { path: path.to_owned() })?;
+        Ok(Worktree::at(repo, path, entry))
+    }
+
+    /// A registered worktree whose folder exists: leave it if it is whole, else bring it to `base`.
+    fn mend(
+        repo: &Repo,
+        path: &Utf8Path,
+        entry: &Utf8Path,
+        base: &Oid,
+        rescue: &Rescue,
+    ) -> Result<Added, GitError> {
+        let locked = entry.join("locked");
+        let half_made = fs::read_to_string(&locked).is_ok_and(|why| why.trim() == INITIALIZING);
+        let whole = !half_made && points_to(path, entry) && entry.join("index").is_file();
+        point_to(path, entry)?;
+        if !entry.join("commondir").is_file() {
+            write(&entry.join("commondir"), "../..")?;
+        }
+        let worktree = Worktree::at(repo, path, entry.to_owned());
+        worktree.break_stale_lock()?;
+        let head = fs::read_to_string(entry.join("HEAD")).unwrap_or_default();
+        let no_head = !head.starts_with("ref:") && worktree.head().ok().flatten().is_none();
+        if no_head {
+            write(&entry.join("HEAD"), base.as_str())?;
+        }
+        if whole && !no_head {
+            return Ok(Added { worktree, how: Making::Existing });
+        }
+        // What git was still checking out is in the base anyway; anything else may exist only here.
+        let rescued = if half_made { None } else { worktree.rescue(rescue)? };
+        worktree.checkout_detached(base)?;
+        if half_made {
+            remove_if_there(&locked)?;
+        }
+        Ok(Added { worktree, how: Making::PutRight { rescued } })
+    }
+}
+
+/// The right to make worktrees and take them away. While it is held, none of ours is half made.
+pub(super) fn lock_worktrees(repo: &Repo) -> Result<Arc<Lock>, GitError> {
+    let lock = repo.take_lock("worktrees.lock")?;
+    for entry in status::git_dirs(repo.common_dir()).into_iter().skip(1) {
+        // A git that was killed just then left it empty, and no git can list worktrees any more.
+        let common = entry.join("commondir");
+        if fs::metadata(&common).is_ok_and(|meta| meta.len() == 0) {
+            write(&common, "../..")?;
+        }
+    }
+    Ok(lock)
+}
+
+/// What is at a worktree's path.
+enum Folder {
+    /// Nothing, or an empty folder.
+    Free,
+    /// Its `.git` names an entry of this repository, which need not exist.
+    Ours {
+        entry: Utf8PathBuf,
+    },
+    Foreign,
+}
+
+impl Folder {
+    fn look(repo: &Repo, path: &Utf8Path) -> Result<Folder, GitError> {
+        if !path.exists() || is_empty(path) {
+            return Ok(Folder::Free);
+        }
+        let worktrees = repo.common_dir().join("worktrees");
+        let Ok(text) = fs::read_to_string(path.join(".git")) else { return Ok(Folder::Foreign) };
+        let Some(target) = text.trim_end().strip_prefix("gitdir: ") else { return Ok(Folder::Foreign) };
+        let target = path.join(target);
+        let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
+            return Ok(Folder::Foreign);
+        };
+        // The entry may be gone, and with it the folder that held the last one.
+        let parent = parent.canonicalize_utf8().unwrap_or_else(|_| parent.to_owned());
+        if parent != worktrees {
+            return Ok(Folder::Foreign);
+        }
+        Ok(Folder::Ours { entry: worktrees.join(name) })
+    }
+}
+
+/// The entry in `<common>/worktrees` that belongs to `path`, whatever its health.
+fn find_entry(repo: &Repo, path: &Utf8Path) -> Result<Option<Utf8PathBuf>, GitError> {
+    for entry in status::git_dirs(repo.common_dir()).into_iter().skip(1) {
+        let Ok(text) = fs::read_to_string(entry.join("gitdir")) else { continue };
+        // Relative with `worktree.useRelativePaths`.
+        let dot_git = entry.join(text.trim_end());
+        let Some(folder) = dot_git.parent() else { continue };
+        if absolute(folder).is_ok_and(|folder| folder == path) {
+            return Ok(Some(entry));
+        }
+    }
+    Ok(None)
+}
+
+/// Take one entry away whose folder is gone, keeping the commits that only its HEAD had.
+fn forget(
+    repo: &Repo,
+    path: &Utf8Path,
+    entry: &Utf8Path,
+    rescue: &Rescue,
+) -> Result<Option<Rescued>, GitError> {
+    let head = fs::read_to_string(entry.join("HEAD")).unwrap_or_default();
+    let head = oid(head.trim_end());
+    let head = head.map(|head| repo.resolve(head.as_str())).and_then(Result::ok);
+    let rescued = repo.rescue_commit(rescue, head)?;
+    if let Some(parent) = path.parent() {
+        // Git finds a worktree by its path only if the folder around it exists.
+        fs::create_dir_all(parent).map_err(GitError::io(parent))?;
+    }
+    let remove = ["worktree", "remove", "--force", "--force", "--", path.as_str()];
+    let answer = repo.git().call(remove).answer()?;
+    if answer.code != Some(0) && find_entry(repo, path)?.is_some() {
+        // Git does not take an entry it cannot read; this one belongs to a path that is ours.
+        fs::remove_dir_all(entry).map_err(GitError::io(entry))?;
+    }
+    Ok(rescued)
+}
+
+/// Refuse a path inside somebody else's repository; hide one inside our own project from its status.
+fn check_surroundings(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
+    let Some(around) = path.ancestors().skip(1).find(|folder| folder.is_dir()) else { return Ok(()) };
+    let git = repo.git().at(around);
+    let answer = git.call(["rev-parse", "--path-format=absolute", "--git-common-dir"]).answer()?;
+    if answer.code != Some(0) {
+        return if answer.stderr.contains("not a git repository") { Ok(()) } else { Err(answer.failed()) };
+    }
+    let common = repo::real(Utf8Path::new(lossy(&answer.stdout).trim_end_matches('\n')))?;
+    if common != repo.common_dir() {
+        return Err(GitError::ForeignRepository { path: path.to_owned(), repository: common });
+    }
+    let Ok(top) = git.call(["rev-parse", "--show-toplevel"]).line() else { return Ok(()) };
+    let top = repo::real(Utf8Path::new(&top))?;
+    let Ok(inside) = path.strip_prefix(&top) else { return Ok(()) };
+    // This one command does not take literal paths, and an absolute path has no magic in it.
+    let ignored = git.call(["check-ignore", "--quiet", "--", &format!("{path}/")]);
+    if ignored.env("GIT_LITERAL_PATHSPECS", "0").yes()? {
+        return Ok(());
+    }
+    // A folder that holds nothing but worktrees is hidden as a whole, so this happens once.
+    let parent = path.parent().filter(|parent| !parent.exists() || is_empty(parent));
+    let hidden =
+        parent.and_then(|parent| parent.strip_prefix(&top).ok()).filter(|rest| !rest.as_str().is_empty());
+    exclude(repo, &format!("{}/", hidden.unwrap_or(inside)))
+}
+
+/// Hide a path from `git status` and `git add` in every checkout of this repository. Once is enough.
+pub(super) fn exclude(repo: &Repo, path: &str) -> Result<(), GitError> {
+    let file = repo.common_dir().join("info/exclude");
+    let escaped: String =
+        path.chars().flat_map(|c| if "\\*?[ ".contains(c) { vec!['\\', c] } else { vec![c] }).collect();
+    let line = format!("/{escaped}");
+    let text = match fs::read_to_string(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        other => other.map_err(GitError::io(file.clone()))?,
+    };
+    if text.lines().any(|other| other == line) {
+        return Ok(());
+    }
+    let start = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    if let Some(parent) = file.parent() {
+        fs::create_dir_all(parent).map_err(GitError::io(parent))?;
+    }
+    let mut open =
+        fs::OpenOptions::new().append(true).create(true).open(&file).map_err(GitError::io(file.clone()))?;
+    open.write_all(format!("{start}{line}\n").as_bytes()).map_err(GitError::io(file))
+}
+
+fn points_to(path: &Utf8Path, entry: &Utf8Path) -> bool {
+    let text = fs::read_to_string(path.join(".git")).unwrap_or_default();
+    let target = text.trim_end().strip_prefix("gitdir: ").map(|target| path.join(target));
+    target.and_then(|target| target.canonicalize_utf8().ok()).is_some_and(|target| target == entry)
+}
+
+fn point_to(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> {
+    if points_to(path, entry) { Ok(()) } else { write(&path.join(".git"), &format!("gitdir: {entry}")) }
+}
+
+/// Absolute and without links, where the last parts need not exist.
+fn absolute(path: &Utf8Path) -> Result<Utf8PathBuf, GitError> {
+    let full = camino::absolute_utf8(path).map_err(GitError::io(path))?;
+    for folder in full.ancestors() {
+        if let Ok(real) = folder.canonicalize_utf8() {
+            let rest = full.strip_prefix(folder).unwrap_or(Utf8Path::new(""));
+            return Ok(if rest.as_str().is_empty() { real } else { real.join(rest) });
+        }
+    }
+    Ok(full)
+}
+
+fn is_empty(path: &Utf8Path) -> bool {
+    path.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// A path's last part as a part of a ref name.
+fn ref_part(path: &Utf8Path) -> String {
+    let name = path.file_name().unwrap_or("worktree");
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
+    name.trim_matches('-').to_owned()
+}
+
+fn write(path: &Utf8Path, line: &str) -> Result<(), GitError> {
+    fs::write(path, format!("{line}\n")).map_err(GitError::io(path))
+}
+
+pub(super) fn remove_if_there(path: &Utf8Path) -> Result<bool, GitError> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(GitError::io(path)(error)),
+    }
+}

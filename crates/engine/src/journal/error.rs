@@ -1,0 +1,139 @@
+//! What can go wrong with the journal, in words a person understands.
+
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::RunId;
+use piton_core::run::Refusal;
+use rusqlite::ffi;
+
+/// The file, and what is the matter with it.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}: {trouble}")]
+pub struct JournalError {
+    pub path: Utf8PathBuf,
+    pub trouble: Trouble,
+    /// The state given along holds what the journal may not: it must be dropped and loaded again.
+    pub spoiled: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    #[error(
+        "written by a newer Piton (format {found}, this one knows {known}): update Piton; nothing was changed"
+    )]
+    Newer { found: i64, known: i64 },
+    #[error(
+        "written by an older Piton (format {found}, this one reads {known}): `piton doctor` brings it up to date"
+    )]
+    Older { found: i64, known: i64 },
+    #[error("there is no run {0}")]
+    NoRun(RunId),
+    #[error("not a database of Piton's: move it away")]
+    Foreign,
+    #[error("damaged ({detail}): `piton doctor --repair` keeps it aside and saves what can be read")]
+    Damaged { detail: String },
+    #[error(
+        "event {seq} of run {run} is not understood ({reason}): a newer Piton wrote it, or it is damaged"
+    )]
+    UnknownEvent { run: RunId, seq: u64, reason: String },
+    /// The cache beside the events; the events themselves are whole.
+    #[error(
+        "the snapshot of the run is not what its journal says ({detail}): `piton doctor --repair` makes it anew"
+    )]
+    Snapshot { detail: String },
+    #[error("{detail}: start again; if it stays so, `piton doctor` tells more")]
+    Inconsistent { detail: String },
+    #[error(
+        "on a network file system ({kind}), where the locks that keep the journal whole do not hold: use a local disk"
+    )]
+    Network { kind: String },
+    #[error("no space left on the disk: nothing was changed; make room and start again")]
+    Full,
+    #[error("cannot be written: the file, its folder or the disk is read-only")]
+    ReadOnly,
+    #[error("in use by another process for longer than {} seconds", super::schema::BUSY.as_secs())]
+    Busy,
+    #[error("other Piton processes have it open: stop them first")]
+    Occupied,
+    #[error("{detail}")]
+    NotOpened { detail: String },
+    #[error("{detail}; whether the last change was kept is known after a new start")]
+    Io { detail: String },
+    #[error("closed after an error")]
+    Closed,
+    #[error("SQLite {found} is too old: {need} or newer is needed")]
+    SqliteTooOld { found: String, need: &'static str },
+    #[error("SQLite: {0}")]
+    Sqlite(rusqlite::Error),
+}
+
+impl Trouble {
+    pub(super) fn at(self, path: &Utf8Path) -> JournalError {
+        JournalError { path: path.to_owned(), trouble: self, spoiled: false }
+    }
+
+    /// Nothing this connection says can be trusted after this.
+    pub(super) fn is_fatal(&self) -> bool {
+        matches!(self, Trouble::Io { .. } | Trouble::NotOpened { .. } | Trouble::Damaged { .. })
+    }
+
+    pub(super) fn snapshot(detail: impl Into<String>) -> Trouble {
+        Trouble::Snapshot { detail: detail.into() }
+    }
+
+    pub(super) fn inconsistent(detail: impl Into<String>) -> Trouble {
+        Trouble::Inconsistent { detail: detail.into() }
+    }
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Trouble {
+        let rusqlite::Error::SqliteFailure(code, message) = &error else {
+            return Trouble::Sqlite(error);
+        };
+        let detail = || message.clone().unwrap_or_else(|| error.to_string());
+        match code.extended_code & 0xff {
+            ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => Trouble::Damaged { detail: detail() },
+            ffi::SQLITE_FULL => Trouble::Full,
+            ffi::SQLITE_READONLY | ffi::SQLITE_PERM => Trouble::ReadOnly,
+            ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => Trouble::Busy,
+            ffi::SQLITE_CANTOPEN => Trouble::NotOpened { detail: detail() },
+            ffi::SQLITE_IOERR => {
+                Trouble::Io { detail: format!("{} (code {})", detail(), code.extended_code) }
+            }
+            _ => Trouble::Sqlite(error),
+        }
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Trouble {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Trouble::Full,
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => Trouble::ReadOnly,
+            _ => Trouble::NotOpened { detail: error.to_string() },
+        }
+    }
+}
+
+/// Why a one-shot command was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+/// Inside a transaction: refused by the rules, or by the world.
+pub(super) enum Halt {
+    Refused(Refusal),
+    Trouble(Trouble),
+}
+
+impl<E: Into<Trouble>> From<E> for Halt {
+    fn from(error: E) -> Halt {
+        Halt::Trouble(error.into())
+    }
+}

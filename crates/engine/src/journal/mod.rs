@@ -1,0 +1,143 @@
+//! The journal: an append-only table of events in SQLite, and a cache of their fold beside it.
+//!
+//! This room is the only one with SQL. A command is decided inside the write transaction that records
+//! it; the rows that changed are written in the same transaction, so a one-shot command reads and
+//! writes what it touches, whatever the size of the plan. The engine keeps a complete state and commits
+//! what waits for it as one group. Other processes may append at any time.
+//!
+//! The events are the truth. Tasks, links, counts and facts are a cache: [`Journal::prove`] compares
+//! them with the fold, [`Journal::rebuild`] makes them anew.
+
+mod error;
+mod place;
+mod prove;
+mod query;
+mod read;
+mod recover;
+mod rows;
+mod schema;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::RunId;
+use piton_core::run::{Counts, Recorded, Refusal, StopReason};
+use piton_core::time::Timestamp;
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+pub use error::{CommandError, JournalError, Trouble};
+pub use recover::{Recovery, Salvaged};
+
+/// An open journal: one connection, to be used by one thread at a time.
+#[derive(Debug)]
+pub struct Journal {
+    connection: Connection,
+    path: Utf8PathBuf,
+    writable: bool,
+    /// An error told that this connection is not to be trusted any more.
+    broken: bool,
+    /// The run, the version of the data and the position at which nothing new was to be seen.
+    seen: Option<(RunId, i64, u64)>,
+    /// Tasks read by the last one-shot command.
+    loaded: usize,
+    /// Held as long as the journal is open, so that nobody moves the file away meanwhile.
+    _presence: Option<File>,
+}
+
+/// A place in the plan: group and dependency level.
+pub type Cell = (u32, u32);
+
+/// What a group of commands came to.
+#[derive(Debug, Default)]
+pub struct Committed {
+    /// What others had appended before.
+    pub foreign: Vec<Recorded>,
+    /// One for each command, in order.
+    pub outcomes: Vec<Result<Vec<Recorded>, Refusal>>,
+}
+
+/// A run without its tasks.
+#[derive(Clone, Debug)]
+pub struct RunSummary {
+    pub id: RunId,
+    pub name: String,
+    pub plan: String,
+    pub created: Timestamp,
+    pub seq: u64,
+    /// The engine that began last and has not said it stopped.
+    pub engine: Option<String>,
+    pub stop: Option<bool>,
+    pub stopped: Option<StopReason>,
+    pub parked: Option<Timestamp>,
+    pub counts: Counts,
+}
+
+impl Journal {
+    /// Open the journal in `folder` for writing; made or brought up to date where need be.
+    pub fn open(folder: &Utf8Path) -> Result<Journal, JournalError> {
+        let (connection, path, presence) = schema::open_writer(folder)?;
+        Ok(Journal::new(connection, path, Some(presence)))
+    }
+
+    /// Open the journal in `folder` for reading, if there is one. Nothing is ever written.
+    pub fn open_existing(folder: &Utf8Path) -> Result<Option<Journal>, JournalError> {
+        Ok(schema::open_reader(folder)?.map(|(connection, path)| Journal::new(connection, path, None)))
+    }
+
+    fn new(connection: Connection, path: Utf8PathBuf, presence: Option<File>) -> Journal {
+        Journal {
+            connection,
+            path,
+            writable: presence.is_some(),
+            broken: false,
+            seen: None,
+            loaded: 0,
+            _presence: presence,
+        }
+    }
+
+    /// Close tidily: what is in the log goes into the database, if nobody else has it open. A journal
+    /// that is only dropped is as safe, and leaves this to whoever comes next.
+    pub fn close(self) -> Result<(), JournalError> {
+        if self.writable && !self.broken {
+            let tidy = self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);
+            tidy.map_err(|error| self.error(error))?;
+        }
+        let Journal { connection, path, .. } = self;
+        connection.close().map_err(|(_, error)| Trouble::from(error).at(&path))
+    }
+
+    pub fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    pub fn sqlite_version() -> &'static str {
+        rusqlite::version()
+    }
+
+    /// How many tasks the last one-shot command read. It does not grow with the plan.
+    pub fn tasks_loaded(&self) -> usize {
+        self.loaded
+    }
+
+    fn error(&self, trouble: impl Into<Trouble>) -> JournalError {
+        trouble.into().at(&self.path)
+    }
+
+    /// Look at the database as of one moment.
+    fn reading<T>(&self, look: impl FnOnce(&Connection) -> Result<T, Trouble>) -> Result<T, JournalError> {
+        let moment = || {
+            if self.broken {
+                return Err(Trouble::Closed);
+            }
+            let transaction = self.connection.unchecked_transaction()?;
+            look(&transaction)
+        };
+        moment().map_err(|trouble| trouble.at(&self.path))
+    }
+}

@@ -1,0 +1,174 @@
+//! Proof that the snapshot is what the events say, and that the database is whole.
+
+use std::collections::BTreeMap;
+
+use piton_core::plan::{RunId, TaskId};
+use piton_core::run::State;
+use rusqlite::{Connection, OptionalExtension};
+
+use super::Journal;
+use super::error::{JournalError, Trouble};
+use super::query::{self, Head};
+use super::rows::{CellRow, LAYOUT, TaskRow, key, unkey};
+
+/// More than these are counted, not listed.
+const LISTED: usize = 20;
+
+impl Journal {
+    /// Replay the journal of a run and compare with its snapshot: what differs, in words. Nothing is
+    /// the proof that they are equal.
+    pub fn prove(&self, run: &RunId) -> Result<Vec<String>, JournalError> {
+        self.reading(|db| {
+            let head = query::head(db, run)?;
+            let head = head.ok_or_else(|| Trouble::NoRun(run.clone()))?;
+            let state = query::replay(db, run, head.no)?;
+            let mut differences = Vec::new();
+            compare_head(db, &head, &state, &mut differences)?;
+            compare_tasks(db, head.no, &state, &mut differences)?;
+            compare_needs(db, head.no, &state, &mut differences)?;
+            compare_cells(db, head.no, &state, &mut differences)?;
+            let more = differences.len().saturating_sub(LISTED);
+            differences.truncate(LISTED);
+            if more > 0 {
+                differences.push(format!("and {more} more"));
+            }
+            Ok(differences)
+        })
+    }
+
+    /// Whether the database is whole: what is not, in words.
+    pub fn integrity(&self) -> Result<Vec<String>, JournalError> {
+        self.reading(|db| {
+            let mut found = check(db, "quick_check")?;
+            let mut select = db.prepare("SELECT no, id, seq FROM runs ORDER BY no")?;
+            let mut rows = select.query(())?;
+            let mut known = Vec::new();
+            while let Some(row) = rows.next()? {
+                let (no, id, seq): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+                let last = query::last_seq(db, no)?;
+                if u64::try_from(seq) != Ok(last) {
+                    found.push(format!("run {id}: its journal ends at {last}, its snapshot at {seq}"));
+                }
+                known.push(no);
+            }
+            for no in numbers(db) {
+                if !known.contains(&no) {
+                    found.push(format!(
+                        "there are events of a run number {no}, which is not in the list of runs"
+                    ));
+                }
+            }
+            Ok(found)
+        })
+    }
+}
+
+/// SQLite's own check: nothing if all is well.
+pub(super) fn check(db: &Connection, pragma: &str) -> Result<Vec<String>, Trouble> {
+    let mut select = db.prepare(&format!("PRAGMA {pragma}"))?;
+    let lines = select.query_map((), |row| row.get::<_, String>(0))?;
+    let lines: Vec<String> = lines.collect::<Result<_, _>>()?;
+    Ok(lines.into_iter().filter(|line| line != "ok").collect())
+}
+
+/// The numbers of the runs that have events, as far as they can be found.
+pub(super) fn numbers(db: &Connection) -> Vec<i64> {
+    /// Unreadable places in a row after which nothing more is expected.
+    const PATIENCE: u32 = 64;
+    let (mut numbers, mut at, mut failures) = (Vec::new(), 1, 0);
+    while failures < PATIENCE {
+        let first =
+            db.query_row("SELECT no FROM events WHERE no >= ?1 ORDER BY no LIMIT 1", [key(at, 0)], |row| {
+                row.get::<_, i64>(0)
+            });
+        match first.optional() {
+            Ok(None) => break,
+            Ok(Some(key)) => {
+                numbers.push(unkey(key).0);
+                at = unkey(key).0 + 1;
+                failures = 0;
+            }
+            Err(_) => {
+                numbers.push(at);
+                at += 1;
+                failures += 1;
+            }
+        }
+    }
+    numbers
+}
+
+fn compare_head(db: &Connection, head: &Head, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+    if head.layout != LAYOUT {
+        out.push(format!("the snapshot has layout {}, not {LAYOUT}", head.layout));
+    }
+    if head.seq != state.seq() {
+        out.push(format!("the snapshot shows position {}, the journal ends at {}", head.seq, state.seq()));
+    }
+    match query::facts(db, head) {
+        Ok(facts) if Some(&facts) == state.run() => {}
+        Ok(facts) => out.push(format!(
+            "facts of the run: the snapshot has {facts:?}, the journal says {:?}",
+            state.run()
+        )),
+        Err(Trouble::Snapshot { detail }) => out.push(detail),
+        Err(trouble) => return Err(trouble),
+    }
+    Ok(())
+}
+
+fn compare_tasks(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+    let mut rows: BTreeMap<String, TaskRow> =
+        query::task_rows(db, no)?.into_iter().map(|row| (row.id.clone(), row)).collect();
+    for task in state.tasks() {
+        let told = TaskRow::of(task)?;
+        match rows.remove(&told.id) {
+            Some(kept) if kept == told => {}
+            Some(kept) => {
+                out.push(format!("task {}: the snapshot has {kept:?}, the journal says {told:?}", task.id));
+            }
+            None => out.push(format!("task {} is missing in the snapshot", task.id)),
+        }
+    }
+    out.extend(rows.into_keys().map(|id| format!("task {id} is in the snapshot and not in the journal")));
+    Ok(())
+}
+
+fn compare_needs(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+    let mut kept: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut select = db.prepare("SELECT task, need FROM needs WHERE run = ?1 ORDER BY task, pos")?;
+    let mut rows = select.query([no])?;
+    while let Some(row) = rows.next()? {
+        kept.entry(row.get(0)?).or_default().push(row.get(1)?);
+    }
+    for task in state.tasks() {
+        let told: Vec<&str> = match state.links(&task.id) {
+            Ok(links) => links.needs.iter().map(TaskId::as_str).collect(),
+            Err(_) => Vec::new(),
+        };
+        let kept = kept.remove(task.id.as_str()).unwrap_or_default();
+        if kept != told {
+            out.push(format!("task {} needs {told:?}; the snapshot has {kept:?}", task.id));
+        }
+    }
+    out.extend(kept.into_keys().map(|id| format!("the snapshot has needs of {id}, which is no task")));
+    Ok(())
+}
+
+fn compare_cells(db: &Connection, no: i64, state: &State, out: &mut Vec<String>) -> Result<(), Trouble> {
+    let mut kept: BTreeMap<_, _> =
+        query::cells(db, no)?.into_iter().filter(|(_, cell)| !cell.is_empty()).collect();
+    for ((group, level), counts) in state.cells() {
+        let told = CellRow::of(counts);
+        let kept = kept.remove(&(group, level)).unwrap_or_default();
+        if kept != told {
+            out.push(format!(
+                "counts of group {group}, level {level}: the snapshot has {kept:?}, not {told:?}"
+            ));
+        }
+    }
+    out.extend(
+        kept.into_keys().map(|cell| format!("the snapshot has counts for {cell:?}, where no task is")),
+    );
+    Ok(())
+}

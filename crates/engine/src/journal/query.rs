@@ -1,0 +1,346 @@
+//! The queries: what is read, and how rows become a state again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use piton_core::plan::{RunId, Schedule, TaskId, TaskSpec};
+use piton_core::run::{Event, Horizon, Links, Missing, Recorded, Run, Selection, State, Task};
+use piton_core::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::Cell;
+use super::error::Trouble;
+use super::rows::{CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, key, lane, unkey, unsigned};
+
+/// Where a run stands.
+#[derive(Clone, Debug)]
+pub(super) struct Head {
+    pub no: i64,
+    pub seq: u64,
+    pub layout: i64,
+    moving: String,
+}
+
+pub(super) fn head(db: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
+    let mut select = db.prepare_cached("SELECT no, seq, layout, moving FROM runs WHERE id = ?1")?;
+    let read = |row: &Row<'_>| {
+        Ok(Head { no: row.get(0)?, seq: unsigned(row.get(1)?), layout: row.get(2)?, moving: row.get(3)? })
+    };
+    Ok(select.query_row([run.as_str()], read).optional()?)
+}
+
+/// Changes when another connection commits, and only then.
+pub(super) fn data_version(db: &Connection) -> Result<i64, Trouble> {
+    Ok(db.prepare_cached("PRAGMA data_version")?.query_row((), |row| row.get(0))?)
+}
+
+pub(super) fn moving(text: &str) -> Result<Moving, Trouble> {
+    serde_json::from_str(text).map_err(|error| Trouble::snapshot(format!("facts of the run: {error}")))
+}
+
+pub(super) fn run_id(text: &str) -> Result<RunId, Trouble> {
+    RunId::new(text).map_err(|error| Trouble::snapshot(format!("run {text:?}: {error}")))
+}
+
+pub(super) fn facts(db: &Connection, head: &Head) -> Result<Run, Trouble> {
+    let mut select = db.prepare_cached("SELECT facts FROM plans WHERE run = ?1")?;
+    let text: Option<String> = select.query_row([head.no], |row| row.get(0)).optional()?;
+    let text = text.ok_or_else(|| Trouble::snapshot("the facts of the plan are missing"))?;
+    let run: Run = serde_json::from_str(&text)
+        .map_err(|error| Trouble::snapshot(format!("facts of the plan: {error}")))?;
+    Ok(moving(&head.moving)?.over(run))
+}
+
+/// A state that holds the facts and the barriers, and no task yet.
+pub(super) fn part(db: &Connection, head: &Head) -> Result<State, Trouble> {
+    if head.layout != LAYOUT {
+        return Err(Trouble::snapshot(format!("layout {}", head.layout)));
+    }
+    let run = facts(db, head)?;
+    let horizon = horizon(db, head.no, run.first_group())?;
+    Ok(State::partial(Some(run), head.seq, horizon))
+}
+
+fn horizon(db: &Connection, no: i64, first_group: u32) -> Result<Horizon, Trouble> {
+    let first = |sql: &str| -> Result<Option<Cell>, Trouble> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        Ok(db.prepare_cached(sql)?.query_row(params![no, first_group], read).optional()?)
+    };
+    let unmet = first(
+        "SELECT grp, level FROM cells WHERE run = ?1 AND unmet = 1 AND grp >= ?2 ORDER BY grp, level LIMIT 1",
+    )?;
+    let unsettled = first(
+        "SELECT grp, level FROM cells WHERE run = ?1 AND unsettled = 1 AND grp >= ?2 ORDER BY grp, level LIMIT 1",
+    )?;
+    Ok(Horizon { unmet_group: unmet.map(|(group, _)| group), unsettled_cell: unsettled })
+}
+
+pub(super) fn cells(db: &Connection, no: i64) -> Result<Vec<(Cell, CellRow)>, Trouble> {
+    let mut select = db.prepare_cached(
+        "SELECT grp, level, unmet, unsettled, counts FROM cells WHERE run = ?1 ORDER BY grp, level",
+    )?;
+    let mut rows = select.query([no])?;
+    let mut cells = Vec::new();
+    while let Some(row) = rows.next()? {
+        let counts = row.get_ref(4)?.as_str().unwrap_or_default();
+        cells.push(((row.get(0)?, row.get(1)?), CellRow::read(row.get(2)?, row.get(3)?, counts)?));
+    }
+    Ok(cells)
+}
+
+pub(super) fn task(db: &Connection, no: i64, id: &TaskId) -> Result<Option<Task>, Trouble> {
+    let sql = format!("SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND id = ?2");
+    let row = db.prepare_cached(&sql)?.query_row(params![no, id.as_str()], TaskRow::read).optional()?;
+    row.map(TaskRow::task).transpose()
+}
+
+pub(super) fn links(db: &Connection, no: i64, id: &TaskId) -> Result<Links, Trouble> {
+    let ids = |sql: &str| -> Result<Vec<TaskId>, Trouble> {
+        let mut select = db.prepare_cached(sql)?;
+        let mut rows = select.query(params![no, id.as_str()])?;
+        let mut ids = Vec::new();
+        while let Some(row) = rows.next()? {
+            ids.push(task_id(row, 0)?);
+        }
+        Ok(ids)
+    };
+    Ok(Links {
+        needs: ids("SELECT need FROM needs WHERE run = ?1 AND task = ?2 ORDER BY pos")?.into(),
+        dependents: ids("SELECT task FROM needs WHERE run = ?1 AND need = ?2")?,
+    })
+}
+
+fn task_id(row: &Row<'_>, column: usize) -> Result<TaskId, Trouble> {
+    let text = row.get_ref(column)?.as_str().unwrap_or_default();
+    TaskId::new(text).map_err(|error| Trouble::snapshot(format!("task {text:?}: {error}")))
+}
+
+/// What was missing in a partial state, and what will be next: whoever asks for links goes on to the
+/// tasks at their other end.
+pub(super) fn fill(
+    db: &Connection,
+    no: i64,
+    state: &mut State,
+    missing: Missing,
+    applying: bool,
+) -> Result<usize, Trouble> {
+    let mut ids = match missing {
+        Missing::Tasks(ids) => ids,
+        Missing::Links(id) => {
+            let links = links(db, no, &id)?;
+            let ids = if applying { links.dependents.clone() } else { links.needs.to_vec() };
+            state.load_links(id, links);
+            ids
+        }
+    };
+    ids.retain(|id| state.task(id).is_err());
+    let count = ids.len();
+    for id in ids {
+        let task = task(db, no, &id)?;
+        if task.is_none() && was_ever(db, no, &id)? {
+            return Err(Trouble::snapshot(format!("task {id} is missing")));
+        }
+        state.load_task(id, task);
+    }
+    Ok(count)
+}
+
+/// Whether the events know a task that the snapshot does not.
+fn was_ever(db: &Connection, no: i64, id: &TaskId) -> Result<bool, Trouble> {
+    let mut select =
+        db.prepare_cached("SELECT 1 FROM events WHERE task = ?1 AND no > ?2 AND no < ?3 LIMIT 1")?;
+    Ok(select.exists(params![id.as_str(), key(no, 0), key(no + 1, 0)])?)
+}
+
+/// The complete state from its rows, if they fit together.
+pub(super) fn snapshot(db: &Connection, head: &Head) -> Result<State, Trouble> {
+    if head.layout != LAYOUT {
+        return Err(Trouble::snapshot(format!("layout {}", head.layout)));
+    }
+    if last_seq(db, head.no)? != head.seq {
+        return Err(Trouble::snapshot("it shows another position of the journal"));
+    }
+    let mut needs: HashMap<String, Vec<TaskId>> = HashMap::new();
+    let mut select = db.prepare_cached("SELECT task, need FROM needs WHERE run = ?1 ORDER BY task, pos")?;
+    let mut rows = select.query([head.no])?;
+    while let Some(row) = rows.next()? {
+        needs.entry(row.get(0)?).or_default().push(task_id(row, 1)?);
+    }
+    let none: Arc<[TaskId]> = Arc::from([]);
+    let mut tasks = Vec::new();
+    for row in task_rows(db, head.no)? {
+        let needs = needs.remove(&row.id).map_or_else(|| none.clone(), Arc::from);
+        tasks.push((row.task()?, needs));
+    }
+    let state = State::restore(Some(facts(db, head)?), head.seq, tasks);
+    let kept = cells(db, head.no)?;
+    let told: Vec<_> = state.cells().map(|(at, counts)| (at, CellRow::of(counts))).collect();
+    if !needs.is_empty() || !kept.iter().filter(|(_, cell)| !cell.is_empty()).eq(told.iter()) {
+        return Err(Trouble::snapshot("its tasks and its counts do not fit"));
+    }
+    Ok(state)
+}
+
+pub(super) fn task_rows(db: &Connection, no: i64) -> Result<Vec<TaskRow>, Trouble> {
+    let mut select = db.prepare_cached(&format!("SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1"))?;
+    let rows = select.query_map([no], TaskRow::read)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn last_seq(db: &Connection, no: i64) -> Result<u64, Trouble> {
+    let mut select = db.prepare_cached("SELECT max(no) FROM events WHERE no > ?1 AND no < ?2")?;
+    let last: Option<i64> = select.query_row([key(no, 0), key(no + 1, 0)], |row| row.get(0))?;
+    Ok(last.map_or(0, |key| unkey(key).1))
+}
+
+pub(super) fn recorded(run: &RunId, row: &Row<'_>) -> Result<Recorded, Trouble> {
+    let (_, seq) = unkey(row.get(0)?);
+    let body = row.get_ref(2)?.as_str().unwrap_or_default();
+    decode(run, seq, Timestamp(row.get(1)?), body)
+}
+
+pub(super) fn decode(run: &RunId, seq: u64, at: Timestamp, body: &str) -> Result<Recorded, Trouble> {
+    match serde_json::from_str::<Event>(body) {
+        Ok(event) => Ok(Recorded { seq, at, event }),
+        Err(error) => Err(Trouble::UnknownEvent { run: run.clone(), seq, reason: error.to_string() }),
+    }
+}
+
+pub(super) fn collect(run: &RunId, mut rows: rusqlite::Rows<'_>) -> Result<Vec<Recorded>, Trouble> {
+    let mut events = Vec::new();
+    while let Some(row) = rows.next()? {
+        events.push(recorded(run, row)?);
+    }
+    Ok(events)
+}
+
+pub(super) fn event(db: &Connection, run: &RunId, no: i64, seq: u64) -> Result<Option<Recorded>, Trouble> {
+    let mut select = db.prepare_cached("SELECT no, at, body FROM events WHERE no = ?1")?;
+    Ok(collect(run, select.query([key(no, seq)])?)?.pop())
+}
+
+pub(super) fn events(
+    db: &Connection,
+    run: &RunId,
+    no: i64,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Recorded>, Trouble> {
+    let mut select =
+        db.prepare_cached("SELECT no, at, body FROM events WHERE no > ?1 AND no < ?2 ORDER BY no LIMIT ?3")?;
+    collect(run, select.query(params![key(no, after), key(no + 1, 0), bound(limit)])?)
+}
+
+pub(super) fn bound(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+pub(super) fn spec_of(recorded: Recorded) -> Result<TaskSpec, Trouble> {
+    match recorded.event {
+        Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. } => Ok(*spec),
+        _ => Err(Trouble::snapshot(format!("event {} holds no task", recorded.seq))),
+    }
+}
+
+/// What the journal of a run holds beyond `seq`.
+pub(super) fn foreign(
+    db: &Connection,
+    run: &RunId,
+    head: Option<&Head>,
+    seq: u64,
+) -> Result<Vec<Recorded>, Trouble> {
+    let found = head.map_or(0, |head| head.seq);
+    match head {
+        _ if found == seq => Ok(Vec::new()),
+        Some(head) if found > seq => events(db, run, head.no, seq, usize::MAX),
+        _ => Err(Trouble::inconsistent(format!("the journal of {run} ends at {found}, before {seq}"))),
+    }
+}
+
+/// Fold events into a complete state.
+pub(super) fn fold(state: &mut State, events: &[Recorded]) -> Result<(), Trouble> {
+    for recorded in events {
+        let (seq, next) = (recorded.seq, state.seq() + 1);
+        if seq != next {
+            return Err(Trouble::inconsistent(format!("event {next} is missing before {seq}")));
+        }
+        state.apply(recorded).map_err(|missing| {
+            Trouble::inconsistent(format!("event {seq} speaks of what is not there ({missing:?})"))
+        })?;
+    }
+    Ok(())
+}
+
+/// The state as the events alone tell it.
+pub(super) fn replay(db: &Connection, run: &RunId, no: i64) -> Result<State, Trouble> {
+    let mut state = State::new();
+    loop {
+        // In pieces: a long journal need not be in memory at once.
+        let piece = events(db, run, no, state.seq(), 4096)?;
+        if piece.is_empty() {
+            return Ok(state);
+        }
+        fold(&mut state, &piece)?;
+    }
+}
+
+pub(super) fn in_lane(db: &Connection, no: i64, lane: i64) -> Result<Vec<Task>, Trouble> {
+    let sql = format!(
+        "SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND lane = ?2 ORDER BY grp, level, priority, turn"
+    );
+    let mut select = db.prepare_cached(&sql)?;
+    let rows = select.query_map([no, lane], TaskRow::read)?;
+    rows.map(|row| row?.task()).collect()
+}
+
+/// Enough tasks to know the first `limit` that may start: those paused, and the first of each cell as
+/// far as the schedule may look. The order of ready tasks depends on the schedule, that of the index
+/// does not, so cells are merged by whoever sorts them.
+pub(super) fn candidates(
+    db: &Connection,
+    no: i64,
+    state: &State,
+    limit: usize,
+) -> Result<Vec<Task>, Trouble> {
+    let Some(run) = state.run() else { return Ok(Vec::new()) };
+    if let Selection::Task(id) = &run.session.selection {
+        return Ok(task(db, no, id)?.into_iter().collect());
+    }
+    let mut tasks = in_lane(db, no, lane::PAUSED)?;
+    let flow = run.session.schedule == Schedule::Flow;
+    let last = match &run.session.selection {
+        _ if flow => None,
+        Selection::Group(_) => Some(run.first_group()),
+        _ => state.horizon().unmet_group,
+    };
+    let mut next_cell = db.prepare_cached(
+        "SELECT grp, level FROM tasks WHERE run = ?1 AND lane = ?2 AND (grp, level) >= (?3, ?4)
+         ORDER BY grp, level LIMIT 1",
+    )?;
+    let of_cell = format!(
+        "SELECT {TASK_COLUMNS} FROM tasks WHERE run = ?1 AND lane = ?2 AND grp = ?3 AND level = ?4
+         ORDER BY priority, turn LIMIT ?5"
+    );
+    let mut of_cell = db.prepare_cached(&of_cell)?;
+    let (mut at, mut group) = ((if flow { 0 } else { run.first_group() }, 0), 0);
+    let mut found = 0;
+    loop {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let cell: Option<Cell> =
+            next_cell.query_row(params![no, lane::READY, at.0, at.1], read).optional()?;
+        let Some(cell) = cell else { break };
+        let enough = !flow && found >= limit && cell.0 != group;
+        if enough || last.is_some_and(|last| cell.0 > last) {
+            break;
+        }
+        let rows =
+            of_cell.query_map(params![no, lane::READY, cell.0, cell.1, bound(limit)], TaskRow::read)?;
+        for row in rows {
+            tasks.push(row?.task()?);
+            found += 1;
+        }
+        group = cell.0;
+        at = (cell.0, cell.1.saturating_add(1));
+    }
+    Ok(tasks)
+}

@@ -1,0 +1,432 @@
+//! How the parts of a state lie in rows. Whoever changes this raises [`LAYOUT`]: rows of another
+//! layout are made anew from the events.
+
+use std::collections::BTreeMap;
+
+use piton_core::plan::{Digest, TaskId};
+use piton_core::run::{Counts, Holder, Progress, Proof, Run, Session, Status, StopReason, Task};
+use piton_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Cell;
+use super::error::Trouble;
+
+/// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
+pub(super) const LAYOUT: i64 = 1;
+
+/// Events of a run are numbered from here up to the next run.
+const RUN_SHIFT: u32 = 40;
+
+/// The key of an event.
+pub(super) fn key(run: i64, seq: u64) -> i64 {
+    (run << RUN_SHIFT) + signed(seq)
+}
+
+/// Run and position of a key.
+pub(super) fn unkey(key: i64) -> (i64, u64) {
+    (key >> RUN_SHIFT, unsigned(key & ((1 << RUN_SHIFT) - 1)))
+}
+
+/// Sequence numbers and fences never come near the sign.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// What a task is on, for those who look for tasks without scanning.
+pub(super) mod lane {
+    pub(crate) const READY: i64 = 1;
+    /// Ready, but not before a certain time.
+    pub(crate) const PAUSED: i64 = 2;
+    pub(crate) const UNDER_WAY: i64 = 3;
+    /// Abandoned or blocked.
+    pub(crate) const NEEDS_A_PERSON: i64 = 4;
+}
+
+fn lane_of(task: &Task) -> Option<i64> {
+    use Status::*;
+    match task.status() {
+        _ if task.removed => None,
+        Pending | Failed if task.waiting > 0 => None,
+        Pending | Failed => Some(if task.not_before.is_some() { lane::PAUSED } else { lane::READY }),
+        InProgress | Confirming | Verifying | Verified | Merging => Some(lane::UNDER_WAY),
+        Abandoned | Blocked => Some(lane::NEEDS_A_PERSON),
+        Completed | Skipped | Unreachable => None,
+    }
+}
+
+/// A key whose bytes are ordered as ids are: a number becomes its length and its digits, and what
+/// differs only in leading zeros is told apart by the id itself.
+pub(super) fn turn(id: &TaskId) -> Vec<u8> {
+    let text = id.as_str().as_bytes();
+    let mut key = Vec::with_capacity(2 * text.len() + 4);
+    let mut rest = text;
+    while let Some(&first) = rest.first() {
+        if !first.is_ascii_digit() {
+            key.push(first);
+            rest = &rest[1..];
+            continue;
+        }
+        let end = rest.iter().position(|b| !b.is_ascii_digit()).unwrap_or(rest.len());
+        let (digits, after) = rest.split_at(end);
+        let zeros = digits.iter().position(|&b| b != b'0').unwrap_or(digits.len());
+        // Against anything but a digit every digit compares alike, so one stands for all.
+        key.extend([b'0', u8::try_from(digits.len() - zeros).unwrap_or(u8::MAX)]);
+        key.extend_from_slice(&digits[zeros..]);
+        rest = after;
+    }
+    key.push(0);
+    key.extend_from_slice(text);
+    key
+}
+
+/// A task as its columns.
+#[derive(Debug, PartialEq)]
+pub(super) struct TaskRow {
+    pub id: String,
+    pub lane: Option<i64>,
+    pub grp: u32,
+    pub level: u32,
+    pub priority: u32,
+    pub turn: Option<Vec<u8>>,
+    pub decided: u32,
+    pub since: i64,
+    pub attempt: u32,
+    pub spent: u32,
+    pub budget: u32,
+    pub transient: u32,
+    pub conflicts: u32,
+    pub fence: i64,
+    pub not_before: Option<i64>,
+    pub waiting: u32,
+    pub dead: u32,
+    pub flags: u32,
+    pub spec_seq: i64,
+    pub failure_seq: Option<i64>,
+    pub rest: Option<String>,
+}
+
+/// In the order in which [`TaskRow::read`] expects them.
+pub(super) const TASK_COLUMNS: &str = "id, lane, grp, level, priority, turn, decided, since, attempt, spent, \
+     budget, transient, conflicts, fence, not_before, waiting, dead, flags, spec_seq, failure_seq, rest";
+
+const CONFIRM: u32 = 1;
+const MAY_CHANGE_NOTHING: u32 = 2;
+const REMOVED: u32 = 4;
+
+/// What most tasks have nothing of.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Rest {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    judges: Vec<Digest>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holder: Option<Holder>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<Proof>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    progress: Option<Progress>,
+}
+
+impl TaskRow {
+    pub(super) fn of(task: &Task) -> Result<TaskRow, Trouble> {
+        // Named one by one: a field added to a task has to find its place here.
+        let Task {
+            id,
+            group,
+            level,
+            priority,
+            decided,
+            since,
+            attempt,
+            spent,
+            budget,
+            transient,
+            conflicts,
+            fence,
+            holder,
+            not_before,
+            waiting,
+            dead,
+            judges,
+            confirm,
+            may_change_nothing,
+            removed,
+            spec_seq,
+            failure_seq,
+            proof,
+            progress,
+        } = task;
+        let lane = lane_of(task);
+        let flag = |set: bool, bit: u32| if set { bit } else { 0 };
+        let rest = Rest {
+            judges: judges.clone(),
+            holder: holder.clone(),
+            proof: proof.clone(),
+            progress: (*progress != Progress::default()).then(|| progress.clone()),
+        };
+        let empty = judges.is_empty() && holder.is_none() && proof.is_none() && rest.progress.is_none();
+        Ok(TaskRow {
+            id: id.as_str().to_owned(),
+            lane,
+            grp: *group,
+            level: *level,
+            priority: *priority,
+            turn: lane.map(|_| turn(id)),
+            decided: *decided as u32,
+            since: since.0,
+            attempt: *attempt,
+            spent: *spent,
+            budget: *budget,
+            transient: *transient,
+            conflicts: *conflicts,
+            fence: signed(*fence),
+            not_before: not_before.map(|time| time.0),
+            waiting: *waiting,
+            dead: *dead,
+            flags: flag(*confirm, CONFIRM)
+                | flag(*may_change_nothing, MAY_CHANGE_NOTHING)
+                | flag(*removed, REMOVED),
+            spec_seq: signed(*spec_seq),
+            failure_seq: failure_seq.map(signed),
+            rest: if empty { None } else { Some(json(&rest)?) },
+        })
+    }
+
+    pub(super) fn read(row: &rusqlite::Row<'_>) -> Result<TaskRow, rusqlite::Error> {
+        Ok(TaskRow {
+            id: row.get(0)?,
+            lane: row.get(1)?,
+            grp: row.get(2)?,
+            level: row.get(3)?,
+            priority: row.get(4)?,
+            turn: row.get(5)?,
+            decided: row.get(6)?,
+            since: row.get(7)?,
+            attempt: row.get(8)?,
+            spent: row.get(9)?,
+            budget: row.get(10)?,
+            transient: row.get(11)?,
+            conflicts: row.get(12)?,
+            fence: row.get(13)?,
+            not_before: row.get(14)?,
+            waiting: row.get(15)?,
+            dead: row.get(16)?,
+            flags: row.get(17)?,
+            spec_seq: row.get(18)?,
+            failure_seq: row.get(19)?,
+            rest: row.get(20)?,
+        })
+    }
+
+    pub(super) fn task(self) -> Result<Task, Trouble> {
+        let bad = |what: String| Trouble::snapshot(format!("task {}: {what}", self.id));
+        let rest: Rest = match &self.rest {
+            Some(text) => serde_json::from_str(text).map_err(|error| bad(error.to_string()))?,
+            None => Rest::default(),
+        };
+        Ok(Task {
+            id: TaskId::new(&self.id).map_err(|error| bad(error.to_string()))?,
+            group: self.grp,
+            level: self.level,
+            priority: self.priority,
+            decided: *Status::ALL
+                .get(self.decided as usize)
+                .ok_or_else(|| bad(format!("status {}", self.decided)))?,
+            since: Timestamp(self.since),
+            attempt: self.attempt,
+            spent: self.spent,
+            budget: self.budget,
+            transient: self.transient,
+            conflicts: self.conflicts,
+            fence: unsigned(self.fence),
+            holder: rest.holder,
+            not_before: self.not_before.map(Timestamp),
+            waiting: self.waiting,
+            dead: self.dead,
+            judges: rest.judges,
+            confirm: self.flags & CONFIRM != 0,
+            may_change_nothing: self.flags & MAY_CHANGE_NOTHING != 0,
+            removed: self.flags & REMOVED != 0,
+            spec_seq: unsigned(self.spec_seq),
+            failure_seq: self.failure_seq.map(unsigned),
+            proof: rest.proof,
+            progress: rest.progress.unwrap_or_default(),
+        })
+    }
+}
+
+/// The facts of a run that change as it goes; the others change only with the plan.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Moving {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    pub session: Session,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StopReason>,
+    pub landed: u32,
+    pub slots: u32,
+    pub dead: u32,
+    pub streak: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parked: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merging: Option<TaskId>,
+}
+
+impl Moving {
+    pub(super) fn of(run: &Run) -> Moving {
+        // Named one by one: a field added to a run has to be put on one side or the other.
+        let Run {
+            id: _,
+            name: _,
+            plan: _,
+            plan_hash: _,
+            groups: _,
+            settings: _,
+            target: _,
+            base: _,
+            worktree_dir: _,
+            created: _,
+            engine,
+            session,
+            stop,
+            stopped,
+            landed,
+            slots,
+            dead,
+            streak,
+            parked,
+            merging,
+        } = run;
+        Moving {
+            engine: engine.clone(),
+            session: session.clone(),
+            stop: *stop,
+            stopped: stopped.clone(),
+            landed: *landed,
+            slots: *slots,
+            dead: *dead,
+            streak: *streak,
+            parked: *parked,
+            merging: merging.clone(),
+        }
+    }
+
+    /// The run as it was when its plan was written down, with what has moved since.
+    pub(super) fn over(self, run: Run) -> Run {
+        let Moving { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging } = self;
+        Run { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging, ..run }
+    }
+}
+
+/// The counts of one cell, and whether it holds others back.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct CellRow {
+    pub unmet: bool,
+    pub unsettled: bool,
+    pub counts: Vec<i64>,
+}
+
+impl CellRow {
+    pub(super) fn of(counts: &Counts) -> CellRow {
+        CellRow::new(Status::ALL.iter().map(|&status| i64::from(counts.of(status))).collect())
+    }
+
+    fn new(counts: Vec<i64>) -> CellRow {
+        let any = |which: fn(Status) -> bool| {
+            Status::ALL.into_iter().zip(&counts).any(|(status, &n)| n > 0 && which(status))
+        };
+        CellRow { unmet: any(|s| !s.satisfies()), unsettled: any(|s| !s.is_settled()), counts }
+    }
+
+    pub(super) fn read(unmet: i64, unsettled: i64, counts: &str) -> Result<CellRow, Trouble> {
+        match serde_json::from_str::<Vec<i64>>(counts) {
+            Ok(counts) if counts.len() == Status::ALL.len() => {
+                Ok(CellRow { unmet: unmet != 0, unsettled: unsettled != 0, counts })
+            }
+            _ => Err(Trouble::snapshot(format!("counts {counts:?}"))),
+        }
+    }
+
+    /// With these changes; none below zero.
+    pub(super) fn shifted(&self, by: &[(Status, i64)]) -> Result<CellRow, Trouble> {
+        let mut counts = self.counts.clone();
+        counts.resize(Status::ALL.len(), 0);
+        for &(status, n) in by {
+            let count = &mut counts[status as usize];
+            *count += n;
+            if *count < 0 {
+                return Err(Trouble::snapshot(format!("fewer than no tasks {status}")));
+            }
+        }
+        Ok(CellRow::new(counts))
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for (status, &n) in Status::ALL.into_iter().zip(&self.counts) {
+            counts.add(status, u32::try_from(n).unwrap_or(0));
+        }
+        counts
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.counts.iter().all(|&n| n == 0)
+    }
+}
+
+/// Changes of counts, by cell.
+pub(super) fn by_cell(changes: &BTreeMap<(Cell, Status), i64>) -> BTreeMap<Cell, Vec<(Status, i64)>> {
+    let mut cells: BTreeMap<Cell, Vec<(Status, i64)>> = BTreeMap::new();
+    for (&(cell, status), &n) in changes.iter().filter(|(_, n)| **n != 0) {
+        cells.entry(cell).or_default().push((status, n));
+    }
+    cells
+}
+
+/// JSON of our own types, whose keys are strings.
+pub(super) fn json(value: &impl Serialize) -> Result<String, Trouble> {
+    serde_json::to_string(value).map_err(|error| Trouble::inconsistent(error.to_string()))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_ordered_as_ids_are() {
+        let ids: Vec<TaskId> =
+            "0 00 1 01 T T1 T01 T001 T9 T10 T010 T1a T1-2 T1-10 T1.5 T1@x T1_x T-1 t1 a-b a#b a b 10x \
+             9x 9 90 099 Ta T1T2 T1T02 T1T10 T01T2 zz z0 z Z x1y x01z x1"
+                .split_whitespace()
+                .map(|id| TaskId::new(id).unwrap())
+                .collect();
+        for a in &ids {
+            for b in &ids {
+                assert_eq!(turn(a).cmp(&turn(b)), a.cmp(b), "{a} and {b}");
+            }
+        }
+    }
+
+    /// Numbers of statuses are on disk: whoever moves one raises [`LAYOUT`] and this.
+    #[test]
+    fn the_layout_is_the_one_written_down() {
+        let names: Vec<String> = Status::ALL.iter().map(|status| format!("{status:?}")).collect();
+        assert_eq!(
+            (LAYOUT, names.join(" ").as_str()),
+            (
+                1,
+                "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
+                 Skipped Unreachable"
+            )
+        );
+        assert!(Status::ALL.iter().enumerate().all(|(at, &status)| status as usize == at));
+    }
+}

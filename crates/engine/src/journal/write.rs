@@ -1,0 +1,355 @@
+//! Writing: decide, append and keep the snapshot, in one transaction.
+
+use piton_core::plan::RunId;
+use piton_core::run::{Changes, Command, Event, Missing, Recorded, State, Stop, decide};
+use piton_core::time::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+
+use super::error::{CommandError, Halt, JournalError, Trouble};
+use super::query::{self, Head};
+use super::rows::{CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, by_cell, json, key, signed};
+use super::{Committed, Journal};
+use crate::crash;
+
+/// A decision that asks this often for more is better taken on the whole state: a long chain of
+/// dependents would be loaded link by link.
+const ROUNDS: usize = 48;
+
+/// Rows changed by one transaction after which the log is moved over at once: the next process would
+/// have to read all of it.
+const BULK: u64 = 10_000;
+
+impl Journal {
+    /// Decide and record one command on what it touches.
+    pub fn command(
+        &mut self,
+        run: &RunId,
+        command: &Command,
+        now: Timestamp,
+    ) -> Result<Vec<Recorded>, CommandError> {
+        self.seen = None;
+        let mut outcome = self.one_shot(run, command, now);
+        if let Err(Halt::Trouble(Trouble::Snapshot { .. })) = outcome {
+            self.rebuild(run)?;
+            outcome = self.one_shot(run, command, now);
+        }
+        outcome.map_err(|halt| match halt {
+            Halt::Refused(refusal) => CommandError::Refused(refusal),
+            Halt::Trouble(trouble) => CommandError::Journal(self.error(trouble)),
+        })
+    }
+
+    fn one_shot(&mut self, run: &RunId, command: &Command, now: Timestamp) -> Result<Vec<Recorded>, Halt> {
+        let mut loaded = 0;
+        let outcome = self.writing(|db| one_shot(db, run, command, now, &mut loaded));
+        self.loaded = loaded;
+        outcome
+    }
+
+    /// Decide and record a group of commands on the engine's complete state, in one transaction, after
+    /// folding what others have appended. A command that is refused does not hold up the others.
+    pub fn commit(
+        &mut self,
+        run: &RunId,
+        state: &mut State,
+        commands: &[Command],
+        now: Timestamp,
+    ) -> Result<Committed, JournalError> {
+        let mut touched = false;
+        let outcome = self.writing(|db| {
+            let version = query::data_version(db)?;
+            let head = query::head(db, run)?;
+            let foreign = query::foreign(db, run, head.as_ref(), state.seq())?;
+            touched = !foreign.is_empty();
+            query::fold(state, &foreign)?;
+            state.take_changes();
+            let (mut outcomes, mut all) = (Vec::with_capacity(commands.len()), Vec::new());
+            for command in commands {
+                let events = match decide(state, command, now) {
+                    Ok(events) => events,
+                    Err(Stop::Refused(refusal)) => {
+                        outcomes.push(Err(refusal));
+                        continue;
+                    }
+                    Err(Stop::Missing(missing)) => return Err(incomplete(&missing).into()),
+                };
+                let recorded = placed(events, state.seq(), now);
+                touched |= !recorded.is_empty();
+                query::fold(state, &recorded)?;
+                all.extend_from_slice(&recorded);
+                outcomes.push(Ok(recorded));
+            }
+            record(db, run, head.as_ref(), state, &all)?;
+            Ok((version, Committed { foreign, outcomes }))
+        });
+        match outcome {
+            Ok((version, committed)) => {
+                self.seen = Some((run.clone(), version, state.seq()));
+                Ok(committed)
+            }
+            Err(halt) => Err(JournalError { spoiled: touched, ..self.halted(halt) }),
+        }
+    }
+
+    /// Make the snapshot of a run anew from its events.
+    pub fn rebuild(&mut self, run: &RunId) -> Result<State, JournalError> {
+        let outcome = self.writing(|db| {
+            let head = query::head(db, run)?;
+            let head = head.ok_or_else(|| Trouble::NoRun(run.clone()))?;
+            let mut state = query::replay(db, run, head.no)?;
+            for table in ["tasks", "needs", "cells"] {
+                db.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [head.no])?;
+            }
+            let changes = state.take_changes();
+            write_snapshot(db, head.no, &state, &changes, true)?;
+            write_facts(db, head.no, &state, true)?;
+            Ok(state)
+        });
+        outcome.map_err(|halt| self.halted(halt))
+    }
+
+    fn halted(&self, halt: Halt) -> JournalError {
+        match halt {
+            Halt::Trouble(trouble) => self.error(trouble),
+            // Where no command is decided alone, none can be refused alone.
+            Halt::Refused(refusal) => self.error(Trouble::inconsistent(refusal.reason)),
+        }
+    }
+
+    /// One transaction that holds the right to write from its start: nothing that was read in it can
+    /// be overtaken.
+    pub(super) fn writing<T>(
+        &mut self,
+        body: impl FnOnce(&Connection) -> Result<T, Halt>,
+    ) -> Result<T, Halt> {
+        let outcome = self.transaction(body);
+        if let Err(Halt::Trouble(trouble)) = &outcome {
+            self.broken |= trouble.is_fatal();
+        }
+        outcome
+    }
+
+    fn transaction<T>(&mut self, body: impl FnOnce(&Connection) -> Result<T, Halt>) -> Result<T, Halt> {
+        if self.broken {
+            return Err(Trouble::Closed.into());
+        }
+        if !self.writable {
+            return Err(Trouble::ReadOnly.into());
+        }
+        let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)?;
+        let before = transaction.total_changes();
+        let value = body(&transaction)?;
+        let changed = transaction.total_changes() - before;
+        if changed == 0 {
+            return Ok(value);
+        }
+        crash::point("journal.before-commit");
+        transaction.commit()?;
+        crash::point("journal.after-commit");
+        if changed > BULK {
+            super::schema::move_log(&mut self.connection);
+        }
+        Ok(value)
+    }
+}
+
+fn one_shot(
+    db: &Connection,
+    run: &RunId,
+    command: &Command,
+    now: Timestamp,
+    loaded: &mut usize,
+) -> Result<Vec<Recorded>, Halt> {
+    let head = query::head(db, run)?;
+    let mut whole = true;
+    let mut base = match &head {
+        None => State::new(),
+        Some(head) if command.surveys() => query::snapshot(db, head)?,
+        Some(head) => {
+            whole = false;
+            query::part(db, head)?
+        }
+    };
+    let mut rounds = 0;
+    loop {
+        let (missing, applying) = match decide(&base, command, now) {
+            Err(Stop::Refused(refusal)) => return Err(Halt::Refused(refusal)),
+            Err(Stop::Missing(missing)) => (missing, false),
+            Ok(events) => {
+                let recorded = placed(events, base.seq(), now);
+                // What misses something half-way is spoiled; a whole state misses nothing.
+                let mut state = if whole { std::mem::take(&mut base) } else { base.clone() };
+                match recorded.iter().try_for_each(|recorded| state.apply(recorded)) {
+                    Err(missing) => (missing, true),
+                    Ok(()) => {
+                        record(db, run, head.as_ref(), &mut state, &recorded)?;
+                        return Ok(recorded);
+                    }
+                }
+            }
+        };
+        rounds += 1;
+        match &head {
+            Some(head) if !whole && rounds > ROUNDS => {
+                base = query::snapshot(db, head)?;
+                *loaded += base.tasks().count();
+                whole = true;
+            }
+            Some(head) if !whole => *loaded += query::fill(db, head.no, &mut base, missing, applying)?,
+            _ => return Err(incomplete(&missing).into()),
+        }
+    }
+}
+
+fn incomplete(missing: &Missing) -> Trouble {
+    Trouble::inconsistent(format!("the whole run does not hold {missing:?}"))
+}
+
+fn placed(events: Vec<Event>, seq: u64, at: Timestamp) -> Vec<Recorded> {
+    events.into_iter().zip(seq + 1..).map(|(event, seq)| Recorded { seq, at, event }).collect()
+}
+
+/// Append events that `state` has folded, and write down what they changed.
+pub(super) fn record(
+    db: &Connection,
+    run: &RunId,
+    head: Option<&Head>,
+    state: &mut State,
+    recorded: &[Recorded],
+) -> Result<(), Trouble> {
+    let changes = state.take_changes();
+    if recorded.is_empty() {
+        return Ok(());
+    }
+    let no = match head {
+        Some(head) if head.layout != LAYOUT => {
+            return Err(Trouble::snapshot(format!("layout {}", head.layout)));
+        }
+        Some(head) => head.no,
+        None => number_run(db, run, state)?,
+    };
+    let mut insert = db.prepare_cached("INSERT INTO events (no, at, task, body) VALUES (?1, ?2, ?3, ?4)")?;
+    for Recorded { seq, at, event } in recorded {
+        let task = event.task().map(piton_core::plan::TaskId::as_str);
+        insert.execute(params![key(no, *seq), at.0, task, json(event)?])?;
+    }
+    write_snapshot(db, no, state, &changes, head.is_none())?;
+    let planned = |event: &Event| matches!(event, Event::RunCreated { .. } | Event::PlanAdopted { .. });
+    write_facts(db, no, state, recorded.iter().any(|recorded| planned(&recorded.event)))
+}
+
+/// Give a new run its number: one that no event has had, even if the list of runs was lost.
+fn number_run(db: &Connection, id: &RunId, state: &State) -> Result<i64, Trouble> {
+    let Some(run) = state.run().filter(|run| run.id == *id) else {
+        return Err(Trouble::inconsistent(format!("{id} is not the run that is created")));
+    };
+    let mut next = db.prepare_cached(
+        "SELECT 1 + max(coalesce((SELECT max(no) FROM runs), 0), coalesce((SELECT max(no) FROM events) >> 40, 0))",
+    )?;
+    let no: i64 = next.query_row((), |row| row.get(0))?;
+    let mut insert = db.prepare_cached(
+        "INSERT INTO runs (no, id, seq, layout, name, plan, created, moving) VALUES (?1, ?2, 0, 0, ?3, ?4, ?5, '')",
+    )?;
+    insert.execute(params![no, id.as_str(), run.name, run.plan, run.created.0])?;
+    Ok(no)
+}
+
+fn write_facts(db: &Connection, no: i64, state: &State, planned: bool) -> Result<(), Trouble> {
+    let run = state.run().ok_or_else(|| Trouble::inconsistent("the journal does not begin with a run"))?;
+    let mut update = db.prepare_cached("UPDATE runs SET seq = ?2, layout = ?3, moving = ?4 WHERE no = ?1")?;
+    update.execute(params![no, signed(state.seq()), LAYOUT, json(&Moving::of(run))?])?;
+    if planned {
+        db.prepare_cached("REPLACE INTO plans (run, facts) VALUES (?1, ?2)")?
+            .execute(params![no, json(run)?])?;
+        let mut update =
+            db.prepare_cached("UPDATE runs SET name = ?2, plan = ?3, created = ?4 WHERE no = ?1")?;
+        update.execute(params![no, run.name, run.plan, run.created.0])?;
+    }
+    Ok(())
+}
+
+/// Write the rows that changed. A fresh snapshot has none yet, so there is nothing to replace.
+fn write_snapshot(
+    db: &Connection,
+    no: i64,
+    state: &State,
+    changes: &Changes,
+    fresh: bool,
+) -> Result<(), Trouble> {
+    let gone = |id| Trouble::inconsistent(format!("task {id} was changed and is not there"));
+    // Without the columns of the index, which then rests: most changes keep a task in its lane.
+    let mut touch = db.prepare_cached(
+        "UPDATE tasks SET decided = ?8, since = ?9, attempt = ?10, spent = ?11, budget = ?12, transient = ?13,
+             conflicts = ?14, fence = ?15, not_before = ?16, waiting = ?17, dead = ?18, flags = ?19,
+             spec_seq = ?20, failure_seq = ?21, rest = ?22
+         WHERE run = ?1 AND id = ?2 AND lane IS ?3 AND grp = ?4 AND level = ?5 AND priority = ?6 AND turn IS ?7",
+    )?;
+    let mut put = db.prepare_cached(&format!(
+        "REPLACE INTO tasks (run, {TASK_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
+             ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)"
+    ))?;
+    for id in &changes.tasks {
+        let row = TaskRow::of(state.task(id).ok().flatten().ok_or_else(|| gone(id))?)?;
+        let values = params![
+            no,
+            row.id,
+            row.lane,
+            row.grp,
+            row.level,
+            row.priority,
+            row.turn,
+            row.decided,
+            row.since,
+            row.attempt,
+            row.spent,
+            row.budget,
+            row.transient,
+            row.conflicts,
+            row.fence,
+            row.not_before,
+            row.waiting,
+            row.dead,
+            row.flags,
+            row.spec_seq,
+            row.failure_seq,
+            row.rest
+        ];
+        if fresh || touch.execute(values)? == 0 {
+            put.execute(values)?;
+        }
+    }
+    let mut cut = db.prepare_cached("DELETE FROM needs WHERE run = ?1 AND task = ?2")?;
+    let mut link = db.prepare_cached("INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)")?;
+    for id in &changes.links {
+        if !fresh {
+            cut.execute(params![no, id.as_str()])?;
+        }
+        let links = state.links(id).map_err(|_| gone(id))?;
+        for (need, pos) in links.needs.iter().zip(0_i64..) {
+            link.execute(params![no, id.as_str(), pos, need.as_str()])?;
+        }
+    }
+    for ((group, level), shifts) in by_cell(&changes.cells) {
+        let mut select = db.prepare_cached(
+            "SELECT unmet, unsettled, counts FROM cells WHERE run = ?1 AND grp = ?2 AND level = ?3",
+        )?;
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?));
+        let before = match select.query_row(params![no, group, level], read).optional()? {
+            Some((unmet, unsettled, counts)) => Some(CellRow::read(unmet, unsettled, &counts)?),
+            None => None,
+        };
+        let after = before.clone().unwrap_or_default().shifted(&shifts)?;
+        let counts = json(&after.counts)?;
+        if before.is_some_and(|before| (before.unmet, before.unsettled) == (after.unmet, after.unsettled)) {
+            let mut update =
+                db.prepare_cached("UPDATE cells SET counts = ?4 WHERE run = ?1 AND grp = ?2 AND level = ?3")?;
+            update.execute(params![no, group, level, counts])?;
+        } else {
+            let mut put = db.prepare_cached(
+                "REPLACE INTO cells (run, grp, level, unmet, unsettled, counts) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?;
+            put.execute(params![no, group, level, after.unmet, after.unsettled, counts])?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,123 @@
+//! Where things are: the project, its repository, and Piton's own folder.
+
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Digest, RunId, TaskId};
+
+use crate::disk;
+use crate::git::{GitError, Repo};
+use crate::lock::Lock;
+
+/// How long a run's lock is waited for before another engine is believed to hold it.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// A project: a git repository, or a plain folder for the ledger alone.
+#[derive(Clone, Debug)]
+pub struct Project {
+    pub root: Utf8PathBuf,
+    /// Piton's own folder: out of reach of `git clean`, the same from every worktree.
+    pub home: Utf8PathBuf,
+    pub repo: Option<Repo>,
+}
+
+impl Project {
+    /// The project around a path. Without a repository, Piton's folder is `.piton` in that path.
+    pub fn around(path: &Utf8Path) -> Result<Project, GitError> {
+        match Repo::discover(path) {
+            Ok(repo) => {
+                let root = repo.main_checkout()?.unwrap_or_else(|| repo.top().to_owned());
+                Ok(Project { home: repo.piton_dir(), root, repo: Some(repo) })
+            }
+            Err(GitError::NotARepository { .. }) => Ok(Project::without_git(path)),
+            // The ledger needs git no more than a missing one gives it.
+            Err(GitError::Missing { .. }) if path.join(".piton").is_dir() => Ok(Project::without_git(path)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn without_git(path: &Utf8Path) -> Project {
+        let root = path.ancestors().find(|folder| folder.join(".piton/piton.db").is_file()).unwrap_or(path);
+        Project { root: root.to_owned(), home: root.join(".piton"), repo: None }
+    }
+
+    /// Whoever holds this is the run's one engine; `None` if another one works on the run.
+    pub fn engine_lock(&self, run: &RunId) -> io::Result<Option<Lock>> {
+        disk::private_folder(&self.home)?;
+        let path = self.engine_lock_path(run);
+        // Somebody may just be looking, and git commands of an engine that died hold its lock to their end.
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            match Lock::try_take(&path)? {
+                None if Instant::now() < patience => thread::sleep(Duration::from_millis(20)),
+                taken => return Ok(taken),
+            }
+        }
+    }
+
+    /// Held from looking for a plan's run until it is made: two who begin at once begin one run.
+    pub fn beginning_lock(&self) -> io::Result<Lock> {
+        disk::private_folder(&self.home)?;
+        Lock::take(&self.home.join("locks/begin.lock"))
+    }
+
+    /// Whether an engine works on the run now. Asks without leaving anything behind.
+    pub fn engine_lives(&self, run: &RunId) -> bool {
+        Lock::is_held(&self.engine_lock_path(run))
+    }
+
+    fn engine_lock_path(&self, run: &RunId) -> Utf8PathBuf {
+        self.home.join(format!("locks/run-{run}.lock"))
+    }
+
+    /// The folder of a task's jobs: its agents' and checks' specs, output and outcomes.
+    pub fn task_folder(&self, run: &RunId, task: &TaskId) -> Utf8PathBuf {
+        self.home.join("runs").join(run.as_str()).join(task.as_str())
+    }
+
+    /// Where the task's worktree is, if this run ever made one. Looks only.
+    pub fn worktree_path_if_owned(&self, run: &RunId, dir: &Utf8Path, task: &TaskId) -> Option<Utf8PathBuf> {
+        let paths = [dir.join(format!("{task}-{run}")), dir.join(task.as_str())];
+        paths.into_iter().find(|path| self.owner(path).as_deref() == Some(run.as_str()))
+    }
+
+    /// The run that a worktree's folder belongs to.
+    fn owner(&self, path: &Utf8Path) -> Option<String> {
+        std::fs::read_to_string(self.owner_record(path)).ok()
+    }
+
+    fn owner_record(&self, path: &Utf8Path) -> Utf8PathBuf {
+        self.home.join("worktrees").join(Digest::of_bytes(path.as_str().as_bytes()).short())
+    }
+
+    /// Where the task's worktree is, or goes: its id, with the run's where another run has that folder.
+    pub fn worktree_path(&self, run: &RunId, dir: &Utf8Path, task: &TaskId) -> io::Result<Utf8PathBuf> {
+        let _lock = Lock::take(&self.home.join("locks/worktree-owners.lock"))?;
+        disk::private_folder(&self.home.join("worktrees"))?;
+        let (plain, suffixed) = (dir.join(task.as_str()), dir.join(format!("{task}-{run}")));
+        let path = match self.owner(&plain) {
+            _ if self.owner(&suffixed).as_deref() == Some(run.as_str()) => suffixed,
+            Some(other) if other != run.as_str() && plain.exists() => suffixed,
+            _ => plain,
+        };
+        if self.owner(&path).as_deref() != Some(run.as_str()) {
+            disk::write(&self.owner_record(&path), run.as_str().as_bytes())?;
+        }
+        Ok(path)
+    }
+}
+
+/// A new run's id: the plan's name, and enough of a time-ordered unique id to tell runs apart.
+pub fn new_run_id(plan: &str) -> RunId {
+    let mut slug: String = plan
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .take(40)
+        .collect();
+    slug = slug.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
+    let unique = uuid::Uuid::now_v7().simple().to_string();
+    let tail = &unique[unique.len() - 6..];
+    let name = if slug.is_empty() { format!("run-{tail}") } else { format!("{slug}-{tail}") };
+    RunId::new(&name).unwrap_or_else(|_| RunId::new(&format!("run-{tail}")).expect("hex digits are valid"))
+}
