@@ -1,1 +1,73 @@
-fn main() {}
+//! Let people and programs see and steer: the command line.
+
+mod args;
+mod cmd;
+mod failure;
+mod find;
+mod picture;
+mod progress;
+mod ui;
+
+use std::process::ExitCode;
+
+use args::{Cli, Command, SchemaName};
+use clap::Parser;
+use failure::Outcome;
+use piton_core::dialect::native;
+
+fn main() -> ExitCode {
+    // A keeper is this binary in a small mode of its own: no thread, no arguments parsed, little memory.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == "keeper") {
+        let rest: Vec<_> = words.collect();
+        return match piton_engine::keeper::enter(&rest) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                ui::say(error.to_string());
+                ExitCode::FAILURE
+            }
+        };
+    }
+    let cli = Cli::parse();
+    match dispatch(&cli.command) {
+        Ok(exit) => ExitCode::from(exit),
+        Err(failure) => {
+            ui::fail(&failure);
+            ExitCode::from(failure.exit)
+        }
+    }
+}
+
+fn dispatch(command: &Command) -> Outcome<u8> {
+    match command {
+        Command::Demo(args) => cmd::demo::demo(args),
+        Command::New(args) => cmd::plan::new(args),
+        Command::Plan(args) => cmd::plan::plan(args),
+        Command::Run(args) => cmd::run::run(args),
+        Command::Status(args) => cmd::status::status(args),
+        Command::Why(args) => cmd::why::why(args),
+        Command::Log(args) => cmd::log::log(args),
+        Command::Output(args) => cmd::output::output(args),
+        Command::Diff(args) => cmd::output::diff(args),
+        Command::Next(args) => cmd::ledger::next(args),
+        Command::Start(args) => cmd::ledger::start(args),
+        Command::Report(args) => cmd::ledger::report(args),
+        Command::Stop(args) => cmd::people::stop(args),
+        Command::Retry(args) => cmd::people::retry(args),
+        Command::Reset(args) => cmd::people::reset(args),
+        Command::Skip(args) => cmd::people::skip(args),
+        Command::Unblock(args) => cmd::people::unblock(args),
+        Command::Raise(args) => cmd::people::raise(args),
+        Command::Doctor(args) => cmd::doctor::doctor(args),
+        Command::Clean(args) => cmd::clean::clean(args),
+        Command::Rescue(args) => cmd::rescue::rescue(&args.command),
+        Command::Schema(args) => {
+            ui::answer_json(&match args.name {
+                SchemaName::Plan => native::schema(),
+                SchemaName::Config => native::config_schema(),
+            });
+            Ok(cmd::FINE)
+        }
+        Command::ScriptedAgent { script } => cmd::scripted::act(script),
+    }
+}

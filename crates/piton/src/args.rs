@@ -1,0 +1,486 @@
+//! What can be typed.
+
+use camino::Utf8PathBuf;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use piton_core::plan::{GroupId, Schedule, TaskId};
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "piton",
+    version,
+    about = "Run a plan of many tasks with coding agents and never lose ground",
+    long_about = "Run a plan of many tasks with coding agents and never lose ground.\n\n\
+        Each task is worked on in a git worktree of its own, proven by checks that Piton runs itself, retried with \
+        feedback, and landed through a merge queue. Kill anything at any moment and start again: the run goes on.",
+    after_help = "Exit codes: 0 complete · 1 error · 2 usage · 3 stopped, can go on · 4 ended with unfinished work\n\
+        Try `piton demo` first.",
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show the whole thing in a scratch repository
+    Demo(Demo),
+    /// Write a commented starter plan
+    New(New),
+    /// Read and check a plan: problems, layers, batches, critical path
+    Plan(Plan),
+    /// Start the run of a plan, or go on with it
+    #[command(visible_alias = "execute")]
+    Run(Box<Run>),
+    /// Show where a run stands
+    Status(Status),
+    /// Tell why a task is where it is, and what would help
+    Why(OfTask),
+    /// Show what happened
+    Log(Log),
+    /// Show what a task's agent or checks printed
+    Output(Output),
+    /// Show what a task has changed
+    Diff(OfTask),
+    /// Name the tasks to work on next
+    Next(Next),
+    /// Take a task, to work on it yourself
+    Start(Start),
+    /// Report on a task: its checks decide whether it is done
+    Report(Report),
+    /// Ask the engine to stop: nothing new begins, what runs is finished
+    Stop(Stop),
+    /// Try a failed, abandoned or blocked task again
+    Retry(OfTask),
+    /// Start a task over, as if it had never been tried
+    Reset(OfTask),
+    /// Go on without a task
+    Skip(Skip),
+    /// Release a task that needed a person
+    Unblock(OfTask),
+    /// Allow a task more attempts
+    Raise(Raise),
+    /// Compare journal, git and disk, and explain what disagrees
+    Doctor(Doctor),
+    /// Remove what finished runs left behind
+    Clean(Clean),
+    /// Content that was put aside before a worktree went
+    Rescue(Rescue),
+    /// Print a JSON Schema
+    Schema(Schema),
+    /// Act out a script, as the agent of the demo and the tests
+    #[command(hide = true)]
+    ScriptedAgent { script: Utf8PathBuf },
+}
+
+/// Which run is meant.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Which {
+    /// The run, or an unambiguous beginning of its id [default: the newest unfinished one here]
+    #[arg(long = "run", value_name = "RUN", env = "PITON_RUN")]
+    pub run: Option<String>,
+    /// The newest run of this plan
+    #[arg(long, value_name = "PLAN")]
+    pub plan: Option<Utf8PathBuf>,
+    /// The project [default: the one around this folder, or around the plan]
+    #[arg(long, value_name = "DIR")]
+    pub project_path: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// The variant in which a task has to be abandoned
+    #[arg(long)]
+    pub sad: bool,
+    /// Where to make the scratch repository [default: a new temporary folder]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub loudness: Loudness,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// The plan's name; the file is NAME.toml, or NAME itself if it ends so
+    pub name: String,
+    /// Replace a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Plan {
+    /// The plan's file, or a folder with a plan.toml
+    pub plan: Utf8PathBuf,
+    #[arg(long)]
+    pub json: bool,
+    /// List every task, however many there are
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct Run {
+    /// The plan's file, or a folder with a plan.toml
+    pub plan: Utf8PathBuf,
+    /// The project [default: the repository around the plan]
+    #[arg(long, value_name = "DIR")]
+    pub project_path: Option<Utf8PathBuf>,
+    /// Where worktrees are made [default: ../.worktrees/PROJECT beside the project]
+    #[arg(long, value_name = "DIR", env = "PITON_WORKTREE_DIR")]
+    pub worktree_dir: Option<Utf8PathBuf>,
+    /// How many tasks at once [default: the plan's, else 3]
+    #[arg(long, value_name = "N", env = "PITON_MAX_PARALLEL", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub max_parallel: Option<u32>,
+    /// Work on this layer only
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["start_layer", "task"])]
+    pub layer: Option<GroupId>,
+    /// Work on this layer and those after it
+    #[arg(long, value_name = "NAME", conflicts_with = "task")]
+    pub start_layer: Option<GroupId>,
+    /// Work on this task only; what it depends on must be done
+    #[arg(long, value_name = "ID")]
+    pub task: Option<TaskId>,
+    /// Go on with a run that exists, or fail
+    #[arg(long)]
+    pub resume: bool,
+    /// Begin a new run; the old one stays in the journal, its worktrees where they are
+    #[arg(long, conflicts_with_all = ["resume", "reset_task", "run", "replan"])]
+    pub reset: bool,
+    /// Start this task over first
+    #[arg(long, value_name = "ID")]
+    pub reset_task: Vec<TaskId>,
+    /// Adopt the plan as it is now, task by task
+    #[arg(long)]
+    pub replan: bool,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Work in place, one task at a time: no worktree, branch or commit
+    #[arg(long, conflicts_with_all = ["worktree_dir", "onto", "base_branch", "commit_prefix", "author"])]
+    pub no_commits: bool,
+    /// Put before `[ID]` in commit subjects
+    #[arg(long, value_name = "TEXT")]
+    pub commit_prefix: Option<String>,
+    /// Author of Piton's commits
+    #[arg(long, value_name = "NAME <EMAIL>")]
+    pub author: Option<String>,
+    /// The branch to start from and land on [default: the current one]
+    #[arg(long, value_name = "BRANCH")]
+    pub base_branch: Option<String>,
+    /// Land on this branch instead; it is made if it does not exist
+    #[arg(long, value_name = "BRANCH")]
+    pub onto: Option<String>,
+    /// The order in which tasks may start [default: the plan's, else layered]
+    #[arg(long, value_enum)]
+    pub schedule: Option<ScheduleArg>,
+    /// The agent for every task
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// The run to go on with
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub loudness: Loudness,
+}
+
+/// How much is said while something runs.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct Loudness {
+    /// Say everything
+    #[arg(long, short, conflicts_with_all = ["quiet", "json"])]
+    pub verbose: bool,
+    /// Say only what went wrong, and the end
+    #[arg(long, short, conflicts_with = "json")]
+    pub quiet: bool,
+    /// One JSON object per event
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ScheduleArg {
+    /// Layers in order; a freed slot is filled at once
+    Layered,
+    /// Besides, a barrier after each dependency level
+    Batch,
+    /// Each task as soon as its dependencies have landed
+    Flow,
+}
+
+impl From<ScheduleArg> for Schedule {
+    fn from(arg: ScheduleArg) -> Schedule {
+        match arg {
+            ScheduleArg::Layered => Schedule::Layered,
+            ScheduleArg::Batch => Schedule::Batch,
+            ScheduleArg::Flow => Schedule::Flow,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// A task, or a plan's file [default: the whole run]
+    pub what: Option<String>,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+    /// List every task, however many there are
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OfTask {
+    pub task: TaskId,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    /// Only what concerns this task
+    pub task: Option<TaskId>,
+    #[command(flatten)]
+    pub which: Which,
+    /// Go on as things happen
+    #[arg(long, short)]
+    pub follow: bool,
+    /// One JSON object per event
+    #[arg(long)]
+    pub json: bool,
+    /// Show everything, also what is rarely wanted
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Only the last N
+    #[arg(long, short = 'n', value_name = "N")]
+    pub last: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    pub task: TaskId,
+    #[command(flatten)]
+    pub which: Which,
+    /// Go on as it grows
+    #[arg(long, short)]
+    pub follow: bool,
+    /// The checks' output instead of the agent's
+    #[arg(long)]
+    pub checks: bool,
+    /// Of this attempt's start number, as `--list` shows it [default: the last]
+    #[arg(long, value_name = "N")]
+    pub fence: Option<u64>,
+    /// Name what there is
+    #[arg(long)]
+    pub list: bool,
+    /// As it was written, control characters and all
+    #[arg(long)]
+    pub raw: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Next {
+    #[command(flatten)]
+    pub which: Which,
+    /// How many to name at most
+    #[arg(long, short = 'n', default_value_t = 5)]
+    pub count: usize,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    pub task: TaskId,
+    #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct By {
+    /// Who does it
+    #[arg(long, value_name = "NAME", env = "PITON_HOLDER", default_value = "you")]
+    pub by: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    pub task: TaskId,
+    pub what: Reported,
+    /// Why, for failed and blocked
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// What the next ones should know
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    /// A file that was made or changed
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// Something later tasks can use
+    #[arg(long = "export", value_name = "NAME")]
+    pub exports: Vec<String>,
+    /// A decision that was taken
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reported {
+    Done,
+    Failed,
+    Blocked,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stop {
+    /// Also stop what is running; it goes on with the next `piton run`
+    #[arg(long)]
+    pub now: bool,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Skip {
+    pub task: TaskId,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub reason: String,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Raise {
+    pub task: TaskId,
+    /// Attempts allowed in all
+    #[arg(long, value_name = "N")]
+    pub attempts: u32,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Put right what can be put right without deleting anything
+    #[arg(long)]
+    pub repair: bool,
+    #[arg(long, value_name = "DIR")]
+    pub project_path: Option<Utf8PathBuf>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Clean {
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Also worktrees of runs that are not finished; their content goes to a rescue ref first
+    #[arg(long)]
+    pub unfinished: bool,
+    #[arg(long, value_name = "DIR")]
+    pub project_path: Option<Utf8PathBuf>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rescue {
+    #[command(subcommand)]
+    pub command: RescueCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RescueCommand {
+    /// List what was put aside
+    List {
+        #[arg(long, value_name = "DIR")]
+        project_path: Option<Utf8PathBuf>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one
+    Show {
+        /// As `rescue list` names it
+        name: String,
+        #[arg(long, value_name = "DIR")]
+        project_path: Option<Utf8PathBuf>,
+    },
+    /// Bring one back, as a branch or into an empty folder
+    Restore {
+        /// As `rescue list` names it
+        name: String,
+        /// A new branch for it
+        #[arg(long, value_name = "NAME", required_unless_present = "into")]
+        branch: Option<String>,
+        /// An empty or new folder for its files
+        #[arg(long, value_name = "DIR", conflicts_with = "branch")]
+        into: Option<Utf8PathBuf>,
+        #[arg(long, value_name = "DIR")]
+        project_path: Option<Utf8PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Schema {
+    pub name: SchemaName,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum SchemaName {
+    /// plan.toml
+    Plan,
+    /// piton.toml
+    Config,
+}
+
+impl Run {
+    /// `piton run PLAN` without any flag.
+    pub(crate) fn of_plan(plan: Utf8PathBuf, loudness: Loudness) -> Run {
+        Run {
+            plan,
+            project_path: None,
+            worktree_dir: None,
+            max_parallel: None,
+            layer: None,
+            start_layer: None,
+            task: None,
+            resume: false,
+            reset: false,
+            reset_task: Vec::new(),
+            replan: false,
+            dry_run: false,
+            no_commits: false,
+            commit_prefix: None,
+            author: None,
+            base_branch: None,
+            onto: None,
+            schedule: None,
+            agent: None,
+            run: None,
+            loudness,
+        }
+    }
+}

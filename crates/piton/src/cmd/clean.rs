@@ -1,0 +1,223 @@
+//! `piton clean`: remove what finished runs left behind. Nothing that exists once goes.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{RunId, TaskId};
+use piton_core::run::{Command, Status};
+use piton_core::view::counted;
+use piton_engine::clock;
+use piton_engine::git::{GitError, Repo, Rescue, Worktree};
+use piton_engine::journal::{Journal, RunSummary};
+use piton_engine::project::Project;
+use serde_json::json;
+
+use super::{Exit, FINE};
+use crate::args::Clean;
+use crate::failure::{Failure, Outcome};
+use crate::find;
+use crate::ui;
+
+/// Something that can go.
+struct Leftover {
+    what: What,
+    run: RunId,
+    bytes: u64,
+}
+
+enum What {
+    Worktree { task: TaskId, fence: u64, path: Utf8PathBuf },
+    Landing { path: Utf8PathBuf },
+    Pin { name: String },
+    Branch { name: String },
+    Jobs { path: Utf8PathBuf },
+}
+
+impl What {
+    fn told(&self) -> String {
+        match self {
+            What::Worktree { task, path, .. } => format!("the worktree of {task}, {path}"),
+            What::Landing { path } => format!("the worktree for merged trees, {path}"),
+            What::Pin { name } => format!("the ref refs/piton/{name}"),
+            What::Branch { name } => format!("the branch {name}, which has landed"),
+            What::Jobs { path } => format!("the output of agents and checks, {path}"),
+        }
+    }
+}
+
+pub(crate) fn clean(args: &Clean) -> Outcome<Exit> {
+    let project = find::project(args.project_path.as_deref())?;
+    let leftovers = match Journal::open_existing(&project.home)? {
+        Some(mut journal) => find_leftovers(args, &project, &mut journal)?,
+        None => Vec::new(),
+    };
+    let total: u64 = leftovers.iter().map(|left| left.bytes).sum();
+    if args.json {
+        let all = leftovers
+            .iter()
+            .map(|left| json!({ "run": left.run, "what": left.what.told(), "bytes": left.bytes }));
+        ui::answer_json(
+            &json!({ "dry_run": args.dry_run, "bytes": total, "leftovers": all.collect::<Vec<_>>() }),
+        );
+    } else if leftovers.is_empty() {
+        ui::say("nothing to clean");
+        return Ok(FINE);
+    }
+    for left in &leftovers {
+        if !args.json {
+            let verb = if args.dry_run { "would remove" } else { "removing" };
+            ui::answer_line(format!("{verb} {} ({})", left.what.told(), size(left.bytes)));
+        }
+    }
+    if !args.json {
+        ui::say(format!("{} in all, {}", size(total), counted(leftovers.len() as u64, "thing")));
+    }
+    if args.dry_run || leftovers.is_empty() {
+        return Ok(FINE);
+    }
+    let mut journal = Journal::open(&project.home)?;
+    let repo = project.repo.clone();
+    for left in leftovers {
+        if let Err(failure) = remove(&project, repo.as_ref(), &mut journal, &left) {
+            ui::say(format!("kept {}: {}", left.what.told(), failure.message));
+        }
+    }
+    Ok(FINE)
+}
+
+fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Outcome<Vec<Leftover>> {
+    let mut found = Vec::new();
+    let runs = journal.runs()?;
+    for summary in &runs {
+        let run = &summary.id;
+        if project.engine_lives(run) {
+            continue;
+        }
+        let finished = is_finished(summary);
+        let state = journal.load(run)?;
+        let Some(facts) = state.run().cloned() else { continue };
+        let mut add = |what, bytes| found.push(Leftover { what, run: run.clone(), bytes });
+        if let (Some(repo), Some(dir)) = (&project.repo, &facts.worktree_dir) {
+            let dir = Utf8Path::new(dir);
+            for task in state.tasks() {
+                let goes = task.progress.worktree && (args.unfinished || task.decided == Status::Completed);
+                let path = project.worktree_path_if_owned(run, dir, &task.id);
+                if let Some(path) = path.filter(|path| goes && path.exists()) {
+                    let bytes = bytes_in(&path);
+                    add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
+                }
+                if task.decided == Status::Completed || args.unfinished {
+                    for what in ["candidate", "shown", "work"] {
+                        let name = format!("{run}/{what}/{}", task.id);
+                        if !repo.pins(&name)?.is_empty() {
+                            add(What::Pin { name }, 0);
+                        }
+                    }
+                }
+                if task.decided == Status::Completed {
+                    let name = format!("worktree-{}-{run}", task.id);
+                    if repo.branch_tip(&name)?.is_some() {
+                        add(What::Branch { name }, 0);
+                    }
+                }
+            }
+            let path = dir.join(format!(".landing-{run}"));
+            if path.exists() && (finished || args.unfinished) {
+                let bytes = bytes_in(&path);
+                add(What::Landing { path }, bytes);
+            }
+        }
+        let jobs = project.home.join("runs").join(run.as_str());
+        if finished && jobs.exists() {
+            let bytes = bytes_in(&jobs);
+            add(What::Jobs { path: jobs }, bytes);
+        }
+    }
+    Ok(found)
+}
+
+fn is_finished(run: &RunSummary) -> bool {
+    run.counts.total() > 0 && run.counts.of(Status::Completed) == run.counts.total()
+}
+
+fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcome {
+    let repo = || repo.ok_or_else(|| Failure::new("there is no git repository"));
+    match &left.what {
+        What::Worktree { task, fence, path } => {
+            let mut rescue =
+                Rescue::at(&format!("{}/{task}", left.run), &format!("Left in the worktree of {task}"));
+            // The pins go too, so they do not count as keeping anything.
+            rescue.kept =
+                ["refs/heads", "refs/remotes", "refs/tags", "refs/piton/rescue"].map(str::to_owned).to_vec();
+            let removed = Worktree::remove(repo()?, path, &rescue)?;
+            if let Some(kept) = removed.rescued {
+                ui::say(format!("what was only there is kept as {}", kept.name));
+                let rescued =
+                    Command::Rescued { task: task.clone(), reference: kept.name, commit: kept.commit };
+                journal.command(&left.run, &rescued, clock::now())?;
+            }
+            journal.command(
+                &left.run,
+                &Command::CleanedUp { task: task.clone(), fence: *fence },
+                clock::now(),
+            )?;
+        }
+        What::Landing { path } => {
+            let rescue =
+                Rescue::at(&format!("{}/landing", left.run), "Left in the worktree for merged trees");
+            Worktree::remove(repo()?, path, &rescue)?;
+        }
+        What::Pin { name } => {
+            let repo = repo()?;
+            for pin in repo.pins(name)? {
+                keep_if_alone(repo, &pin.name, &pin.oid)?;
+                repo.unpin(&pin.name)?;
+            }
+        }
+        What::Branch { name } => {
+            let facts = journal.facts(&left.run)?;
+            let target = facts.and_then(|facts| facts.target).unwrap_or_default();
+            if let Some(tip) = repo()?.branch_tip(&target)? {
+                repo()?.delete_branch_if_merged(name, &tip)?;
+            }
+        }
+        What::Jobs { path } => {
+            std::fs::remove_dir_all(path).map_err(Failure::io(format!("cannot remove {path}")))?;
+        }
+    }
+    let _ = project;
+    Ok(())
+}
+
+/// A pinned commit that no branch, tag or rescue ref reaches is put under a rescue ref before its pin goes.
+fn keep_if_alone(repo: &Repo, name: &str, commit: &piton_core::plan::Oid) -> Result<(), GitError> {
+    let mut rescue = Rescue::at(
+        &name.replace("/candidate/", "/").replace("/shown/", "/").replace("/work/", "/"),
+        "Pinned by a run",
+    );
+    rescue.kept =
+        ["refs/heads", "refs/remotes", "refs/tags", "refs/piton/rescue"].map(str::to_owned).to_vec();
+    // A candidate that did not land is a merge Piton can build again from the work.
+    if name.contains("/candidate/") {
+        return Ok(());
+    }
+    repo.rescue_commit(&rescue, Some(commit.clone())).map(|_| ())
+}
+
+fn bytes_in(path: &Utf8Path) -> u64 {
+    let Ok(entries) = path.read_dir_utf8() else { return 0 };
+    entries
+        .filter_map(Result::ok)
+        .map(|entry| match entry.metadata() {
+            Ok(data) if data.is_dir() => bytes_in(entry.path()),
+            Ok(data) => data.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KiB", bytes / 1024),
+        _ => format!("{}.{} MiB", bytes / 1_048_576, bytes % 1_048_576 * 10 / 1_048_576),
+    }
+}

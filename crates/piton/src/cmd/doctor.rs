@@ -1,0 +1,266 @@
+//! `piton doctor`: journal, git and disk held against each other. Repairs without deleting.
+
+use camino::Utf8Path;
+use piton_core::run::Status;
+use piton_engine::clock;
+use piton_engine::drive;
+use piton_engine::git::{NEEDED, Repo};
+use piton_engine::journal::{Journal, JournalError, Trouble};
+use piton_engine::keeper::Job;
+use piton_engine::project::Project;
+use serde_json::json;
+
+use super::{Exit, FINE};
+use crate::args::Doctor;
+use crate::failure::{ERROR, Outcome};
+use crate::find;
+use crate::ui::{self, DIM};
+
+/// One thing that was looked at.
+struct Finding {
+    state: State,
+    what: String,
+    /// The rule by which it is judged, or what was done about it.
+    rule: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Fine,
+    Note,
+    Wrong,
+    Mended,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            State::Fine => "ok",
+            State::Note => "note",
+            State::Wrong => "wrong",
+            State::Mended => "mended",
+        }
+    }
+}
+
+struct Visit<'a> {
+    project: &'a Project,
+    repair: bool,
+    findings: Vec<Finding>,
+}
+
+pub(crate) fn doctor(args: &Doctor) -> Outcome<Exit> {
+    let project = find::project(args.project_path.as_deref())?;
+    let mut visit = Visit { project: &project, repair: args.repair, findings: Vec::new() };
+    visit.surroundings();
+    match visit.journal() {
+        Ok(Some(mut journal)) => visit.runs(&mut journal)?,
+        Ok(None) => visit.add(State::Note, "there is no journal here yet", "piton run PLAN makes one"),
+        Err(error) => visit.add(State::Wrong, error.to_string(), "piton doctor --repair"),
+    }
+    let wrong = visit.findings.iter().any(|finding| finding.state == State::Wrong);
+    if args.json {
+        let all =
+            visit.findings.iter().map(|f| json!({ "state": f.state.word(), "what": f.what, "rule": f.rule }));
+        ui::answer_json(&json!({ "healthy": !wrong, "findings": all.collect::<Vec<_>>() }));
+    } else {
+        for finding in &visit.findings {
+            let style = match finding.state {
+                State::Fine => ui::GOOD,
+                State::Note => DIM,
+                State::Wrong => ui::BAD,
+                State::Mended => ui::WARNING,
+            };
+            let rule = if finding.rule.is_empty() {
+                String::new()
+            } else {
+                ui::styled(DIM, format!("  ({})", finding.rule))
+            };
+            ui::answer_line(format!("{style}{:6}{style:#} {}{rule}", finding.state.word(), finding.what));
+        }
+        if wrong && !args.repair {
+            ui::say("");
+            ui::hint("piton doctor --repair   puts right what can be put right; it deletes nothing");
+        }
+    }
+    Ok(if wrong { ERROR } else { FINE })
+}
+
+impl Visit<'_> {
+    fn add(&mut self, state: State, what: impl Into<String>, rule: impl Into<String>) {
+        self.findings.push(Finding { state, what: what.into(), rule: rule.into() });
+    }
+
+    fn surroundings(&mut self) {
+        match &self.project.repo {
+            Some(repo) => match repo.git().version() {
+                Ok(version) => {
+                    self.add(State::Fine, format!("git {version}"), format!("{NEEDED} or newer is needed"))
+                }
+                Err(error) => self.add(State::Wrong, error.to_string(), ""),
+            },
+            None => self.add(
+                State::Note,
+                "no git repository here",
+                "the ledger works without one, the engine does not",
+            ),
+        }
+        self.add(State::Fine, format!("SQLite {}, built in", Journal::sqlite_version()), "");
+        self.add(State::Fine, format!("Piton keeps its own in {}", self.project.home), "");
+        if self.project.repo.as_ref().is_some_and(Repo::has_submodules) {
+            self.add(State::Note, "the repository has submodules", "worktrees are made without them");
+        }
+    }
+
+    /// The journal, saved from damage if that was asked for.
+    fn journal(&mut self) -> Result<Option<Journal>, JournalError> {
+        let opened = if self.repair && self.project.home.join("piton.db").exists() {
+            Journal::open(&self.project.home).map(Some)
+        } else {
+            Journal::open_existing(&self.project.home)
+        };
+        let damage = match opened {
+            Ok(Some(journal)) => match journal.integrity() {
+                Ok(problems) if problems.is_empty() => {
+                    self.add(State::Fine, "the journal's database is whole", "quick_check");
+                    return Ok(Some(journal));
+                }
+                Ok(problems) => problems.join("; "),
+                Err(error) => error.to_string(),
+            },
+            Ok(None) => return Ok(None),
+            Err(error) if matches!(error.trouble, Trouble::Damaged { .. }) => error.to_string(),
+            Err(error) => return Err(error),
+        };
+        if !self.repair {
+            self.add(
+                State::Wrong,
+                format!("the journal is damaged: {damage}"),
+                "--repair keeps it aside and saves what can be read",
+            );
+            return Ok(None);
+        }
+        let recovery = Journal::recover(&self.project.home)?;
+        let kept =
+            recovery.kept.map(|path| format!("the damaged file is kept as {path}")).unwrap_or_default();
+        self.add(State::Mended, format!("the journal was damaged: {}", recovery.found.join("; ")), kept);
+        for run in &recovery.runs {
+            self.add(if run.lost.is_some() { State::Note } else { State::Mended }, run.to_string(), "");
+        }
+        Journal::open(&self.project.home).map(Some)
+    }
+
+    fn runs(&mut self, journal: &mut Journal) -> Outcome {
+        for summary in journal.runs()? {
+            let run = &summary.id;
+            let problems = journal.prove(run)?;
+            match (problems.is_empty(), self.repair) {
+                (true, _) => self.add(
+                    State::Fine,
+                    format!("{run}: the snapshot equals the fold of its {} events", summary.seq),
+                    "",
+                ),
+                (false, true) => {
+                    journal.rebuild(run)?;
+                    self.add(
+                        State::Mended,
+                        format!("{run}: the snapshot was made anew: {}", problems.join("; ")),
+                        "the events are the truth",
+                    );
+                }
+                (false, false) => {
+                    self.add(
+                        State::Wrong,
+                        format!("{run}: the snapshot is wrong: {}", problems.join("; ")),
+                        "the events are the truth",
+                    );
+                }
+            }
+            let alive = self.project.engine_lives(run);
+            if summary.engine.is_some() && !alive {
+                self.add(
+                    State::Note,
+                    format!("{run}: its engine ended without a word"),
+                    "the next `piton run` goes on",
+                );
+            }
+            self.against_git(journal, run, alive)?;
+        }
+        Ok(())
+    }
+
+    fn against_git(&mut self, journal: &mut Journal, run: &piton_core::plan::RunId, alive: bool) -> Outcome {
+        let state = journal.load(run)?;
+        let (Some(repo), Some(facts)) = (self.project.repo.clone(), state.run().cloned()) else {
+            return Ok(());
+        };
+        for lost in drive::lost_landings(&repo, &facts, &state)? {
+            let what = format!("{run}: {}", told(&lost));
+            if self.repair && !alive {
+                journal.command(run, &lost, clock::now())?;
+                self.add(State::Mended, what, "git beats the journal; the task is to be done again");
+            } else {
+                self.add(State::Wrong, what, "git beats the journal");
+            }
+        }
+        let Some(dir) = &facts.worktree_dir else { return Ok(()) };
+        for task in state.tasks().filter(|task| task.progress.worktree) {
+            let path = self.project.worktree_path_if_owned(run, Utf8Path::new(dir), &task.id);
+            let there = path.as_ref().is_some_and(|path| path.exists());
+            match task.decided {
+                Status::Completed if there && !alive => {
+                    let why = task
+                        .progress
+                        .kept
+                        .clone()
+                        .unwrap_or_else(|| "the run ended before it was removed".to_owned());
+                    self.add(
+                        State::Note,
+                        format!("{run}: {} is completed and its worktree is still there", task.id),
+                        why,
+                    );
+                }
+                Status::Completed => {}
+                status if !there && task.progress.ready && !alive => {
+                    let what = format!("{run}: {} is {status}, but its worktree is gone", task.id);
+                    self.add(State::Note, what, "the next try makes it anew");
+                }
+                _ => {}
+            }
+        }
+        if !alive {
+            self.jobs(run, &state);
+        }
+        Ok(())
+    }
+
+    /// Agents and checks that live on without an engine, and those that died with theirs.
+    fn jobs(&mut self, run: &piton_core::plan::RunId, state: &piton_core::run::State) {
+        for task in state.tasks().filter(|task| task.is_engines() && task.status().holds_slot()) {
+            let folder = self.project.task_folder(run, &task.id);
+            let Ok(entries) = folder.read_dir_utf8() else { continue };
+            for entry in entries.filter_map(Result::ok) {
+                let job = Job::at(entry.path());
+                if !entry.path().join("spec.json").exists() || !matches!(job.outcome(), Ok(None)) {
+                    continue;
+                }
+                let held = piton_engine::lock::Lock::is_held(&entry.path().join("lock"));
+                let what = if held { "is still at work" } else { "ended without an outcome" };
+                self.add(
+                    State::Note,
+                    format!("{run}: {} of {} {what}", entry.file_name(), task.id),
+                    "the next `piton run` adopts it",
+                );
+            }
+        }
+    }
+}
+
+fn told(command: &piton_core::run::Command) -> String {
+    match command {
+        piton_core::run::Command::LandingLost { task, commit, reason } => {
+            format!("{task} landed as {}, but {reason}", commit.short())
+        }
+        other => format!("{other:?}"),
+    }
+}

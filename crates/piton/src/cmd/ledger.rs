@@ -1,0 +1,197 @@
+//! The ledger: somebody else does the work and asks Piton to keep the state.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+use piton_core::plan::TaskSpec;
+use piton_core::run::{CheckResult, Claim, Command, Event, Holder, Report as Told, Stop, Verdict, decide};
+use piton_engine::agent::{Message, OUTBOX, Said};
+use piton_engine::checks::{Bench, NoResult};
+use piton_engine::clock;
+use piton_engine::project::Project;
+use serde_json::json;
+
+use super::{Exit, FINE, people, run as engine};
+use crate::args::{Next, Report, Reported, Start};
+use crate::failure::{ERROR, Failure, Outcome};
+use crate::find::{self, FoundRun};
+use crate::ui;
+
+pub(crate) fn next(args: &Next) -> Outcome<Exit> {
+    // Only a plan named for the first time has to be written down; otherwise this just looks.
+    let found =
+        if args.which.plan.is_some() { find::run_for_ledger(&args.which) } else { find::run(&args.which) };
+    let FoundRun { journal, run, .. } = found?;
+    let mut tasks: Vec<_> = journal
+        .under_way(&run)?
+        .into_iter()
+        .filter(|task| !task.is_engines() && task.holder.is_some())
+        .collect();
+    tasks.extend(journal.ready(&run, clock::now(), args.count)?);
+    tasks.truncate(args.count);
+    let mut listed = Vec::new();
+    for task in &tasks {
+        let title = journal.spec(&run, &task.id)?.map(|spec| spec.title).unwrap_or_default();
+        if args.json {
+            let holder = task.holder.as_ref().map(ToString::to_string);
+            listed.push(
+                json!({ "id": task.id, "title": title, "status": task.status().name(), "holder": holder }),
+            );
+        } else {
+            let held = task.holder.as_ref().map(|holder| format!("  held by {holder}")).unwrap_or_default();
+            ui::answer_line(format!("{:8} {}{held}", task.id, ui::plain(&title)));
+        }
+    }
+    if args.json {
+        ui::answer_json(&json!(listed));
+    } else if tasks.is_empty() {
+        ui::say("nothing is ready; `piton status` tells where the run stands");
+    }
+    Ok(FINE)
+}
+
+pub(crate) fn start(args: &Start) -> Outcome<Exit> {
+    let holder = Holder::Ledger(holder(&args.by.by)?);
+    let mut found = find::run_for_ledger(&args.which)?;
+    let command = Command::Start { task: args.task.clone(), holder };
+    let events = found.journal.command(&found.run, &command, clock::now())?;
+    if events.is_empty() && !args.json {
+        ui::say(format!("{} is yours already", args.task));
+    }
+    people::tell(&events, args.json);
+    Ok(FINE)
+}
+
+/// A name people can read: it goes into journals and screens.
+fn holder(name: &str) -> Outcome<String> {
+    let name = name.trim();
+    if name.is_empty() || name.len() > 100 || name.chars().any(char::is_control) {
+        return Err(Failure::usage(
+            "a holder's name has 1 to 100 characters, none of them control characters",
+        ));
+    }
+    Ok(name.to_owned())
+}
+
+pub(crate) fn report(args: &Report) -> Outcome<Exit> {
+    let reason = match (args.what, &args.reason) {
+        (Reported::Done, Some(_)) => {
+            return Err(Failure::usage("--reason is for failed and blocked; --note is for done"));
+        }
+        (Reported::Failed | Reported::Blocked, None) => {
+            return Err(Failure::usage("say why: --reason TEXT"));
+        }
+        (_, reason) => reason.clone().unwrap_or_default(),
+    };
+    let told = Told {
+        note: args.note.clone().unwrap_or_default(),
+        files: args.files.clone(),
+        exports: args.exports.clone(),
+        decisions: args.decisions.clone(),
+    };
+    if let Ok(outbox) = std::env::var(OUTBOX) {
+        return leave(args, reason, told, Utf8Path::new(&outbox));
+    }
+    let by = holder(&args.by.by)?;
+    let FoundRun { project, mut journal, run } = find::run_for_ledger(&args.which)?;
+    let task = journal.task(&run, &args.task)?;
+    let Some(task) = task else {
+        return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
+            .hint("piton status --all"));
+    };
+    let claim = match args.what {
+        Reported::Failed => Claim::Failed { reason },
+        Reported::Blocked => Claim::Blocked { reason },
+        Reported::Done => {
+            let spec = journal.spec(&run, &args.task)?;
+            let spec =
+                spec.ok_or_else(|| Failure::new(format!("the plan of {} is not in the journal", args.task)))?;
+            if !spec.checks.is_empty() {
+                // Refused now rather than after minutes of checks.
+                let claim = Claim::Failed { reason: String::new() };
+                let would = Command::Report {
+                    task: args.task.clone(),
+                    by: by.clone(),
+                    fence: None,
+                    claim,
+                    report: Box::default(),
+                };
+                if let Err(Stop::Refused(refusal)) = decide(&journal.load(&run)?, &would, clock::now()) {
+                    return Err(refusal.into());
+                }
+            }
+            let (tree, results) = run_checks(&project, &run, &spec, task.fence)?;
+            Claim::Done { tree, results }
+        }
+    };
+    let command = Command::Report {
+        task: args.task.clone(),
+        by,
+        fence: Some(task.fence),
+        claim,
+        report: Box::new(told),
+    };
+    let events = journal.command(&run, &command, clock::now())?;
+    people::tell(&events, args.json);
+    let not_done = args.what == Reported::Done
+        && events.iter().any(|recorded| matches!(recorded.event, Event::Failed { .. }));
+    if not_done {
+        if let Some(Event::Failed { feedback, .. }) = events.last().map(|recorded| &recorded.event)
+            && !args.json
+        {
+            ui::say(format!("\n{}", feedback.trim_end()));
+        }
+        return Ok(ERROR);
+    }
+    Ok(FINE)
+}
+
+/// From inside an attempt: the engine takes it in when the agent has ended.
+fn leave(args: &Report, reason: String, told: Told, outbox: &Utf8Path) -> Outcome<Exit> {
+    if std::env::var("PITON_TASK").is_ok_and(|task| task != args.task.as_str()) {
+        return Err(Failure::new(format!("this attempt is about another task than {}", args.task)));
+    }
+    let said = match args.what {
+        Reported::Done => Said::Done,
+        Reported::Failed => Said::Failed { reason },
+        Reported::Blocked => Said::Blocked { reason },
+    };
+    Message { said, report: told }.leave(outbox).map_err(Failure::io(format!("cannot write {outbox}")))?;
+    ui::say("noted; the checks decide when you are done");
+    Ok(FINE)
+}
+
+/// Run a task's checks where the project is: in the ledger the work was done there.
+fn run_checks(
+    project: &Project,
+    run: &piton_core::plan::RunId,
+    spec: &TaskSpec,
+    fence: u64,
+) -> Outcome<(Option<piton_core::plan::Oid>, Vec<CheckResult>)> {
+    let tree_now = || project.repo.as_ref().map(|repo| repo.worktree_tree(&project.root)).transpose();
+    let tree = tree_now()?;
+    let keeper = engine::keeper()?;
+    let jobs = project.task_folder(run, &spec.id);
+    // A report is a new question each time: earlier answers do not count.
+    let bench = Bench {
+        jobs: &jobs,
+        home: &project.home,
+        name: format!("{fence}.report{}.check", clock::now().0),
+        cwd: &project.root,
+        env: BTreeMap::new(),
+        keeper: &keeper,
+    };
+    let mut results = Vec::new();
+    for check in &spec.checks {
+        ui::say(format!("running `{}`", check.run));
+        let mut result = bench.run(check, &|_| true).map_err(|no| match no {
+            NoResult::Stopped => Failure::new("the check was stopped"),
+            NoResult::Keeper(error) => Failure::new(error.to_string()),
+        })?;
+        if tree_now()? != tree {
+            result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
+        }
+        results.push(result);
+    }
+    Ok((tree, results))
+}

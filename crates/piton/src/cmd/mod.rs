@@ -1,0 +1,20 @@
+//! One file per command, or per family of them.
+
+pub(crate) mod clean;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod ledger;
+pub(crate) mod log;
+pub(crate) mod output;
+pub(crate) mod people;
+pub(crate) mod plan;
+pub(crate) mod rescue;
+pub(crate) mod run;
+pub(crate) mod scripted;
+pub(crate) mod status;
+pub(crate) mod why;
+
+/// How a command ends when nothing went wrong.
+pub(crate) type Exit = u8;
+
+pub(crate) const FINE: Exit = 0;

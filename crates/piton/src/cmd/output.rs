@@ -1,0 +1,185 @@
+//! `piton output` and `piton diff`: what a task's programs printed, and what it has changed.
+
+use std::time::Duration;
+
+use camino::Utf8PathBuf;
+use piton_core::run::Proof;
+use piton_engine::keeper::{Ended, Job, clean_text};
+
+use super::{Exit, FINE};
+use crate::args::{self, OfTask};
+use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundRun};
+use crate::ui;
+
+const LOOK: Duration = Duration::from_millis(200);
+/// Bytes read at once while following.
+const CHUNK: usize = 64 * 1024;
+
+/// A job's folder, taken apart: `7.agent0`, `7.check.0123.4567`.
+struct Listed {
+    fence: u64,
+    what: String,
+    path: Utf8PathBuf,
+}
+
+pub(crate) fn output(args: &args::Output) -> Outcome<Exit> {
+    let FoundRun { project, journal, run } = find::run(&args.which)?;
+    if journal.task(&run, &args.task)?.is_none() {
+        return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
+            .hint("piton status --all"));
+    }
+    let jobs = list(&project.task_folder(&run, &args.task))?;
+    if args.list {
+        for job in &jobs {
+            ui::answer_line(format!("{:4}  {:28} {}", job.fence, ended(job), ui::plain(&job.told())));
+        }
+        return Ok(FINE);
+    }
+    let wanted = |job: &&Listed| {
+        let kind = if args.checks {
+            job.what.contains("check")
+        } else {
+            job.what.starts_with("agent") || job.what == "setup"
+        };
+        kind && args.fence.is_none_or(|fence| fence == job.fence)
+    };
+    let chosen: Vec<&Listed> = jobs.iter().filter(wanted).collect();
+    let Some(last) = chosen.last() else {
+        let what = if args.checks { "check" } else { "agent" };
+        return Err(Failure::new(format!("no {what} of {} has run", args.task))
+            .hint(format!("piton output {} --list", args.task)));
+    };
+    // All checks of the last start, or its one agent.
+    let shown: Vec<&&Listed> = chosen.iter().filter(|job| job.fence == last.fence).collect();
+    for job in &shown {
+        if shown.len() > 1 {
+            ui::say(ui::styled(ui::BOLD, format!("── {} · {}", ui::plain(&job.told()), ended(job))));
+        }
+        show(&Job::at(&job.path), args)?;
+    }
+    Ok(FINE)
+}
+
+impl Listed {
+    /// What was run: `agent`, `check: cargo test`.
+    fn told(&self) -> String {
+        let kind: String =
+            self.what.split('.').find(|part| !part.starts_with("report")).unwrap_or_default().to_owned();
+        let kind = kind.trim_end_matches(|c: char| c.is_ascii_digit());
+        let argv = Job::at(&self.path).spec().ok().flatten().map(|spec| spec.argv).unwrap_or_default();
+        match &argv[..] {
+            [shell, flag, line] if shell == "sh" && flag == "-c" => format!("{kind}: {line}"),
+            words => format!("{kind}: {}", words.join(" ")),
+        }
+    }
+}
+
+fn ended(job: &Listed) -> String {
+    match Job::at(&job.path).outcome().ok().flatten().map(|outcome| outcome.ended) {
+        None => "running, or cut off".to_owned(),
+        Some(Ended::Exited { code }) => format!("exit status {code}"),
+        Some(Ended::Signalled { signal }) => format!("killed by signal {signal}"),
+        Some(Ended::WallClock) => "took too long".to_owned(),
+        Some(Ended::Silence) => "said nothing for too long".to_owned(),
+        Some(Ended::Stopped) => "stopped".to_owned(),
+        Some(Ended::Died) => "cut off".to_owned(),
+        Some(Ended::NotStarted { reason }) => format!("not started: {reason}"),
+    }
+}
+
+fn list(folder: &camino::Utf8Path) -> Outcome<Vec<Listed>> {
+    let Ok(entries) = folder.read_dir_utf8() else { return Ok(Vec::new()) };
+    let mut jobs: Vec<Listed> = entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| {
+            let (fence, what) = entry.file_name().split_once('.')?;
+            Some(Listed { fence: fence.parse().ok()?, what: what.to_owned(), path: entry.path().to_owned() })
+        })
+        .collect();
+    jobs.sort_by(|a, b| (a.fence, started(a), &a.what).cmp(&(b.fence, started(b), &b.what)));
+    Ok(jobs)
+}
+
+fn started(job: &Listed) -> std::time::SystemTime {
+    let of = std::fs::metadata(job.path.join("spec.json")).and_then(|data| data.modified());
+    of.unwrap_or(std::time::SystemTime::UNIX_EPOCH)
+}
+
+fn show(job: &Job, args: &args::Output) -> Outcome {
+    let put = |bytes: &[u8]| if args.raw { ui::answer_raw(bytes) } else { ui::answer(clean_text(bytes)) };
+    let unreadable = || Failure::io(format!("cannot read the output in {}", job.dir()));
+    if !args.follow {
+        let whole = job.output().read_all().map_err(unreadable())?;
+        put(&whole.head);
+        if whole.omitted > 0 {
+            ui::say(format!("\n… {} bytes left out …", whole.omitted));
+        }
+        put(&whole.tail);
+        return Ok(());
+    }
+    let mut at = 0;
+    loop {
+        let over = job.outcome().map_err(|error| Failure::new(error.to_string()))?.is_some();
+        let chunk = job.output().read_from(at, CHUNK).map_err(unreadable())?;
+        if chunk.at > at {
+            ui::say(format!("\n… {} bytes left out …", chunk.at - at));
+        }
+        put(&chunk.bytes);
+        let idle = chunk.bytes.is_empty();
+        at = chunk.next();
+        if idle && over {
+            return Ok(());
+        }
+        if idle {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// What a task has changed: what landed, or what is in its worktree so far.
+pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
+    let FoundRun { project, journal, run } = find::run(&args.which)?;
+    let task = journal.task(&run, &args.task)?;
+    let task = task.ok_or_else(|| {
+        Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
+    })?;
+    let repo =
+        project.repo.as_ref().ok_or_else(|| Failure::new("without git there is nothing to compare with"))?;
+    let (from, to) = match (&task.proof, &task.progress.base) {
+        // Against the target's side of the merge: what landing it changed there.
+        (Some(Proof::Landed { commit, .. }), _) => (repo.resolve(&format!("{commit}^1"))?, commit.clone()),
+        (None, Some(base)) => {
+            let facts = journal.facts(&run)?.ok_or_else(|| Failure::new("the run has no beginning"))?;
+            let place = match &facts.worktree_dir {
+                Some(dir) => project
+                    .worktree_path_if_owned(&run, camino::Utf8Path::new(dir), &task.id)
+                    .ok_or_else(|| Failure::new(format!("{} has no worktree", args.task)))?,
+                None => project.root.clone(),
+            };
+            let now = if place.exists() {
+                repo.worktree_tree(&place)?
+            } else {
+                let commit = task.progress.commit.clone();
+                commit.ok_or_else(|| {
+                    Failure::new(format!("the worktree {place} is gone and nothing was committed"))
+                })?
+            };
+            (base.clone(), now)
+        }
+        _ => {
+            return Err(Failure::new(format!("{} has changed nothing yet", args.task))
+                .hint(format!("piton why {}", args.task)));
+        }
+    };
+    let text = repo.diff_text(&from, &to)?;
+    if args.json {
+        let names = repo.diff_names(&from, &to)?;
+        ui::answer_json(
+            &serde_json::json!({ "task": args.task, "from": from, "to": to, "files": names, "diff": text }),
+        );
+    } else {
+        ui::answer(clean_text(text.as_bytes()));
+    }
+    Ok(FINE)
+}

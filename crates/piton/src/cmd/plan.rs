@@ -1,0 +1,159 @@
+//! `piton plan` and `piton new`: what a plan says, before anything is done.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use piton_core::dialect::native;
+use piton_core::plan::{Graph, Schedule, TaskId, TaskSpec};
+use piton_core::run::{Selection, Session};
+use piton_core::view::counted;
+use serde_json::json;
+
+use super::{Exit, FINE};
+use crate::args;
+use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundPlan};
+use crate::ui::{self, BOLD, DIM};
+
+/// Longer lists are cut, and say so.
+const MOST: usize = 60;
+
+pub(crate) fn new(args: &args::New) -> Outcome<Exit> {
+    let path = if args.name.ends_with(".toml") { args.name.clone() } else { format!("{}.toml", args.name) };
+    let path = Utf8PathBuf::from(path);
+    if path.exists() && !args.force {
+        return Err(
+            Failure::new(format!("{path} exists already")).hint(format!("piton new {} --force", args.name))
+        );
+    }
+    let name = path.file_stem().unwrap_or("plan");
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create {folder}")))?;
+    }
+    piton_engine::disk::write(&path, native::starter(name).as_bytes())
+        .map_err(Failure::io(format!("cannot write {path}")))?;
+    ui::say(format!("wrote {path}"));
+    ui::hint(format!("edit it, then: piton plan {path}"));
+    Ok(FINE)
+}
+
+pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
+    let found = find::plan(&args.plan)?;
+    let settings = &found.plan.settings;
+    let session = Session {
+        schedule: settings.schedule,
+        max_parallel: settings.max_parallel,
+        selection: Selection::All,
+        agent: None,
+    };
+    show(&found, &session, args.json, args.all);
+    Ok(FINE)
+}
+
+/// Layers, batches and the critical path.
+pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: bool) {
+    let plan = &found.plan;
+    // The reader refuses cycles, so there is a graph.
+    let Ok(graph) = Graph::new(&plan.tasks) else { return };
+    let (path, _) = graph.critical_path(|_| 1);
+    let path: Vec<&str> = path.iter().map(|&task| plan.tasks[task].id.as_str()).collect();
+    let batches = batches(&plan.tasks, &graph, session.schedule);
+    if as_json {
+        return ui::answer_json(&json!({
+            "plan": plan.name,
+            "path": found.path,
+            "hash": plan.hash(),
+            "schedule": session.schedule,
+            "max_parallel": session.max_parallel,
+            "groups": plan.groups,
+            "batches": batches.iter().map(|((group, level), tasks)| json!({
+                "group": plan.groups.get(*group as usize).map(|group| &group.id),
+                "level": level,
+                "tasks": tasks.iter().map(|task| &task.id).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
+            "critical_path": path,
+            "tasks": plan.tasks,
+        }));
+    }
+    let tasks = counted(plan.tasks.len() as u64, "task");
+    let layers = counted(plan.groups.len() as u64, "layer");
+    let schedule = format!("{:?}", session.schedule).to_lowercase();
+    ui::answer_line(format!(
+        "{} {tasks} in {layers}, {schedule}, up to {} at once",
+        ui::styled(BOLD, &plan.name),
+        session.max_parallel
+    ));
+    let mut shown = 0;
+    let mut last_group = None;
+    for ((group, level), tasks) in &batches {
+        if last_group != Some(*group) && session.schedule != Schedule::Flow {
+            last_group = Some(*group);
+            if let Some(group) = plan.groups.get(*group as usize) {
+                ui::answer_line(format!(
+                    "\n{} {}",
+                    ui::styled(BOLD, group.id.as_str()),
+                    ui::plain(&group.title)
+                ));
+            }
+        } else if last_group.is_none() {
+            ui::answer_line("");
+            last_group = Some(*group);
+        }
+        for task in tasks {
+            shown += 1;
+            if shown > MOST && !all {
+                continue;
+            }
+            ui::answer_line(line(task, *level));
+        }
+    }
+    if shown > MOST && !all {
+        ui::answer_line(format!("… and {} more (--all shows them)", shown - MOST));
+    }
+    let steps = counted(path.len() as u64, "step");
+    let path = if path.len() > 12 {
+        format!("{} → … → {}", path[..6].join(" → "), path[path.len() - 5..].join(" → "))
+    } else {
+        path.join(" → ")
+    };
+    ui::answer_line(format!("\n{} {steps}: {path}", ui::styled(BOLD, "critical path")));
+    if !plan.settings.landing_checks.is_empty() {
+        let checks: Vec<String> =
+            plan.settings.landing_checks.iter().map(|check| format!("`{}`", check.run)).collect();
+        ui::answer_line(format!("{} {}", ui::styled(BOLD, "before each landing"), checks.join(", ")));
+    }
+}
+
+fn line(task: &TaskSpec, level: u32) -> String {
+    let needs: Vec<&str> = task.depends_on.iter().map(TaskId::as_str).collect();
+    let needs = if needs.is_empty() { String::new() } else { format!(" ← {}", needs.join(", ")) };
+    let checks: Vec<String> = task.checks.iter().map(|check| check.run.to_string()).collect();
+    let checks = match checks.len() {
+        0 => "no check: what the agent says is believed".to_owned(),
+        _ => checks.join("; "),
+    };
+    format!(
+        "  {level}  {:8} {}{}  {}",
+        task.id,
+        ui::plain(&task.title),
+        ui::styled(DIM, needs),
+        ui::styled(DIM, format!("[{}]", ui::plain(&checks)))
+    )
+}
+
+/// Tasks by group and dependency level, each in the order they would start.
+fn batches<'p>(
+    tasks: &'p [TaskSpec],
+    graph: &Graph,
+    schedule: Schedule,
+) -> BTreeMap<(u32, u32), Vec<&'p TaskSpec>> {
+    let mut batches: BTreeMap<(u32, u32), Vec<&TaskSpec>> = BTreeMap::new();
+    for (task, &level) in tasks.iter().zip(&graph.levels) {
+        let group = if schedule == Schedule::Flow { 0 } else { task.group };
+        batches.entry((group, level)).or_default().push(task);
+    }
+    for batch in batches.values_mut() {
+        batch.sort_by(|a, b| (a.priority, &a.id).cmp(&(b.priority, &b.id)));
+    }
+    batches
+}

@@ -1,0 +1,61 @@
+//! `piton rescue`: content that was put aside before a worktree went.
+
+use camino::Utf8Path;
+use piton_engine::git::{Repo, RestoreInto};
+use piton_engine::project::Project;
+use serde_json::json;
+
+use super::{Exit, FINE};
+use crate::args::RescueCommand;
+use crate::failure::{Failure, Outcome};
+use crate::find;
+use crate::ui::{self, DIM};
+
+pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
+    match command {
+        RescueCommand::List { project_path, json } => list(project_path.as_deref(), *json),
+        RescueCommand::Show { name, project_path } => {
+            ui::answer(with_repo(project_path.as_deref(), |repo| Ok(repo.rescue_show(name)?))?);
+            Ok(FINE)
+        }
+        RescueCommand::Restore { name, branch, into, project_path } => {
+            let place = match (branch, into) {
+                (Some(branch), _) => RestoreInto::Branch(branch),
+                (None, Some(folder)) => RestoreInto::Folder(folder),
+                (None, None) => return Err(Failure::usage("say where to: --branch NAME or --into DIR")),
+            };
+            with_repo(project_path.as_deref(), |repo| Ok(repo.rescue_restore(name, place)?))?;
+            match (branch, into) {
+                (Some(branch), _) => ui::say(format!("{name} is the branch {branch} now")),
+                (_, Some(folder)) => ui::say(format!("{name} is in {folder} now")),
+                _ => {}
+            }
+            Ok(FINE)
+        }
+    }
+}
+
+fn with_repo<T>(path: Option<&Utf8Path>, action: impl FnOnce(&Repo) -> Outcome<T>) -> Outcome<T> {
+    let Project { repo, root, .. } = find::project(path)?;
+    action(&repo.ok_or_else(|| Failure::new(format!("{root} is not in a git repository")))?)
+}
+
+fn list(path: Option<&Utf8Path>, as_json: bool) -> Outcome<Exit> {
+    let kept = with_repo(path, |repo| Ok(repo.rescue_list("")?))?;
+    if as_json {
+        let all = kept.iter().map(|kept| json!({ "name": kept.name, "commit": kept.commit, "subject": kept.subject, "time": kept.time.to_string() }));
+        ui::answer_json(&all.collect());
+    } else if kept.is_empty() {
+        ui::say("nothing had to be rescued");
+    } else {
+        for kept in &kept {
+            let name = kept.name.strip_prefix("refs/piton/rescue/").unwrap_or(&kept.name);
+            ui::answer_line(format!(
+                "{name}  {}  {}",
+                kept.commit.short(),
+                ui::styled(DIM, ui::plain(&kept.subject))
+            ));
+        }
+    }
+    Ok(FINE)
+}

@@ -1,0 +1,245 @@
+//! `piton status`: where a run stands. Reads only.
+
+use piton_core::plan::{RunId, TaskId};
+use piton_core::run::{Event, Proof, Status, Task};
+use piton_core::time::Timestamp;
+use piton_core::view::{GroupStatus, RunStatus, Summary};
+use piton_engine::clock;
+use piton_engine::journal::Journal;
+use piton_engine::project::Project;
+use serde_json::{Value, json};
+
+use super::{Exit, FINE};
+use crate::args;
+use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundRun};
+use crate::ui::{self, BOLD, DIM};
+
+/// Tasks named one by one unless all are asked for.
+const MOST: usize = 20;
+
+pub(crate) fn status(args: &args::Status) -> Outcome<Exit> {
+    let mut which = args.which.clone();
+    let mut task = None;
+    if let Some(what) = &args.what {
+        let path = camino::Utf8Path::new(what);
+        if path.exists() {
+            which = args::Which { plan: Some(path.to_owned()), run: None, ..which };
+        } else {
+            let id = TaskId::new(what)
+                .map_err(|bad| Failure::usage(format!("`{what}` is neither a plan nor a task id: {bad}")))?;
+            task = Some(id);
+        }
+    }
+    let FoundRun { project, mut journal, run } = find::run(&which)?;
+    match (task, args.json) {
+        (Some(task), json) => one(&journal, &run, &task, json)?,
+        (None, true) => ui::answer_json(&document(&project, &mut journal, &run)?),
+        (None, false) => {
+            show(&project, &mut journal, &run, args.all)?;
+        }
+    }
+    Ok(FINE)
+}
+
+fn facts(journal: &Journal, run: &RunId) -> Outcome<piton_core::run::Run> {
+    journal.facts(run)?.ok_or_else(|| Failure::new(format!("the run {run} has no beginning")))
+}
+
+fn summary(journal: &Journal, facts: &piton_core::run::Run) -> Outcome<Summary> {
+    let cells = journal.cells(&facts.id)?;
+    Ok(Summary::new(facts, cells.iter().map(|(cell, counts)| (*cell, counts))))
+}
+
+/// The run for a person: what is done, what is going on, what needs help. To standard output.
+pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: bool) -> Outcome {
+    let facts = facts(journal, run)?;
+    let summary = summary(journal, &facts)?;
+    let status = RunStatus::of(&facts, &summary.counts, project.engine_lives(run));
+    let onto = facts.target.as_ref().map(|target| format!(", landing on {target}")).unwrap_or_default();
+    ui::answer_line(format!("{} {}{onto}", ui::styled(BOLD, run.as_str()), told(&status)));
+    for group in &summary.groups {
+        let (sign, style) = match group.status {
+            GroupStatus::Completed => ("✓", ui::GOOD),
+            GroupStatus::InProgress => ("▸", ui::BUSY),
+            GroupStatus::Pending => ("·", DIM),
+            GroupStatus::Blocked => ("✗", ui::BAD),
+        };
+        let done = group.counts.of(Status::Completed);
+        let rest: Vec<String> = Status::ALL
+            .into_iter()
+            .filter(|&status| status != Status::Completed && group.counts.of(status) > 0)
+            .map(|status| format!("{} {status}", group.counts.of(status)))
+            .collect();
+        let rest =
+            if rest.is_empty() { String::new() } else { format!("  {}", ui::styled(DIM, rest.join(", "))) };
+        ui::answer_line(format!(
+            "  {style}{sign}{style:#} {:16} {} {done}/{}{rest}",
+            group.id,
+            bar(done, group.counts.total()),
+            group.counts.total()
+        ));
+    }
+    let mut notable = journal.under_way(run)?;
+    for status in [Status::Failed, Status::Abandoned, Status::Blocked] {
+        if summary.counts.of(status) > 0 {
+            notable.extend(journal.tasks_in(run, status, MOST + 1)?);
+        }
+    }
+    if all {
+        notable = journal.load(run)?.tasks().filter(|task| !task.removed).cloned().collect();
+    }
+    notable.sort_by(|a, b| a.id.cmp(&b.id));
+    if !notable.is_empty() {
+        ui::answer_line("");
+    }
+    let now = clock::now();
+    for task in notable.iter().take(if all { usize::MAX } else { MOST }) {
+        ui::answer_line(task_line(journal, run, task, now)?);
+    }
+    if notable.len() > MOST && !all {
+        ui::answer_line(format!("  … and {} more (--all shows them)", notable.len() - MOST));
+    }
+    Ok(())
+}
+
+fn told(status: &RunStatus) -> String {
+    use piton_core::run::StopReason;
+    let (style, text) = match status {
+        RunStatus::Completed => (ui::GOOD, "every task is completed".to_owned()),
+        RunStatus::Running => (ui::BUSY, "running".to_owned()),
+        RunStatus::NotStarted => (DIM, "not started".to_owned()),
+        RunStatus::Interrupted => {
+            (ui::WARNING, "interrupted: its engine is gone; `piton run` goes on".to_owned())
+        }
+        RunStatus::Ended => (ui::BAD, status.word().to_owned()),
+        RunStatus::Stopped(reason) => (
+            ui::WARNING,
+            match reason {
+                StopReason::Filter => "stopped: what was selected is done".to_owned(),
+                StopReason::Person => "stopped on request".to_owned(),
+                StopReason::LandingWaits { detail }
+                | StopReason::Elsewhere { detail }
+                | StopReason::Environment { detail } => {
+                    format!("stopped: {detail}")
+                }
+                StopReason::PlanChanged { .. } => "stopped: the plan changed".to_owned(),
+                StopReason::Completed | StopReason::Ended => "stopped".to_owned(),
+            },
+        ),
+    };
+    ui::styled(style, text)
+}
+
+/// Twenty cells.
+fn bar(done: u32, total: u32) -> String {
+    let filled = if total == 0 { 0 } else { (u64::from(done) * 20 / u64::from(total)) as usize };
+    format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled))
+}
+
+fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Outcome<String> {
+    let (sign, style) = ui::status_sign(task.status());
+    let title = journal.spec(run, &task.id)?.map(|spec| spec.title).unwrap_or_default();
+    let about = match task.status() {
+        Status::Completed => match &task.proof {
+            Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
+            Some(Proof::Checked { .. }) => "its checks passed".to_owned(),
+            Some(Proof::Reported) | None => "reported, not proven".to_owned(),
+        },
+        Status::Failed | Status::Abandoned | Status::Blocked => reason(journal, run, task)?,
+        Status::Verified | Status::Merging => task.progress.waits.clone().unwrap_or_default(),
+        Status::InProgress => match &task.holder {
+            Some(piton_core::run::Holder::Ledger(name)) => format!("held by {name}"),
+            _ => format!("attempt {}", task.attempt),
+        },
+        _ => String::new(),
+    };
+    let since = now.since(task.since);
+    Ok(format!(
+        "  {style}{sign} {:8} {:11}{style:#} {since:>7}  {}  {}",
+        task.id,
+        task.status(),
+        ui::plain(&title),
+        ui::styled(DIM, ui::plain(&about))
+    ))
+}
+
+fn reason(journal: &Journal, run: &RunId, task: &Task) -> Outcome<String> {
+    let Some(seq) = task.failure_seq else { return Ok(String::new()) };
+    Ok(match journal.event(run, seq)?.map(|recorded| recorded.event) {
+        Some(Event::Failed { reason, .. }) => reason.lines().next().unwrap_or_default().to_owned(),
+        _ => String::new(),
+    })
+}
+
+fn one(journal: &Journal, run: &RunId, id: &TaskId, as_json: bool) -> Outcome {
+    let Some(task) = journal.task(run, id)? else {
+        return Err(
+            Failure::new(format!("there is no task {id} in the run {run}")).hint("piton status --all")
+        );
+    };
+    if task.removed {
+        return Err(Failure::new(format!("{id} is no longer in the plan")).hint("piton status --all"));
+    }
+    if as_json {
+        let title = journal.spec(run, id)?.map(|spec| spec.title);
+        ui::answer_json(&task_document(&task, title.as_deref()));
+    } else {
+        ui::answer_line(task_line(journal, run, &task, clock::now())?.trim_start());
+    }
+    Ok(())
+}
+
+fn task_document(task: &Task, title: Option<&str>) -> Value {
+    json!({
+        "id": task.id,
+        "title": title,
+        "group": task.group,
+        "status": task.status().name(),
+        "since": task.since.to_string(),
+        "attempt": task.attempt,
+        "attempts_spent": task.spent,
+        "attempts_allowed": task.budget,
+        "holder": task.holder.as_ref().map(ToString::to_string),
+        "waits_for": task.waiting,
+        "commit": task.progress.commit,
+        "landing_waits": task.progress.waits,
+        "proof": task.proof,
+    })
+}
+
+/// The whole run as one JSON document.
+fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Value> {
+    let facts = facts(journal, run)?;
+    let summary = summary(journal, &facts)?;
+    let alive = project.engine_lives(run);
+    let titles: std::collections::HashMap<_, _> =
+        journal.specs(run)?.into_iter().map(|spec| (spec.id, spec.title)).collect();
+    let counts = |counts: &piton_core::run::Counts| -> Value {
+        let mut by_name = serde_json::Map::new();
+        for status in Status::ALL {
+            let sum = by_name.get(status.name()).and_then(Value::as_u64).unwrap_or(0);
+            by_name.insert(status.name().to_owned(), json!(sum + u64::from(counts.of(status))));
+        }
+        by_name.insert("total".to_owned(), json!(counts.total()));
+        Value::Object(by_name)
+    };
+    Ok(json!({
+        "run": run,
+        "plan": facts.plan,
+        "name": facts.name,
+        "state": RunStatus::of(&facts, &summary.counts, alive),
+        "engine_alive": alive,
+        "target": facts.target,
+        "worktree_dir": facts.worktree_dir,
+        "created": facts.created.to_string(),
+        "counts": counts(&summary.counts),
+        "groups": summary.groups.iter().map(|group| json!({
+            "id": group.id, "title": group.title, "status": group.status, "counts": counts(&group.counts),
+        })).collect::<Vec<_>>(),
+        "tasks": journal.load(run)?.tasks()
+            .filter(|task| !task.removed)
+            .map(|task| task_document(task, titles.get(&task.id).map(String::as_str)))
+            .collect::<Vec<_>>(),
+    }))
+}

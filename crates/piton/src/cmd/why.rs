@@ -1,0 +1,30 @@
+//! `piton why`: the chain of causes.
+
+use piton_core::run::Event;
+use piton_core::view;
+use piton_engine::clock;
+
+use super::{Exit, FINE};
+use crate::args::OfTask;
+use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundRun};
+use crate::ui;
+
+pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
+    let FoundRun { project, mut journal, run } = find::run(&args.which)?;
+    let state = journal.load(&run)?;
+    let reason = |seq| match journal.event(&run, seq).ok().flatten()?.event {
+        Event::Failed { reason, .. } => Some(ui::plain(reason.lines().next().unwrap_or_default())),
+        _ => None,
+    };
+    let why = view::why(&state, &args.task, clock::now(), project.engine_lives(&run), &reason);
+    let why = why.ok_or_else(|| {
+        Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
+    })?;
+    if args.json {
+        ui::answer_json(&serde_json::to_value(&why).unwrap_or_default());
+    } else {
+        ui::answer(why.to_string());
+    }
+    Ok(FINE)
+}

@@ -1,0 +1,103 @@
+//! What went wrong, for a person: a sentence, perhaps a picture of the place, and what to do next.
+
+use std::fmt;
+
+use piton_core::run::Refusal;
+use piton_engine::drive::EngineError;
+use piton_engine::git::GitError;
+use piton_engine::journal::{CommandError, JournalError};
+
+pub(crate) const ERROR: u8 = 1;
+pub(crate) const USAGE: u8 = 2;
+
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub exit: u8,
+    pub message: String,
+    /// Printed first, as it is: drawn diagnostics.
+    pub picture: Option<String>,
+    pub hints: Vec<String>,
+}
+
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
+        Failure { exit: ERROR, message: message.into(), picture: None, hints: Vec::new() }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Failure {
+        Failure { exit: USAGE, ..Failure::new(message) }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hints.push(hint.into());
+        self
+    }
+
+    pub(crate) fn io(what: impl fmt::Display) -> impl FnOnce(std::io::Error) -> Failure {
+        move |error| {
+            let failure = Failure::new(format!("{what}: {error}"));
+            match error.kind() {
+                std::io::ErrorKind::StorageFull => {
+                    failure.hint("free some space, then run the same command again")
+                }
+                std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+                    failure.hint("Piton needs to write there; check the folder's owner and permissions")
+                }
+                _ => failure,
+            }
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        let failure = Failure::new(refusal.reason);
+        match refusal.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
+}
+
+impl From<GitError> for Failure {
+    fn from(error: GitError) -> Failure {
+        let failure = Failure::new(error.to_string());
+        match error {
+            GitError::DetachedHead { .. } => failure
+                .hint("git switch BRANCH")
+                .hint("or name the target: piton run PLAN --base-branch BRANCH"),
+            GitError::NotARepository { .. } => {
+                failure.hint("git init && git commit --allow-empty -m 'First commit'")
+            }
+            _ => failure,
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Failure {
+        match error {
+            EngineError::Refused(refusal) => refusal.into(),
+            EngineError::Git(error) => error.into(),
+            EngineError::Journal(error) => error.into(),
+            EngineError::Io { .. } => Failure::new(error.to_string()),
+        }
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Failure {
+        Failure::new(error.to_string())
+    }
+}
+
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Failure {
+        match error {
+            CommandError::Refused(refusal) => refusal.into(),
+            CommandError::Journal(error) => error.into(),
+        }
+    }
+}

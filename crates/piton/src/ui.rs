@@ -1,0 +1,91 @@
+//! The streams: answers to standard output, everything else to standard error. Nothing else prints.
+
+use std::io::{IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use piton_core::run::Status;
+use piton_core::view::Tone;
+
+use crate::failure::Failure;
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const BUSY: Style = AnsiColor::Cyan.on_default();
+
+/// A closed pipe means that nobody reads any more, which is no error of ours.
+pub(crate) fn answer(text: impl AsRef<str>) {
+    let _ = anstream::stdout().write_all(text.as_ref().as_bytes());
+}
+
+pub(crate) fn answer_line(text: impl AsRef<str>) {
+    answer(format!("{}\n", text.as_ref()));
+}
+
+pub(crate) fn answer_json(value: &serde_json::Value) {
+    answer_line(serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// Bytes as they are.
+pub(crate) fn answer_raw(bytes: &[u8]) {
+    let _ = std::io::stdout().write_all(bytes);
+}
+
+pub(crate) fn say(text: impl AsRef<str>) {
+    let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+}
+
+pub(crate) fn hint(text: impl AsRef<str>) {
+    say(format!("{BUSY}hint:{BUSY:#} {}", text.as_ref()));
+}
+
+pub(crate) fn fail(failure: &Failure) {
+    if let Some(picture) = &failure.picture {
+        say(picture);
+    }
+    say(format!("{BAD}error:{BAD:#} {}", failure.message));
+    if !failure.hints.is_empty() {
+        say("");
+        failure.hints.iter().for_each(hint);
+    }
+}
+
+/// Whether a screen that changes may be drawn.
+pub(crate) fn is_terminal() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+pub(crate) fn styled(style: Style, text: impl AsRef<str>) -> String {
+    format!("{style}{}{style:#}", text.as_ref())
+}
+
+pub(crate) fn tone(tone: Tone) -> Style {
+    match tone {
+        Tone::Quiet => DIM,
+        Tone::Plain => Style::new(),
+        Tone::Good => GOOD,
+        Tone::Warning => WARNING,
+        Tone::Bad => BAD,
+    }
+}
+
+/// A sign and a colour; the sign alone is enough.
+pub(crate) fn status_sign(status: Status) -> (&'static str, Style) {
+    match status {
+        Status::Pending => ("·", DIM),
+        Status::InProgress | Status::Confirming | Status::Verifying => ("▸", BUSY),
+        Status::Verified | Status::Merging => ("◆", BUSY),
+        Status::Completed => ("✓", GOOD),
+        Status::Failed => ("↻", WARNING),
+        Status::Abandoned => ("✗", BAD),
+        Status::Blocked => ("!", BAD),
+        Status::Skipped | Status::Unreachable => ("-", WARNING),
+    }
+}
+
+/// What came from outside, made safe to show: no control characters.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
