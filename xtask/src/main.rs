@@ -1,1 +1,70 @@
-fn main() {}
+//! Chores with logic in them.
+//!
+//! `cargo xtask generate [--check]` writes the files that are made from the code.
+//! `cargo xtask tidy` looks after the house rules.
+//! `cargo xtask simulate [--seeds N] [--from S] [--seed S] [--trace]` lives through seeds of the simulator.
+//! For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
+
+#![expect(clippy::print_stdout, reason = "a chore speaks to the terminal it was started in")]
+
+mod generate;
+mod tidy;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use piton_testkit::sim::{self, Coverage, Options, Violation};
+
+fn main() -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
+    let mut words = std::env::args().skip(1);
+    match words.next().as_deref() {
+        Some("generate") => generate::generate(root, words.next().as_deref() == Some("--check")),
+        Some("tidy") => tidy::tidy(root),
+        Some("simulate") => simulate(words),
+        other => bail!("no such chore: {other:?}; there are generate, tidy and simulate"),
+    }
+}
+
+fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let (mut seeds, mut from, mut one, mut options) = (1000, 0, None, Options::default());
+    while let Some(word) = words.next() {
+        let mut number = || -> Result<u64> {
+            let text = words.next().with_context(|| format!("{word} wants a number"))?;
+            text.parse().with_context(|| format!("{text:?} is not a number"))
+        };
+        match word.as_str() {
+            "--seeds" => seeds = number()?,
+            "--from" => from = number()?,
+            "--seed" => one = Some(number()?),
+            "--trace" => options.trace = true,
+            _ => bail!("unknown option {word}"),
+        }
+    }
+    if let Some(seed) = one {
+        let outcome = sim::simulate(seed, options).map_err(anyhow::Error::new)?;
+        outcome.trace.iter().for_each(|line| println!("{line}"));
+        println!("seed {seed}: every law holds, {} events", outcome.coverage.events);
+        return Ok(());
+    }
+    let begun = Instant::now();
+    let mut coverage = Coverage::default();
+    let mut broken: BTreeMap<&'static str, (u64, Violation)> = BTreeMap::new();
+    for seed in from..from + seeds {
+        // A violation is told without its trace: the command that repeats it shows that.
+        match sim::simulate(seed, Options { trace: false, ..options }) {
+            Ok(outcome) => coverage.merge(&outcome.coverage),
+            Err(violation) => broken.entry(violation.law).or_insert((0, violation)).0 += 1,
+        }
+    }
+    for (what, n) in &coverage.seen {
+        println!("{n:>12}  {what}");
+    }
+    println!("{seeds} seeds, {} events, {:.1} s", coverage.events, begun.elapsed().as_secs_f64());
+    for (n, first) in broken.values() {
+        println!("\n{n} times, first: {first}");
+    }
+    if broken.is_empty() { Ok(()) } else { bail!("laws were broken: {}", broken.len()) }
+}
