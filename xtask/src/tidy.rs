@@ -8,7 +8,10 @@ use anyhow::{Result, bail};
 const LONGEST: usize = 700;
 
 /// Longer files, each with the reason why it is one idea all the same.
-const LONG: [(&str, &str); 1] = [("crates/engine/tests/git.rs", "a catalogue of cases, each a few lines")];
+const LONG: [(&str, &str); 2] = [
+    ("crates/engine/tests/git.rs", "a catalogue of cases, each a few lines"),
+    ("crates/engine/tests/journal.rs", "one contract, case by case, on one small bench"),
+];
 
 /// A word, where alone it may stand, and why.
 const DOORS: [(&str, &[&str], &str); 3] = [

@@ -83,8 +83,8 @@ impl fmt::Display for Span {
         let seconds = ms / 1000;
         match seconds {
             0 => write!(f, "{ms}ms"),
-            1..10 => write!(f, "{}.{}s", seconds, ms % 1000 / 100),
-            10..60 => write!(f, "{seconds}s"),
+            1..10 if ms % 1000 >= 100 => write!(f, "{}.{}s", seconds, ms % 1000 / 100),
+            1..60 => write!(f, "{seconds}s"),
             60..3600 => write!(f, "{}m {:02}s", seconds / 60, seconds % 60),
             3600..86_400 => write!(f, "{}h {:02}m", seconds / 3600, seconds % 3600 / 60),
             _ => write!(f, "{}d {:02}h", seconds / 86_400, seconds % 86_400 / 3600),

@@ -5,14 +5,26 @@ use std::io::{self, Write};
 
 use camino::Utf8Path;
 
+/// How the name of a file begins that is not whole yet.
+const HALF_WRITTEN: &str = ".piton-";
+
 /// Replace `path` by `bytes` so that a crash leaves either the old file or the new one.
 pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
-    let mut temp = tempfile::Builder::new().prefix(".piton-").tempfile_in(folder)?;
+    let mut temp = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(folder)?;
     temp.write_all(bytes)?;
     temp.as_file().sync_all()?;
     temp.persist(path).map_err(|error| error.error)?;
     sync_folder(folder)
+}
+
+/// Remove what writers left in `folder` when they were killed. Nobody may be writing there.
+pub fn sweep(folder: &Utf8Path) {
+    let left = folder.read_dir_utf8().into_iter().flatten().flatten();
+    for entry in left.filter(|entry| entry.file_name().starts_with(HALF_WRITTEN)) {
+        // It is in nobody's way.
+        let _ = std::fs::remove_file(entry.path());
+    }
 }
 
 /// Make a folder's entries durable: a renamed or new file is not safe before this.

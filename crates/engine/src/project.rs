@@ -102,6 +102,7 @@ impl Project {
             _ => plain,
         };
         if self.owner(&path).as_deref() != Some(run.as_str()) {
+            disk::sweep(&self.home.join("worktrees"));
             disk::write(&self.owner_record(&path), run.as_str().as_bytes())?;
         }
         Ok(path)

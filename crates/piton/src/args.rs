@@ -52,7 +52,7 @@ pub(crate) enum Command {
     Stop(Stop),
     /// Try a failed, abandoned or blocked task again
     Retry(OfTask),
-    /// Start a task over, as if it had never been tried
+    /// Count a task's attempts anew; its worktree and what is in it stay
     Reset(OfTask),
     /// Go on without a task
     Skip(Skip),

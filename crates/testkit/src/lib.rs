@@ -1,1 +1,5 @@
-//! Test support.
+//! Test support: the simulator that the pure core is proven in.
+
+#[cfg(unix)]
+pub mod sandbox;
+pub mod sim;

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::event::{AgentEnd, CheckResult, Class, Intent, Report, Session, StopReason, Work};
+use super::event::{AgentEnd, CheckResult, Class, Report, Session, StopReason, Work};
 use super::schedule::Action;
 use super::state::Missing;
-use super::task::Holder;
+use super::task::{Holder, Intent};
 use crate::plan::{Oid, Plan, RunId, TaskId};
 use crate::time::Span;
 
@@ -202,7 +202,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(reason: impl Into<String>) -> Stop {
+    pub(super) fn because(reason: impl Into<String>) -> Stop {
         Stop::Refused(Refusal { reason: reason.into(), hint: None, stale: false })
     }
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::task::{Holder, Proof};
+use super::task::{Holder, Intent, Proof};
 use crate::plan::{Digest, Group, GroupId, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
@@ -400,13 +400,6 @@ pub enum Verdict {
     Impossible {
         reason: String,
     },
-}
-
-/// The move of the target that is about to be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Intent {
-    pub old: Oid,
-    pub candidate: Oid,
 }
 
 /// What somebody tells about their work; every part is optional.

@@ -3,6 +3,7 @@
 
 mod command;
 mod event;
+mod fold;
 mod rules;
 mod schedule;
 mod state;
@@ -12,11 +13,11 @@ pub mod verdict;
 
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
 pub use event::{
-    AgentEnd, CheckResult, Class, Event, Intent, Next, Recorded, Report, Selection, Session, StopReason,
-    Verdict, Work,
+    AgentEnd, CheckResult, Class, Event, Next, Recorded, Report, Selection, Session, StopReason, Verdict,
+    Work,
 };
 pub use rules::decide;
 pub use schedule::{Action, barrier, is_current, next, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
-pub use task::{Holder, Pass, Progress, Proof, Status, Task};
+pub use task::{Holder, Intent, Pass, Progress, Proof, Status, Task};

@@ -1,12 +1,12 @@
 //! What may happen. Every change of a run goes through [`decide`]; nothing else makes events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{Claim, Command, NewRun, Refusal, Stop};
-use super::event::{AgentEnd, CheckResult, Class, Event, Intent, Next, Selection, Session, Verdict, Work};
+use super::event::{AgentEnd, CheckResult, Class, Event, Next, Selection, Session, Verdict, Work};
 use super::schedule::{Gate, LONGEST_LIMIT, is_current};
 use super::state::{Missing, Run, State};
-use super::task::{Holder, Proof, Status, Task};
+use super::task::{Holder, Intent, Proof, Status, Task};
 use super::verdict;
 use crate::plan::{Check, Digest, Graph, MAX_PARALLEL, Oid, Plan, Settings, TaskId};
 use crate::time::{Span, Timestamp};
@@ -18,12 +18,12 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
     let Some(run) = state.run() else {
         return match command {
             Command::Create(new) => create(new),
-            _ => Err(Refusal::new("this run does not exist")),
+            _ => Err(Refusal::because("this run does not exist")),
         };
     };
     let on = Rules { state, run, now };
     match command {
-        Command::Create(_) => Err(Refusal::new(format!("the run {} exists already", run.id))),
+        Command::Create(_) => Err(Refusal::because(format!("the run {} exists already", run.id))),
         Command::Replan(plan) => on.replan(plan),
         Command::Attach { engine, session } => on.attach(engine, session),
         Command::Detach { engine, reason } => {
@@ -34,7 +34,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         }
         Command::RequestStop { by, now } => {
             if run.engine.is_none() {
-                return Err(Refusal::new(format!("no engine works on the run {}", run.id)));
+                return Err(Refusal::because(format!("no engine works on the run {}", run.id)));
             }
             Ok(vec![Event::StopRequested { by: by.clone(), now: *now }])
         }
@@ -99,7 +99,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::NothingToLand { task, fence } => {
             let at = on.held(task, *fence, &[Status::Verified])?;
             if !at.may_change_nothing {
-                return Err(Refusal::new(format!("{task} must change something to be completed")));
+                return Err(Refusal::because(format!("{task} must change something to be completed")));
             }
             let proof = Proof::Checked { tree: at.progress.tree.clone() };
             Ok(vec![Event::Completed { task: task.clone(), fence: *fence, proof }])
@@ -138,7 +138,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 format!("`piton reset {task}` puts it back into the plan"),
             )),
             status => {
-                Err(Refusal::new(format!("{task} is {status}: there is no failure to try again after")))
+                Err(Refusal::because(format!("{task} is {status}: there is no failure to try again after")))
             }
         },
         Command::Unblock { task, by } => match on.task(task)? {
@@ -149,7 +149,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 format!("{task} itself is not blocked: what it depends on is"),
                 format!("`piton why {task}` names it"),
             )),
-            at => Err(Refusal::new(format!("{task} is {}, not blocked", at.status()))),
+            at => Err(Refusal::because(format!("{task} is {}, not blocked", at.status()))),
         },
         Command::Reset { task, by } => {
             on.may_take_away(task, "reset")?;
@@ -191,7 +191,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
 fn create(new: &NewRun) -> Decision {
     let plan = &new.plan;
     if plan.tasks.is_empty() {
-        return Err(Refusal::new("a plan without tasks is never complete"));
+        return Err(Refusal::because("a plan without tasks is never complete"));
     }
     let levels = levels(plan)?;
     let created = Event::RunCreated {
@@ -213,10 +213,20 @@ fn create(new: &NewRun) -> Decision {
     Ok([created].into_iter().chain(added).collect())
 }
 
+/// The dependency level of each task of a plan that can be carried out.
 fn levels(plan: &Plan) -> Result<Vec<u32>, Stop> {
+    let ids: BTreeSet<&TaskId> = plan.tasks.iter().map(|spec| &spec.id).collect();
+    for spec in &plan.tasks {
+        if let Some(unknown) = spec.depends_on.iter().find(|need| !ids.contains(need)) {
+            return Err(Refusal::because(format!(
+                "{} depends on {unknown}, which is not in the plan",
+                spec.id
+            )));
+        }
+    }
     match Graph::new(&plan.tasks) {
         Ok(graph) => Ok(graph.levels),
-        Err(cycle) => Err(Refusal::new(format!("the dependencies form a cycle: {:?}", cycle.0))),
+        Err(cycle) => Err(Refusal::because(format!("the dependencies form a cycle: {:?}", cycle.0))),
     }
 }
 
@@ -231,7 +241,7 @@ impl<'a> Rules<'a> {
     fn task(&self, id: &TaskId) -> Result<&'a Task, Stop> {
         match self.known(id)? {
             task if !task.removed => Ok(task),
-            _ => Err(Refusal::new(format!("{id} is no longer in the plan"))),
+            _ => Err(Refusal::because(format!("{id} is no longer in the plan"))),
         }
     }
 
@@ -293,7 +303,7 @@ impl<'a> Rules<'a> {
 
     fn attach(&self, engine: &str, session: &Session) -> Decision {
         if !(1..=MAX_PARALLEL).contains(&session.max_parallel) {
-            return Err(Refusal::new(format!(
+            return Err(Refusal::because(format!(
                 "max_parallel is {}; 1 to {MAX_PARALLEL} are possible",
                 session.max_parallel
             )));
@@ -329,7 +339,7 @@ impl<'a> Rules<'a> {
             }
             status => {
                 let by = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
-                return Err(Refusal::new(format!("{id} is {status}{by}")));
+                return Err(Refusal::because(format!("{id} is {status}{by}")));
             }
         }
         if task.waiting > 0 {
@@ -341,10 +351,13 @@ impl<'a> Rules<'a> {
         if *holder == Holder::Engine {
             let gate = Gate::of(self.run, self.now);
             if let Gate::Closed(reason) = gate {
-                return Err(Refusal::new(reason));
+                return Err(Refusal::because(reason));
             }
             if self.run.slots >= self.run.session.max_parallel {
-                return Err(Refusal::new(format!("all {} slots are taken", self.run.session.max_parallel)));
+                return Err(Refusal::because(format!(
+                    "all {} slots are taken",
+                    self.run.session.max_parallel
+                )));
             }
         }
         Ok(vec![self.started(task, holder)])
@@ -464,18 +477,11 @@ impl<'a> Rules<'a> {
         }
         let ended =
             Event::ChecksEnded { task: id.clone(), fence, tree: tree.clone(), results: results.to_vec() };
-        if let Some(impossible) = results.iter().find(|r| matches!(r.verdict, Verdict::Impossible { .. })) {
-            let reason = verdict::reason(std::slice::from_ref(impossible)).unwrap_or_default();
-            return Ok(vec![ended, self.failure(task, Class::Defect, &reason, "", None)]);
-        }
-        if let Some(reason) = verdict::reason(results) {
-            return Ok(vec![
-                ended,
-                self.failure(task, Class::Code, &reason, &verdict::feedback(results), None),
-            ]);
+        if let Some(failed) = self.not_passed(task, results) {
+            return Ok(vec![ended, failed]);
         }
         if let Some(missing) = unproven(task, task.judges.iter(), tree, results) {
-            return Err(Refusal::new(format!("a check of {id} has not run ({})", missing.short())));
+            return Err(Refusal::because(format!("a check of {id} has not run ({})", missing.short())));
         }
         let done = if self.run.settings.no_commits {
             Event::Completed { task: id.clone(), fence, proof: Proof::Checked { tree: Some(tree.clone()) } }
@@ -483,6 +489,16 @@ impl<'a> Rules<'a> {
             Event::Verified { task: id.clone(), fence }
         };
         Ok(vec![ended, done])
+    }
+
+    /// The failure that checks amount to, if not all of them passed.
+    fn not_passed(&self, task: &Task, results: &[CheckResult]) -> Option<Event> {
+        if let Some(impossible) = results.iter().find(|r| matches!(r.verdict, Verdict::Impossible { .. })) {
+            let reason = verdict::reason(std::slice::from_ref(impossible)).unwrap_or_default();
+            return Some(self.failure(task, Class::Defect, &reason, "", None));
+        }
+        let reason = verdict::reason(results)?;
+        Some(self.failure(task, Class::Code, &reason, &verdict::feedback(results), None))
     }
 
     /// The target may move only to a tree that all who have a say in it have passed.
@@ -496,7 +512,7 @@ impl<'a> Rules<'a> {
     ) -> Decision {
         let task = self.held(id, fence, &[Status::Verified])?;
         if let Some(other) = &self.run.merging {
-            return Err(Refusal::new(format!("{other} is landing")));
+            return Err(Refusal::because(format!("{other} is landing")));
         }
         let mut judges: Vec<Digest> = task.judges.clone();
         // Also where the merged tree is the verified one: its own checks are not those of the others.
@@ -505,7 +521,7 @@ impl<'a> Rules<'a> {
         }
         judges.extend(self.run.settings.landing_checks.iter().map(Check::digest));
         if let Some(missing) = unproven(task, judges.iter(), tree, results) {
-            return Err(Refusal::new(format!(
+            return Err(Refusal::because(format!(
                 "{id} may not land: a check has not passed on the merged tree ({})",
                 missing.short()
             )));
@@ -556,7 +572,7 @@ impl<'a> Rules<'a> {
             }
             status => {
                 let held = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
-                return Err(Refusal::new(format!("{id} is {status}{held}: {by} cannot report on it")));
+                return Err(Refusal::because(format!("{id} is {status}{held}: {by} cannot report on it")));
             }
         };
         if seen.is_some_and(|seen| seen != task.fence) {
@@ -568,10 +584,8 @@ impl<'a> Rules<'a> {
         events.push(match claim {
             Claim::Blocked { reason } => self.failure(&task_then, Class::Defect, reason, "", None),
             Claim::Failed { reason } => self.failure(&task_then, Class::Code, reason, reason, None),
-            Claim::Done { tree, results } => match verdict::reason(results) {
-                Some(reason) => {
-                    self.failure(&task_then, Class::Code, &reason, &verdict::feedback(results), None)
-                }
+            Claim::Done { tree, results } => match self.not_passed(&task_then, results) {
+                Some(failed) => failed,
                 None if task.judges.is_empty() => {
                     Event::Completed { task: id.clone(), fence, proof: Proof::Reported }
                 }
@@ -580,7 +594,7 @@ impl<'a> Rules<'a> {
                         results.iter().any(|r| &r.check == judge && r.verdict == Verdict::Pass)
                     };
                     if !task.judges.iter().all(passed) {
-                        return Err(Refusal::new(format!("the checks of {id} have not all run")));
+                        return Err(Refusal::because(format!("the checks of {id} have not all run")));
                     }
                     Event::Completed { task: id.clone(), fence, proof: Proof::Checked { tree: tree.clone() } }
                 }
@@ -594,13 +608,14 @@ impl<'a> Rules<'a> {
         match task.decided {
             Status::Completed => Err(Refusal::hinted(
                 format!("{id} is completed and cannot be {what}"),
-                "revert its commit on the target: Piton will see that it is undone",
+                "a new task in the plan can change or undo what it did: `piton run PLAN --replan`",
             )),
             Status::Merging => {
-                Err(Refusal::new(format!("{id} is landing at this moment and cannot be {what}")))
+                Err(Refusal::because(format!("{id} is landing at this moment and cannot be {what}")))
             }
+            Status::Skipped if what == "skipped" => Err(Refusal::because(format!("{id} is skipped already"))),
             Status::Pending if task.attempt == 0 && what == "reset" => {
-                Err(Refusal::new(format!("{id} is pending: there is nothing to reset")))
+                Err(Refusal::because(format!("{id} is pending: there is nothing to reset")))
             }
             _ => Ok(()),
         }
@@ -611,7 +626,7 @@ impl<'a> Rules<'a> {
             return Err(Refusal::hinted("an engine works on this run", "`piton stop` stops it first"));
         }
         if plan.tasks.is_empty() {
-            return Err(Refusal::new("a plan without tasks is never complete"));
+            return Err(Refusal::because("a plan without tasks is never complete"));
         }
         let levels = levels(plan)?;
         let mut gone: BTreeMap<&TaskId, &Task> =

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Event, Next, Recorded, Selection, Session, StopReason, Verdict};
+use super::event::{Selection, Session, StopReason};
 use super::tally::{Cell, Counts, Horizon, Tally};
-use super::task::{Holder, Pass, Progress, Proof, Status, Task};
-use crate::plan::{Digest, Group, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
+use super::task::{Status, Task};
+use crate::plan::{Digest, Group, Oid, RunId, Schedule, Settings, TaskId};
 use crate::time::Timestamp;
 
 /// What a decision needs and the view does not hold.
@@ -82,13 +82,13 @@ type ReadyKey = (u32, u32, u32, TaskId);
 
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    run: Option<Run>,
-    seq: u64,
+    pub(super) run: Option<Run>,
+    pub(super) seq: u64,
     /// Every task of the run is in here, so one that is not does not exist.
     complete: bool,
-    tasks: BTreeMap<TaskId, Task>,
+    pub(super) tasks: BTreeMap<TaskId, Task>,
     absent: BTreeSet<TaskId>,
-    links: BTreeMap<TaskId, Links>,
+    pub(super) links: BTreeMap<TaskId, Links>,
     /// Of a partial state, in place of the tally.
     horizon: Option<Horizon>,
     tally: Tally,
@@ -98,7 +98,7 @@ pub struct State {
     pub(super) queue: BTreeSet<(u64, TaskId)>,
     pub(super) cleaning: BTreeSet<TaskId>,
     landings: BTreeMap<u32, TaskId>,
-    changes: Changes,
+    pub(super) changes: Changes,
 }
 
 /// What the events since the last look have changed: what a snapshot has to write.
@@ -221,368 +221,7 @@ impl State {
             .collect()
     }
 
-    /// Fold one event. A partial state may miss something half-way: load it into a fresh copy and try again.
-    pub fn apply(&mut self, recorded: &Recorded) -> Result<(), Missing> {
-        let Recorded { seq, at, event } = recorded;
-        self.fold(event, *at, *seq)?;
-        self.seq = *seq;
-        Ok(())
-    }
-
-    fn fold(&mut self, event: &Event, at: Timestamp, seq: u64) -> Result<(), Missing> {
-        match event {
-            Event::RunCreated {
-                run,
-                name,
-                plan,
-                plan_hash,
-                groups,
-                settings,
-                target,
-                base,
-                worktree_dir,
-            } => {
-                self.run = Some(Run {
-                    id: run.clone(),
-                    name: name.clone(),
-                    plan: plan.clone(),
-                    plan_hash: plan_hash.clone(),
-                    groups: groups.clone(),
-                    settings: (**settings).clone(),
-                    target: target.clone(),
-                    base: base.clone(),
-                    worktree_dir: worktree_dir.clone(),
-                    created: at,
-                    engine: None,
-                    session: Session {
-                        schedule: settings.schedule,
-                        max_parallel: settings.max_parallel,
-                        selection: Selection::All,
-                        agent: None,
-                    },
-                    stop: None,
-                    stopped: None,
-                    landed: 0,
-                    slots: 0,
-                    dead: 0,
-                    streak: 0,
-                    parked: None,
-                    merging: None,
-                });
-                Ok(())
-            }
-            Event::PlanAdopted { plan_hash, groups, settings } => {
-                self.on_run(|run| {
-                    run.plan_hash = plan_hash.clone();
-                    run.groups.clone_from(groups);
-                    run.settings = (**settings).clone();
-                });
-                Ok(())
-            }
-            Event::TaskAdded { spec, level } => self.add(spec, *level, at, seq),
-            Event::TaskChanged { spec, level } => self.change_spec(spec, *level, at, seq),
-            Event::TaskRemoved { task } => self.update(task, at, |task| {
-                task.removed = true;
-                if task.decided != Status::Completed {
-                    release(task);
-                    task.decided = Status::Skipped;
-                }
-            }),
-            Event::EngineStarted { engine, session } => {
-                let reorder = self.run.as_ref().is_some_and(|run| run.session.schedule != session.schedule);
-                self.on_run(|run| {
-                    run.engine = Some(engine.clone());
-                    run.session = session.clone();
-                    run.stop = None;
-                    run.stopped = None;
-                    run.streak = 0;
-                });
-                if reorder {
-                    self.reorder();
-                }
-                Ok(())
-            }
-            Event::EngineStopped { reason, .. } => {
-                self.on_run(|run| {
-                    run.engine = None;
-                    run.stopped = Some(reason.clone());
-                });
-                Ok(())
-            }
-            Event::StopRequested { now, .. } => {
-                self.on_run(|run| run.stop = Some(*now || run.stop == Some(true)));
-                Ok(())
-            }
-            Event::AttemptStarted { task, attempt, fence, holder } => self.update(task, at, |task| {
-                if task.attempt != *attempt {
-                    task.transient = 0;
-                }
-                task.decided = Status::InProgress;
-                task.attempt = *attempt;
-                task.fence = *fence;
-                task.holder = Some(holder.clone());
-                task.not_before = None;
-                task.progress.ready = false;
-                task.progress.agent_done = false;
-                task.progress.confirmations = 0;
-                task.progress.worktree |= *holder == Holder::Engine;
-            }),
-            Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
-                task.progress.ready = true;
-                task.progress.behind = None;
-                // Work that is brought up keeps its judges: those it was red together with have seen no fix yet.
-                let before = task.progress.base.replace(base.clone());
-                let at_base = &mut task.progress.landed_at_base;
-                *at_base = if before.is_some() { (*at_base).min(*landed) } else { *landed };
-            }),
-            Event::AgentEnded { task, end, .. } => {
-                if let super::event::AgentEnd::Limit { until, .. } = end {
-                    self.on_run(|run| run.parked = Some(*until));
-                }
-                self.update(task, at, |task| task.progress.agent_done = true)
-            }
-            Event::WorkCaptured { task, work, .. } => {
-                self.on_run(|run| run.streak = 0);
-                self.update(task, at, |task| {
-                    task.progress.commit.clone_from(&work.commit);
-                    task.progress.tree = Some(work.tree.clone());
-                })
-            }
-            Event::ConfirmationStarted { task, .. } => self.update(task, at, |task| {
-                task.decided = Status::Confirming;
-                task.progress.agent_done = false;
-                task.progress.confirmations += 1;
-            }),
-            Event::VerificationStarted { task, .. } => {
-                self.update(task, at, |task| task.decided = Status::Verifying)
-            }
-            Event::ChecksEnded { task, tree, results, .. } => self.update(task, at, |task| {
-                for result in results.iter().filter(|result| result.verdict == Verdict::Pass) {
-                    let pass = Pass {
-                        tree: tree.clone(),
-                        check: result.check.clone(),
-                        environment: result.environment.clone(),
-                    };
-                    if !task.progress.passes.contains(&pass) {
-                        task.progress.passes.push(pass);
-                    }
-                }
-            }),
-            Event::Verified { task, .. } => self.update(task, at, |task| {
-                task.decided = Status::Verified;
-                task.progress.queued = Some(seq);
-            }),
-            Event::Failed { task, class, next, behind, .. } => {
-                self.fail(task, *class, next, behind.as_ref(), at, seq)
-            }
-            Event::LandingPrepared { task, intent, .. } => {
-                self.on_run(|run| run.merging = Some(task.clone()));
-                self.update(task, at, |task| {
-                    task.decided = Status::Merging;
-                    task.progress.intent = Some(intent.clone());
-                    task.progress.waits = None;
-                })
-            }
-            Event::LandingReturned { task, .. } => {
-                self.on_run(|run| run.merging = None);
-                self.update(task, at, |task| {
-                    task.decided = Status::Verified;
-                    task.progress.intent = None;
-                    task.progress.waits = None;
-                })
-            }
-            Event::LandingWaits { task, reason, .. } => {
-                self.update(task, at, |task| task.progress.waits = Some(reason.clone()))
-            }
-            Event::Completed { task, proof, .. } => self.complete(task, proof, at),
-            Event::LandingFound { task, commit, .. } => {
-                self.complete(task, &Proof::Landed { commit: commit.clone(), verified: commit.clone() }, at)
-            }
-            Event::CleanedUp { task, .. } => self.update(task, at, |task| {
-                task.progress.worktree = false;
-                task.progress.kept = None;
-            }),
-            Event::CleanupRefused { task, reason, .. } => {
-                self.update(task, at, |task| task.progress.kept = Some(reason.clone()))
-            }
-            Event::Rescued { .. } | Event::Reported { .. } => Ok(()),
-            Event::Retried { task, .. } | Event::Unblocked { task, .. } => self.update(task, at, |task| {
-                task.budget = task.budget.max(task.spent + 1);
-                task.transient = 0;
-                task.conflicts = 0;
-                task.not_before = None;
-                task.decided = if task.attempt == 0 { Status::Pending } else { Status::Failed };
-            }),
-            Event::Reset { task, .. } => self.update(task, at, |task| {
-                release(task);
-                task.decided = Status::Pending;
-                task.attempt = 0;
-                task.spent = 0;
-                task.transient = 0;
-                task.conflicts = 0;
-                task.not_before = None;
-                task.failure_seq = None;
-                task.progress.feedback = None;
-            }),
-            Event::Skipped { task, .. } => self.update(task, at, |task| {
-                release(task);
-                task.decided = Status::Skipped;
-            }),
-            Event::Raised { task, attempts, .. } => self.update(task, at, |task| {
-                task.budget = *attempts;
-                if task.decided == Status::Abandoned && task.spent < task.budget {
-                    task.decided = Status::Failed;
-                }
-            }),
-            Event::LandingLost { task, .. } => self.update(task, at, |task| {
-                release(task);
-                task.progress = Progress { worktree: task.progress.worktree, ..Progress::default() };
-                task.proof = None;
-                task.decided = Status::Pending;
-                task.failure_seq = None;
-            }),
-        }
-    }
-
-    fn fail(
-        &mut self,
-        id: &TaskId,
-        class: super::event::Class,
-        next: &Next,
-        behind: Option<&Oid>,
-        at: Timestamp,
-        seq: u64,
-    ) -> Result<(), Missing> {
-        use super::event::Class;
-        self.on_run(|run| {
-            if run.merging.as_ref() == Some(id) {
-                run.merging = None;
-            }
-            if class == Class::Transient {
-                run.streak += 1;
-            }
-        });
-        self.update(id, at, |task| {
-            match class {
-                Class::Code => task.spent += 1,
-                Class::Conflict => task.conflicts += 1,
-                Class::Transient => task.transient += 1,
-                Class::Limit | Class::Defect | Class::Stopped => {}
-            }
-            // A stop is no failure; what cut an agent off is none that the next one could mend.
-            if class != Class::Stopped {
-                task.failure_seq = Some(seq);
-            }
-            if matches!(class, Class::Code | Class::Conflict) {
-                task.progress.feedback = Some(seq);
-            }
-            task.holder = None;
-            task.progress.intent = None;
-            task.progress.queued = None;
-            task.progress.waits = None;
-            task.progress.behind = behind.cloned();
-            task.not_before = match next {
-                Next::Again { not_before } => *not_before,
-                Next::Abandoned | Next::Blocked => None,
-            };
-            task.decided = match next {
-                Next::Again { .. } => Status::Failed,
-                Next::Abandoned => Status::Abandoned,
-                Next::Blocked => Status::Blocked,
-            };
-        })
-    }
-
-    fn complete(&mut self, id: &TaskId, proof: &Proof, at: Timestamp) -> Result<(), Missing> {
-        let landed_no = match (&mut self.run, proof) {
-            (Some(run), Proof::Landed { .. }) => {
-                run.landed += 1;
-                Some(run.landed - 1)
-            }
-            _ => None,
-        };
-        self.on_run(|run| {
-            if run.merging.as_ref() == Some(id) {
-                run.merging = None;
-            }
-        });
-        self.update(id, at, |task| {
-            task.decided = Status::Completed;
-            task.holder = None;
-            task.proof = Some(proof.clone());
-            task.progress = Progress { worktree: task.progress.worktree, landed_no, ..Progress::default() };
-        })
-    }
-
-    fn add(&mut self, spec: &TaskSpec, level: u32, at: Timestamp, seq: u64) -> Result<(), Missing> {
-        self.link(&spec.id, spec.depends_on.clone().into());
-        let mut task = Task {
-            id: spec.id.clone(),
-            group: spec.group,
-            level,
-            priority: spec.priority,
-            decided: Status::Pending,
-            since: at,
-            attempt: 0,
-            spent: 0,
-            budget: spec.attempts,
-            transient: 0,
-            conflicts: 0,
-            fence: 0,
-            holder: None,
-            not_before: None,
-            waiting: 0,
-            dead: 0,
-            judges: Vec::new(),
-            confirm: false,
-            may_change_nothing: false,
-            removed: false,
-            spec_seq: seq,
-            failure_seq: None,
-            proof: None,
-            progress: Progress::default(),
-        };
-        judge_by(&mut task, spec);
-        let mut counted = task.clone();
-        self.count_needs(&mut counted);
-        self.index(&task);
-        self.tasks.insert(task.id.clone(), task);
-        // Tasks may come before what they depend on: whoever waits for this one counted it as open already,
-        // and has yet to hear that it cannot complete.
-        self.update(&spec.id, at, |task| (task.waiting, task.dead) = (counted.waiting, counted.dead))
-    }
-
-    fn change_spec(&mut self, spec: &TaskSpec, level: u32, at: Timestamp, seq: u64) -> Result<(), Missing> {
-        self.link(&spec.id, spec.depends_on.clone().into());
-        let mut counted =
-            self.tasks.get(&spec.id).cloned().ok_or_else(|| Missing::Tasks(vec![spec.id.clone()]))?;
-        self.count_needs(&mut counted);
-        self.update(&spec.id, at, |task| {
-            task.group = spec.group;
-            task.level = level;
-            task.priority = spec.priority;
-            task.budget = spec.attempts.max(task.spent + u32::from(task.decided != Status::Abandoned));
-            task.spec_seq = seq;
-            task.waiting = counted.waiting;
-            task.dead = counted.dead;
-            if task.removed {
-                task.removed = false;
-                if task.decided == Status::Skipped {
-                    task.decided = Status::Pending;
-                }
-            }
-            judge_by(task, spec);
-        })
-    }
-
-    fn count_needs(&self, task: &mut Task) {
-        let needs = self.links.get(&task.id).map(|links| links.needs.clone()).unwrap_or_default();
-        let of = |id: &TaskId| self.tasks.get(id).map_or(Status::Pending, Task::status);
-        task.waiting = count(&needs, |id| !of(id).satisfies());
-        task.dead = count(&needs, |id| of(id).is_dead());
-    }
-
-    fn link(&mut self, id: &TaskId, needs: Arc<[TaskId]>) {
+    pub(super) fn link(&mut self, id: &TaskId, needs: Arc<[TaskId]>) {
         let old = std::mem::take(&mut self.links.entry(id.clone()).or_default().needs);
         for need in old.iter().filter(|need| !needs.contains(need)) {
             if let Some(links) = self.links.get_mut(need) {
@@ -596,14 +235,19 @@ impl State {
         self.changes.links.insert(id.clone());
     }
 
-    fn on_run(&mut self, change: impl FnOnce(&mut Run)) {
+    pub(super) fn on_run(&mut self, change: impl FnOnce(&mut Run)) {
         if let Some(run) = &mut self.run {
             change(run);
         }
     }
 
     /// Change a task and everything derived from it: indexes, counts, and what its dependents wait for.
-    fn update(&mut self, id: &TaskId, at: Timestamp, change: impl FnOnce(&mut Task)) -> Result<(), Missing> {
+    pub(super) fn update(
+        &mut self,
+        id: &TaskId,
+        at: Timestamp,
+        change: impl FnOnce(&mut Task),
+    ) -> Result<(), Missing> {
         let mut change = Some(change);
         // An abandoned task makes its dependents unreachable, and they theirs: a list, not recursion.
         let mut todo: Vec<(TaskId, i64, i64)> = vec![(id.clone(), 0, 0)];
@@ -652,7 +296,7 @@ impl State {
     }
 
     /// Put a task into every set it belongs to. The one place that says what belongs where.
-    fn index(&mut self, task: &Task) {
+    pub(super) fn index(&mut self, task: &Task) {
         self.place(task, true);
     }
 
@@ -703,7 +347,7 @@ impl State {
     }
 
     /// The schedule changed, and with it the order of the ready queue.
-    fn reorder(&mut self) {
+    pub(super) fn reorder(&mut self) {
         self.ready.clear();
         self.later.clear();
         let tasks = std::mem::take(&mut self.tasks);
@@ -712,33 +356,12 @@ impl State {
     }
 }
 
-/// End whatever is under way: results of it are stale from now on.
-fn release(task: &mut Task) {
-    task.fence += 1;
-    task.holder = None;
-    task.progress.ready = false;
-    task.progress.agent_done = false;
-    task.progress.intent = None;
-    task.progress.queued = None;
-    task.progress.waits = None;
-}
-
-fn judge_by(task: &mut Task, spec: &TaskSpec) {
-    task.judges = spec.checks.iter().map(crate::plan::Check::digest).collect();
-    task.confirm = spec.confirm;
-    task.may_change_nothing = spec.may_change_nothing;
-}
-
 fn set<T: Ord>(members: &mut BTreeSet<T>, key: T, here: bool) {
     if here {
         members.insert(key);
     } else {
         members.remove(&key);
     }
-}
-
-fn count(ids: &[TaskId], which: impl Fn(&TaskId) -> bool) -> u32 {
-    u32::try_from(ids.iter().filter(|id| which(id)).count()).unwrap_or(u32::MAX)
 }
 
 fn shifted(n: u32, by: i64) -> u32 {

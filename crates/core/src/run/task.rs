@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::Intent;
 use crate::plan::{Digest, Oid, TaskId};
 use crate::time::Timestamp;
 
@@ -205,6 +204,13 @@ pub struct Progress {
     pub landed_no: Option<u32>,
     /// Why the worktree could not be removed.
     pub kept: Option<String>,
+}
+
+/// The move of the target that is about to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intent {
+    pub old: Oid,
+    pub candidate: Oid,
 }
 
 /// A check passed on a tree.

@@ -98,7 +98,7 @@ impl Search<'_> {
                 self.say(depth, format!("{id} failed, {tries}: {reason}"));
                 match task.not_before.filter(|&time| time > self.now) {
                     Some(time) => {
-                        self.say(depth + 1, format!("it is tried again in {}", time.since(self.now)))
+                        self.say(depth + 1, format!("it is tried again in {}", time.since(self.now)));
                     }
                     None => self.waiting(task, depth + 1),
                 }
@@ -117,7 +117,7 @@ impl Search<'_> {
                 }
             },
             Status::Confirming => {
-                self.say(depth, format!("a fresh agent looks whether anything is left of {id}"))
+                self.say(depth, format!("a fresh agent looks whether anything is left of {id}"));
             }
             Status::Verifying => self.say(depth, format!("the checks of {id} are running since {since}")),
             Status::Verified => self.queued(task, depth),

@@ -14,7 +14,7 @@ use crate::{checks, clock, crash};
 pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let (task, fence) = (order.task.id.clone(), order.fence());
     let (repo, verified) = (order.repo()?, order.commit()?);
-    let _lease = LandingLease::take(repo, order.target()?)?;
+    // No lease yet: whoever moves the target while this is proven is noticed before it moves again.
     let tip = order.tip()?;
     if repo.is_ancestor(verified, &tip)? {
         let nothing = order.task.progress.base.as_ref() == Some(verified) || order.task.may_change_nothing;
@@ -24,6 +24,17 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
         } else {
             Command::LandingFound { task, commit: verified.clone(), reason }
         }]);
+    }
+    let base = order.task.progress.base.as_ref();
+    if let Some(base) = base.filter(|base| *base != verified)
+        && !repo.is_ancestor(base, &tip)?
+    {
+        return Err(Trouble::Defect(format!(
+            "`{}` no longer contains {}, which this work was built on: landing it would bring back what was removed. \
+             `piton clean --unfinished` and `piton reset {task}` do it anew on what is there now",
+            order.target()?,
+            base.short()
+        )));
     }
     let tree = match repo.merge(&tip, verified)? {
         Merged::Clean { tree } => repo.restore_paths(&tree, &tip, &order.site.owned)?,
@@ -37,7 +48,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
             return Ok(vec![Command::LandingFailed { task, fence, tip, reason, feedback }]);
         }
     };
-    crash::point("landing.merged");
+    crash::point("land.merged");
     let commits = repo.rev_list(&tip, verified)?.len();
     let group = order.run.group(order.task.group).map_or("main", |group| group.id.as_str());
     let settings = &order.run.settings;
@@ -66,7 +77,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     repo.pin(&order.pin_name("work"), verified)?;
     repo.pin(&order.pin_name("candidate"), &candidate)?;
     repo.make_durable()?;
-    crash::point("landing.pinned");
+    crash::point("land.durable");
     Ok(vec![Command::PrepareLanding { task, fence, tree, intent: Intent { old: tip, candidate }, results }])
 }
 

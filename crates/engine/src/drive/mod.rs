@@ -395,6 +395,7 @@ impl<'o> Loop<'o> {
             tidy(repo, camino::Utf8Path::new(&dir), &self.run);
         }
         self.commit(&[Command::Detach { engine: self.name.clone(), reason: reason.clone() }])?;
+        self.journal.close()?;
         Ok(reason)
     }
 }

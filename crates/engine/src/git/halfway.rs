@@ -171,9 +171,10 @@ pub(super) fn is_dead(lock: &Utf8Path, places: &[Utf8PathBuf], since: SystemTime
 }
 
 impl Repo {
-    /// Clear away the ref locks that gits of this run left when they were killed together with its engine.
+    /// Clear away what was left when this run's engine and its gits were killed: temporary indexes, ref locks.
     /// The caller holds the run's lock, which those gits held too. `since`: when the run began.
     pub fn clear_dead_locks(&self, run: &str, since: SystemTime) -> Result<(), GitError> {
+        TempIndex::sweep(self)?;
         // Nobody else writes below these.
         for own in [format!("refs/piton/{run}"), format!("refs/piton/rescue/{run}")] {
             for lock in locks_below(&self.common_dir().join(own)) {

@@ -13,11 +13,14 @@ use super::error::GitError;
 use super::repo::Repo;
 use super::status;
 use crate::disk;
+use crate::lock::Lock;
 
 /// An index of our own, gone when dropped.
 pub(super) struct TempIndex {
     git: Git,
     path: Utf8PathBuf,
+    /// Held as long as the folder is in use, so that one left by a killed process can be told.
+    _lock: Lock,
     _folder: TempDir,
 }
 
@@ -25,11 +28,27 @@ impl TempIndex {
     pub(super) fn empty(repo: &Repo) -> Result<TempIndex, GitError> {
         let parent = repo.piton_dir().join("tmp");
         disk::private_folder(&parent).map_err(GitError::io(parent.clone()))?;
+        let _making = repo.take_lock("tmp.lock")?;
         let folder =
             tempfile::Builder::new().prefix("index-").tempdir_in(&parent).map_err(GitError::io(parent))?;
         let path = Utf8PathBuf::from_path_buf(folder.path().join("index"))
             .map_err(|path| GitError::NotUtf8(path.to_string_lossy().into_owned()))?;
-        Ok(TempIndex { git: repo.git().clone(), path, _folder: folder })
+        let lock = path.with_file_name("in-use");
+        let _lock = Lock::take(&lock).map_err(GitError::io(lock))?;
+        Ok(TempIndex { git: repo.git().clone(), path, _lock, _folder: folder })
+    }
+
+    /// Remove the folders of processes that were killed.
+    pub(super) fn sweep(repo: &Repo) -> Result<(), GitError> {
+        let parent = repo.piton_dir().join("tmp");
+        let Ok(entries) = parent.read_dir_utf8() else { return Ok(()) };
+        let _making = repo.take_lock("tmp.lock")?;
+        for folder in entries.flatten().map(|entry| entry.path().to_owned()) {
+            if let Ok(Some(_)) = Lock::try_take(&folder.join("in-use")) {
+                fs::remove_dir_all(&folder).map_err(GitError::io(folder))?;
+            }
+        }
+        Ok(())
     }
 
     /// A copy of a checkout's index, so that unchanged files need not be read again and flags stay.

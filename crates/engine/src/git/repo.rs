@@ -245,6 +245,16 @@ impl Repo {
         ])
     }
 
+    /// Whether worktrees may be made in `folder`; changes nothing.
+    pub fn check_worktree_dir(&self, folder: &Utf8Path) -> Result<(), GitError> {
+        super::worktree::repository_around(self, &folder.join("worktree")).map(drop)
+    }
+
+    /// Whether `author` is of the form `Name <email>`.
+    pub fn check_author(&self, author: &str) -> Result<(), GitError> {
+        self.identity_env(Some(author)).map(drop)
+    }
+
     /// Keep a file that was copied into a worktree out of its commits.
     pub fn exclude(&self, file: &str) -> Result<(), GitError> {
         super::worktree::exclude(self, file)

@@ -306,18 +306,24 @@ fn forget(
     Ok(rescued)
 }
 
-/// Refuse a path inside somebody else's repository; hide one inside our own project from its status.
-fn check_surroundings(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
-    let Some(around) = path.ancestors().skip(1).find(|folder| folder.is_dir()) else { return Ok(()) };
+/// The git of the repository around a path, if there is one. Somebody else's is refused.
+pub(super) fn repository_around(repo: &Repo, path: &Utf8Path) -> Result<Option<Git>, GitError> {
+    let Some(around) = path.ancestors().skip(1).find(|folder| folder.is_dir()) else { return Ok(None) };
     let git = repo.git().at(around);
     let answer = git.call(["rev-parse", "--path-format=absolute", "--git-common-dir"]).answer()?;
     if answer.code != Some(0) {
-        return if answer.stderr.contains("not a git repository") { Ok(()) } else { Err(answer.failed()) };
+        return if answer.stderr.contains("not a git repository") { Ok(None) } else { Err(answer.failed()) };
     }
     let common = repo::real(Utf8Path::new(lossy(&answer.stdout).trim_end_matches('\n')))?;
     if common != repo.common_dir() {
         return Err(GitError::ForeignRepository { path: path.to_owned(), repository: common });
     }
+    Ok(Some(git))
+}
+
+/// Refuse a path inside somebody else's repository; hide one inside our own project from its status.
+fn check_surroundings(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
+    let Some(git) = repository_around(repo, path)? else { return Ok(()) };
     let Ok(top) = git.call(["rev-parse", "--show-toplevel"]).line() else { return Ok(()) };
     let top = repo::real(Utf8Path::new(&top))?;
     let Ok(inside) = path.strip_prefix(&top) else { return Ok(()) };

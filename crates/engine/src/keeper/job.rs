@@ -142,6 +142,8 @@ impl Job {
             // A finished job needs no lock; a running one is waited for here.
             if let Some(outcome) = self.outcome()? {
                 crash::point("job.outcome-seen");
+                // Nothing is written here any more, except a wish to stop that comes too late.
+                disk::sweep(&self.dir);
                 return Ok(outcome);
             }
             let lock = self.wait_for_lock()?;
@@ -150,7 +152,8 @@ impl Job {
             }
             let started = self.read::<Started>("started")?;
             if started.is_some() || last_keeper.is_some() {
-                return self.bury(&lock, started, last_keeper.as_deref());
+                self.bury(&lock, started, last_keeper.as_deref())?;
+                continue;
             }
             if self.read::<JobSpec>("spec.json")?.is_none() {
                 self.write("spec.json", spec)?;
@@ -217,7 +220,7 @@ impl Job {
         _lock: &Lock,
         started: Option<Started>,
         keeper_end: Option<&str>,
-    ) -> Result<Outcome, KeeperError> {
+    ) -> Result<(), KeeperError> {
         let now = now_ms();
         let (started_at_ms, marker) = match started {
             Some(started) => (started.at_ms, started.marker),
@@ -242,8 +245,7 @@ impl Job {
             survivors: toll.survivors,
             detail: (!detail.is_empty()).then_some(detail),
         };
-        self.write("outcome.json", &outcome)?;
-        Ok(outcome)
+        self.write("outcome.json", &outcome)
     }
 
     fn wait_for_lock(&self) -> Result<Lock, KeeperError> {

@@ -95,7 +95,7 @@ impl Visit<'_> {
         match &self.project.repo {
             Some(repo) => match repo.git().version() {
                 Ok(version) => {
-                    self.add(State::Fine, format!("git {version}"), format!("{NEEDED} or newer is needed"))
+                    self.add(State::Fine, format!("git {version}"), format!("{NEEDED} or newer is needed"));
                 }
                 Err(error) => self.add(State::Wrong, error.to_string(), ""),
             },

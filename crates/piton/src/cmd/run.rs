@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::diagnostic;
 use piton_core::dialect::native;
-use piton_core::plan::{Plan, RepoPath, RunId, TaskSpec};
+use piton_core::plan::{Plan, RepoPath, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, NewRun, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::drive::{self, Engine};
@@ -73,7 +74,7 @@ fn apply_flags(plan: &mut Plan, args: &Run) {
 pub(crate) fn drive_to_end(
     engine: Engine,
     loudness: Loudness,
-    titles: BTreeMap<piton_core::plan::TaskId, String>,
+    titles: BTreeMap<TaskId, String>,
 ) -> Outcome<StopReason> {
     let (handle, inbox) = drive::channels();
     let mut signals = signal_hook::iterator::Signals::new(signal_hook::consts::TERM_SIGNALS)
@@ -112,6 +113,13 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
             .hint("without git, Piton keeps the ledger: piton start TASK, piton report TASK done"));
     };
     repo.git().version()?;
+    if !plan.settings.no_commits {
+        repo.check_worktree_dir(&worktree_dir(args, project))?;
+    }
+    if let Some(author) = &plan.settings.author {
+        repo.check_author(author)?;
+    }
+    preflight_selection(args, plan)?;
     if repo.has_submodules() && !args.loudness.quiet {
         ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
     }
@@ -139,6 +147,28 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
             ));
             return Err(failure.hint(format!("install it, or change `command` of [agents.{name}]")));
         }
+    }
+    Ok(())
+}
+
+/// What is selected exists. A run that is only begun has nothing done yet that a task could depend on.
+fn preflight_selection(args: &Run, plan: &Plan) -> Outcome {
+    if let Some(layer) = args.layer.as_ref().or(args.start_layer.as_ref())
+        && !plan.groups.iter().any(|group| &group.id == layer)
+    {
+        let known: Vec<&str> = plan.groups.iter().map(|group| group.id.as_str()).collect();
+        return Err(Failure::new(format!("there is no layer {layer}"))
+            .hint(format!("the layers are {}", known.join(", "))));
+    }
+    if let Some(task) = &args.task
+        && !plan.tasks.iter().any(|spec| &spec.id == task)
+    {
+        let near = diagnostic::nearest(task.as_str(), plan.tasks.iter().map(|spec| spec.id.as_str()));
+        let failure = Failure::new(format!("there is no task {task} in the plan"));
+        return Err(near
+            .map(|near| format!("did you mean {near}?"))
+            .into_iter()
+            .fold(failure, Failure::hint));
     }
     Ok(())
 }
@@ -180,6 +210,15 @@ fn settle_run(
                 Failure::new(format!("there is no run of {} to go on with", find::shown(&found.path)));
             return Err(failure.hint(format!("piton run {}", find::shown(&found.path))));
         }
+        let needs = args.task.as_ref().and_then(|id| found.plan.tasks.iter().find(|spec| &spec.id == id));
+        if let Some(spec) = needs.filter(|spec| !spec.depends_on.is_empty()) {
+            let needs: Vec<&str> = spec.depends_on.iter().map(TaskId::as_str).collect();
+            let failure =
+                Failure::new(format!("{} depends on what is not done: {}", spec.id, needs.join(", ")));
+            return Err(
+                failure.hint(format!("piton run {}   works on the whole plan", find::shown(&found.path)))
+            );
+        }
         let run = create(args, found, project, journal)?;
         drop(beginning);
         let lock = take_lock(project, &run)?;
@@ -209,7 +248,8 @@ fn settle_run(
         ),
     ];
     if let Some((flag, _)) = fixed.iter().find(|(_, differs)| *differs) {
-        let failure = Failure::usage(format!("{flag} cannot be changed: the run {run} began without it"));
+        let failure =
+            Failure::usage(format!("{flag} cannot be changed: it was settled when the run {run} began"));
         return Err(failure.hint("--reset begins a new run"));
     }
     if facts.plan_hash != found.plan.hash() {

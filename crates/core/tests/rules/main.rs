@@ -1,0 +1,7 @@
+//! What may happen to a run, from outside: properties over random commands, one test for each rule that was
+//! once wrong, and the table of what people may do in which state.
+
+mod bench;
+mod properties;
+mod repaired;
+mod table;

@@ -1,0 +1,205 @@
+//! Rules that were once wrong. Each was found by the simulator or by reading for it.
+
+use piton_core::plan::{Schedule, TaskSpec};
+use piton_core::run::{Action, AgentEnd, Class, Command, Event, Status, Verdict, next, wake_at};
+use piton_core::time::{Span, Timestamp};
+
+use crate::bench::{Bench, evidence, id, oid, plan, session, spec, work};
+
+fn try_failed(action: Action) -> Command {
+    let (reason, feedback) = ("it failed".to_owned(), String::new());
+    Command::TryFailed { action, class: Class::Defect, reason, feedback }
+}
+
+/// The fence is the same for all passes of an attempt, so it does not tell a late result from a new one.
+#[test]
+fn a_result_of_an_earlier_pass_is_stale() {
+    let mut bench = Bench::running(vec![TaskSpec { confirm: true, ..spec("a", &[]) }]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    let first_end = bench.agent_ends("a", AgentEnd::Done);
+    bench.accept(&first_end);
+    let first_work = bench.captured("a", work(1));
+    bench.accept(&first_work);
+    assert_eq!(bench.task("a").decided, Status::Confirming);
+    assert!(bench.refuse(&first_end).stale);
+    bench.accept(&bench.agent_ends("a", AgentEnd::Done));
+    assert!(bench.refuse(&first_work).stale);
+}
+
+#[test]
+fn a_failure_of_an_earlier_step_is_stale() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.start("a");
+    let late = try_failed(Action::Prepare { task: id("a"), fence: 1 });
+    bench.ready("a", 0, 0);
+    assert!(bench.refuse(&late).stale);
+    bench.accept(&try_failed(Action::Work { task: id("a"), fence: 1, pass: 0 }));
+    assert_eq!(bench.task("a").decided, Status::Blocked);
+}
+
+#[test]
+fn the_return_of_an_earlier_candidate_is_stale() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.bring("a", Status::Merging);
+    let returned = |tree: u64| Command::LandingReturned {
+        task: id("a"),
+        fence: 1,
+        candidate: oid(tree + 3000),
+        reason: "the target moved".to_owned(),
+    };
+    bench.accept(&returned(7));
+    bench.accept(&bench.prepare_landing("a", 8, &["a"]));
+    assert!(bench.refuse(&returned(7)).stale);
+    bench.accept(&bench.landed("a", 8));
+}
+
+#[test]
+fn putting_away_an_earlier_worktree_is_stale() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.land("a", 7);
+    let late = Command::CleanedUp { task: id("a"), fence: 1 };
+    assert!(bench.decide(&late).is_ok());
+    let reason = "rewound".to_owned();
+    bench.accept(&Command::LandingLost { task: id("a"), commit: oid(3007), reason });
+    bench.start("a");
+    assert!(bench.refuse(&late).stale);
+}
+
+/// Red together with another, brought up to it, and then nothing was mended: the other still has a say.
+#[test]
+fn work_that_is_brought_up_keeps_its_judges() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    bench.verify("b", 2, 0);
+    bench.land("a", 1);
+    let (tip, text) = (oid(3001), String::new);
+    bench.accept(&Command::LandingFailed { task: id("b"), fence: 1, tip, reason: text(), feedback: text() });
+    bench.start("b");
+    bench.ready("b", 3001, 1);
+    bench.accept(&bench.agent_ends("b", AgentEnd::Done));
+    bench.accept(&bench.captured("b", work(3)));
+    bench.accept(&bench.checks_end("b", 3, Verdict::Pass));
+    assert!(bench.refuse(&bench.prepare_landing("b", 3, &[])).reason.contains("may not land"));
+    bench.accept(&bench.prepare_landing("b", 3, &["a"]));
+}
+
+/// Work may hold all that another task landed meanwhile, so that merging changes nothing, and still break it.
+#[test]
+fn the_verified_tree_is_judged_by_others_too() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    bench.verify("b", 2, 0);
+    bench.land("a", 1);
+    assert!(bench.refuse(&bench.prepare_landing("b", 2, &[])).reason.contains("may not land"));
+    bench.accept(&bench.prepare_landing("b", 2, &["a"]));
+}
+
+/// A limit told as over, or further away than is believed, must not be run into again at once.
+#[test]
+fn a_limit_always_parks() {
+    for told in [-3_600_000, 0, 30 * 86_400_000] {
+        let mut bench = Bench::running(vec![spec("a", &[])]);
+        bench.start("a");
+        bench.ready("a", 0, 0);
+        let until = Timestamp(bench.now.0 + told);
+        bench.accept(&bench.agent_ends("a", AgentEnd::Limit { reason: "limit".to_owned(), until }));
+        assert_eq!(next(&bench.state, bench.now), [], "told {told}");
+        let wake = wake_at(&bench.state, bench.now).expect("it wakes by itself");
+        assert!(wake > bench.now && wake <= bench.now.plus(Span::minutes(8 * 24 * 60)));
+        assert_eq!(next(&bench.state, wake), [Action::Start { task: id("a") }]);
+    }
+}
+
+/// A paused task that is due and has no slot gave a time to wake that was over: an engine would spin.
+#[test]
+fn wakes_lie_ahead() {
+    let mut tasks = plan(vec![spec("a", &[]), spec("b", &[])]);
+    tasks.settings.max_parallel = 1;
+    let mut bench = Bench::new(tasks);
+    let session = piton_core::run::Session { max_parallel: 1, ..session(Schedule::Flow) };
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session });
+    bench.start("a");
+    bench.fail("a", Class::Transient);
+    bench.start("b");
+    assert_eq!(wake_at(&bench.state, bench.now), Some(bench.now.plus(Span::seconds(5))));
+    bench.now = bench.now.plus(Span::seconds(6));
+    assert_eq!(wake_at(&bench.state, bench.now), None);
+}
+
+#[test]
+fn a_task_that_is_landing_stays_in_the_plan() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    bench.bring("a", Status::Merging);
+    detach(&mut bench);
+    let without = |name: &str| Command::Replan(Box::new(plan(vec![spec(name, &[])])));
+    assert_eq!(bench.refuse(&without("b")).reason, "a is landing at this moment and cannot be removed");
+    bench.accept(&without("a"));
+}
+
+#[test]
+fn what_a_removed_task_left_can_be_put_away() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    bench.land("a", 7);
+    detach(&mut bench);
+    bench.accept(&Command::Replan(Box::new(plan(vec![spec("b", &[])]))));
+    let clean = Action::Clean { task: id("a"), fence: 1 };
+    assert!(next(&bench.state, bench.now).contains(&clean));
+    let reference = "refs/piton/rescue/a".to_owned();
+    bench.accept(&Command::Rescued { task: id("a"), reference, commit: oid(9) });
+    bench.accept(&Command::CleanedUp { task: id("a"), fence: 1 });
+    assert!(!next(&bench.state, bench.now).contains(&clean));
+}
+
+#[test]
+fn a_removed_task_is_let_go() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    bench.start("a");
+    detach(&mut bench);
+    bench.accept(&Command::Replan(Box::new(plan(vec![spec("b", &[])]))));
+    bench.accept(&Command::Replan(Box::new(plan(vec![spec("b", &[]), spec("a", &[])]))));
+    let task = bench.task("a");
+    assert_eq!((task.decided, &task.holder, task.fence), (Status::Pending, &None, 2));
+}
+
+/// Whoever is at work, or may be again, has an attempt left, whatever the new plan says.
+#[test]
+fn a_lower_budget_leaves_the_attempt_that_runs() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.bring("a", Status::Failed);
+    bench.start("a");
+    bench.fail("a", Class::Code);
+    bench.start("a");
+    detach(&mut bench);
+    bench.accept(&Command::Replan(Box::new(plan(vec![TaskSpec { attempts: 1, ..spec("a", &[]) }]))));
+    bench.fail("a", Class::Code);
+    let task = bench.task("a");
+    assert_eq!((task.decided, task.spent, task.budget), (Status::Abandoned, 3, 3));
+}
+
+/// In the order of a new plan a task may come before what it depends on, and that before what is dead.
+#[test]
+fn new_tasks_behind_a_dead_one_are_unreachable_in_any_order() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.bring("a", Status::Blocked);
+    detach(&mut bench);
+    let tasks = vec![spec("c", &["b"]), spec("b", &["a"]), spec("a", &[])];
+    bench.accept(&Command::Replan(Box::new(plan(tasks))));
+    assert_eq!(bench.task("b").status(), Status::Unreachable);
+    assert_eq!(bench.task("c").status(), Status::Unreachable);
+}
+
+fn detach(bench: &mut Bench) {
+    let reason = piton_core::run::StopReason::Ended;
+    bench.accept(&Command::Detach { engine: "e1".to_owned(), reason });
+}
+
+/// Evidence of the landing is in the journal before the intent is.
+#[test]
+fn the_evidence_of_a_landing_is_journaled() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.verify("a", 1, 0);
+    let events = bench.decide(&bench.prepare_landing("a", 2, &["a"])).expect("all have passed");
+    let [Event::ChecksEnded { tree, results, .. }, Event::LandingPrepared { .. }] = events.as_slice() else {
+        panic!("{events:?}")
+    };
+    assert_eq!((tree, results.as_slice()), (&oid(2), &[evidence("a", Verdict::Pass)][..]));
+}

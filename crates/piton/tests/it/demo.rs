@@ -1,0 +1,22 @@
+//! `piton demo`: the whole thing, through the same code as `run`.
+
+use crate::folder;
+
+#[test]
+fn the_demo_lands_everything() {
+    let sandbox = folder();
+    let demo = sandbox.run("demo --dir there").exits(0);
+    let demo = demo
+        .says("every task is completed")
+        .says("merge conflict in log.txt")
+        .says("together with what landed before");
+    let _ = demo.says("attempt 2 started").says("What to try next").says("Merge worktree-");
+    assert!(!sandbox.exists("there/.worktrees"));
+}
+
+#[test]
+fn the_sad_demo_abandons_one_and_lands_the_rest() {
+    let sandbox = folder();
+    let _ = sandbox.run("demo --sad --dir there").exits(4).says("abandoned").says("piton why G3");
+    let _ = sandbox.run("demo --dir there").exits(2).says("is not empty");
+}

@@ -1,0 +1,308 @@
+//! Landing: what reaches the target, what does not, and what happens to the checkout of a person.
+
+use crate::{count, sandbox, status};
+use piton_testkit::sandbox::{Sandbox, task, writers};
+
+#[test]
+fn a_conflict_is_resolved_by_its_agent() {
+    let sandbox = sandbox();
+    sandbox.write("log.txt", "Log\n");
+    sandbox
+        .plan(&(task("A", "checks = ['grep -q A log.txt']") + &task("B", "checks = ['grep -q B log.txt']")));
+    sandbox.fifo("gate");
+    sandbox.script(
+        "[A]\nappend log.txt A\n[B]\nif-conflict write log.txt Log\\nA\\nB\nif-conflict exit 0\nappend log.txt B\nmeet SIDE/gate\n",
+    );
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("A        landed");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).says("could not land: merge conflict in log.txt").lacks("attempt 2");
+    assert_eq!(sandbox.read("log.txt"), "Log\nA\nB\n");
+}
+
+#[test]
+fn conflict_markers_do_not_land() {
+    let sandbox = sandbox();
+    sandbox.write("log.txt", "Log\n");
+    sandbox.plan(&(task("A", "checks = ['true']") + &task("B", "checks = ['true']\nattempts = 1")));
+    sandbox.fifo("gate");
+    sandbox.script("[A]\nappend log.txt A\n[B]\nif-conflict exit 0\nappend log.txt B\nmeet SIDE/gate\n");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("A        landed");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(4).says("conflict markers left in log.txt");
+    assert_eq!(sandbox.git(["show", "main:log.txt"]), "Log\nA");
+}
+
+/// Two tasks that are fine alone and too heavy together; the second mends it.
+fn heavy(sandbox: &Sandbox, policy: &str, check: &str) {
+    sandbox.write("pack/.keep", "");
+    let check = format!("checks = [\"{check}\"]");
+    sandbox.plan_with(policy, &(task("A", &check) + &task("B", &check)));
+    sandbox.fifo("gate");
+    sandbox.script("[A]\nwrite pack/a 6\n[B]\nif-feedback write pack/b 3\nif-feedback exit 0\nwrite pack/b 6\nmeet SIDE/gate\n");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("A        landed");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).says("could not land: together with what landed before: check");
+}
+
+/// Every commit the target ever was must be light enough.
+fn was_never_red(sandbox: &Sandbox) {
+    let commits = sandbox.git(["rev-list", "--first-parent", "main"]);
+    assert_eq!(commits.lines().count(), 4);
+    for commit in commits.lines() {
+        let weights = ["a", "b"].map(|file| {
+            let there = sandbox.git(["ls-tree", "--name-only", commit, &format!("pack/{file}")]);
+            if there.is_empty() {
+                0
+            } else {
+                sandbox.git(["show", &format!("{commit}:pack/{file}")]).parse::<u32>().expect("a number")
+            }
+        });
+        assert!(weights.iter().sum::<u32>() <= 10, "{commit} is red: {weights:?}");
+    }
+    assert_eq!(sandbox.git(["show", "main:pack/b"]), "3");
+}
+
+#[test]
+fn red_together_is_caught_before_the_target_moves() {
+    let sandbox = sandbox();
+    heavy(&sandbox, "", &light());
+    was_never_red(&sandbox);
+}
+
+/// In plain shell: the weights in `pack` come to ten at most.
+fn light() -> String {
+    "w=0; for f in pack/*; do w=$((w + $(cat $f))); done; test $w -le 10".to_owned()
+}
+
+#[test]
+fn the_check_of_a_neighbour_counts_too() {
+    let sandbox = sandbox();
+    // Only A knows the limit; B lands after it.
+    sandbox.write("pack/.keep", "");
+    let limit = format!("checks = [\"{}\"]", light());
+    sandbox.plan(&(task("A", &limit) + &task("B", "checks = ['test -s pack/b']")));
+    sandbox.fifo("gate");
+    sandbox.script("[A]\nwrite pack/a 6\n[B]\nif-feedback write pack/b 3\nif-feedback exit 0\nwrite pack/b 6\nmeet SIDE/gate\n");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("A        landed");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).says("together with what landed before");
+    was_never_red(&sandbox);
+}
+
+#[test]
+fn the_plans_landing_checks_run_on_the_merged_tree() {
+    let sandbox = sandbox();
+    let policy = format!("landing_checks = [\"{}\"]", light());
+    heavy(&sandbox, &policy, "ls pack");
+    was_never_red(&sandbox);
+    let _ = sandbox.run("plan plan.toml").exits(0).says("before each landing");
+}
+
+#[test]
+fn a_landing_check_that_fails_alone_keeps_the_work_away() {
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_checks = ['test ! -e T1.txt']", &task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("run plan.toml").exits(4);
+    assert_eq!(sandbox.history("main"), ["First commit", "Plan"]);
+}
+
+#[test]
+fn a_dirty_checkout_is_left_alone_while_work_lands() {
+    let sandbox = sandbox();
+    sandbox.write("mine.txt", "one\n");
+    sandbox.write("staged.txt", "one\n");
+    sandbox.plan(&task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    sandbox.write("mine.txt", "two\n");
+    sandbox.write("staged.txt", "two\n");
+    sandbox.git(["add", "staged.txt"]);
+    sandbox.write("untracked.txt", "three\n");
+    let before = sandbox.git(["status", "--porcelain"]);
+    let _ = sandbox.run("run plan.toml").exits(0);
+    assert_eq!(sandbox.git(["status", "--porcelain"]), before);
+    assert_eq!(
+        ["mine.txt", "staged.txt", "untracked.txt", "T1.txt"].map(|file| sandbox.read(file)),
+        ["two\n", "two\n", "three\n", "done\n"]
+    );
+    assert_eq!(sandbox.git(["stash", "list"]), "");
+    assert_eq!(sandbox.git(["diff", "--cached", "--name-only"]), "staged.txt");
+}
+
+#[test]
+fn landing_waits_for_the_files_concerned() {
+    let sandbox = sandbox();
+    sandbox.plan_with(
+        "landing_wait = '0s'",
+        &(task("T1", "checks = ['grep -q more README.md']") + &task("T2", "")),
+    );
+    sandbox.script(&format!("[T1]\nappend README.md more\n{}", writers(&["T2"])));
+    sandbox.write("README.md", "My own words\n");
+    let waits = sandbox.run("run plan.toml --task T1").exits(3);
+    shows!(waits, @r"
+    exit: 3
+    --- stdout
+    plan-[RUN] stopped: [ROOT]/project has changes of its own in README.md, landing on main
+      ▸ main             ░░░░░░░░░░░░░░░░░░░░ 0/2  1 pending, 1 merging
+
+      ◆ T1       merging [SPAN]  Do T1  [ROOT]/project has changes of its own in README.md
+    --- stderr
+    plan-[RUN] 2 tasks in [ROOT]/project, landing on main
+    [TIME]          engine started, 3 at a time
+    [TIME] T1       attempt 1 started
+    [TIME] T1       verified, waits to land
+    [TIME] T1       landing waits: [ROOT]/project has changes of its own in README.md
+    [TIME]          stopped, since landing waits: [ROOT]/project has changes of its own in README.md
+
+
+    hint: commit or stash your changes in that checkout, then `piton run` again
+    hint: or begin with --onto BRANCH to land elsewhere
+    ");
+    assert_eq!(sandbox.read("README.md"), "My own words\n");
+    let _ = sandbox.run("why T1").exits(0).says("T1 is proven; landing waits");
+    sandbox.git(["checkout", "-q", "README.md"]);
+    let _ = sandbox.run("run plan.toml").exits(0);
+    assert_eq!(sandbox.read("README.md"), "A project\nmore\n");
+    assert_eq!(count(&sandbox.events(), "attempt_started"), 2, "work that was proven was done again");
+}
+
+#[test]
+fn landing_goes_on_by_itself_once_the_files_are_clean() {
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_wait = '10m'", &task("T1", "checks = ['grep -q more README.md']"));
+    sandbox.script("[T1]\nappend README.md more\n");
+    sandbox.write("README.md", "My own words\n");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("landing waits");
+    sandbox.git(["checkout", "-q", "README.md"]);
+    let _ = run.wait().exits(0);
+    assert_eq!(sandbox.read("README.md"), "A project\nmore\n");
+}
+
+#[test]
+fn an_untracked_file_in_the_way_is_not_overwritten() {
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_wait = '0s'", &task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    sandbox.write("T1.txt", "precious\n");
+    let _ = sandbox.run("run plan.toml").exits(3).says("T1.txt");
+    assert_eq!(sandbox.read("T1.txt"), "precious\n");
+}
+
+#[test]
+fn a_person_who_commits_to_the_target_meanwhile_is_merged_with() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.fifo("gate");
+    sandbox.fifo("arrived");
+    sandbox.script("[T1]\nmeet SIDE/arrived\nmeet SIDE/gate\nwrite T1.txt x\n");
+    let run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    sandbox.write("person.txt", "me too\n");
+    sandbox.commit("By a person");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0);
+    assert_eq!(sandbox.history("main"), ["First commit", "Plan", "By a person", "Merge worktree-T1: Do T1"]);
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_landing_that_a_person_took_back_is_done_again() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("T1", "") + &task("T2", "")));
+    sandbox.script(&writers(&["T1", "T2"]));
+    let _ = sandbox.run("run plan.toml --max-parallel 1").exits(0);
+    // T2 landed last; taking it back leaves T1 as it is.
+    sandbox.git(["reset", "-q", "--hard", "main^1"]);
+    let _ = sandbox.run("doctor").exits(1).says("T2 landed as").says("it is not in the history of `main`");
+    let _ = sandbox.run("run plan.toml").exits(0).says("no longer landed as").lacks("T1       attempt");
+    assert_eq!(sandbox.read("T2.txt"), "done\n");
+    assert_eq!(status(&sandbox, "T2"), "completed");
+}
+
+#[test]
+fn a_rewritten_landing_is_known_by_its_trailers() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    sandbox.git(["commit", "-q", "--amend", "--no-edit", "--date=2001-01-01T00:00:00Z"]);
+    let _ = sandbox.run("run plan.toml").exits(0).lacks("no longer landed").lacks("attempt 1");
+}
+
+#[test]
+fn a_work_that_is_in_the_target_already_is_found() {
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_wait = '0s'", &task("T1", "checks = ['grep -q more README.md']"));
+    sandbox.script("[T1]\nappend README.md more\n");
+    sandbox.write("README.md", "My own words\n");
+    let _ = sandbox.run("run plan.toml").exits(3);
+    // The person merges the branch by hand instead of waiting.
+    sandbox.git(["checkout", "-q", "README.md"]);
+    sandbox.git(["merge", "-q", "--no-ff", "-m", "By hand", "worktree-T1"]);
+    let _ = sandbox.run("run plan.toml").exits(0).lacks("attempt 1");
+    assert_eq!(sandbox.history("main").last().map(String::as_str), Some("By hand"));
+}
+
+#[test]
+fn a_target_checked_out_elsewhere_is_moved_there() {
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_wait = '0s'", &(task("T1", "") + &task("T2", "")));
+    sandbox.script(&writers(&["T1", "T2"]));
+    sandbox.git(["switch", "-q", "-c", "other"]);
+    let elsewhere = sandbox.root().join("elsewhere");
+    sandbox.git(["worktree", "add", "-q", elsewhere.as_str(), "main"]);
+    let _ = sandbox.run("run plan.toml --base-branch main --task T1").exits(0);
+    assert_eq!(sandbox.read(elsewhere.join("T1.txt")), "done\n");
+    assert_eq!(sandbox.git_in(&elsewhere, ["status", "--porcelain"]), "");
+    sandbox.write(elsewhere.join("T2.txt"), "precious\n");
+    let _ = sandbox.run("run plan.toml").exits(3).says("[ROOT]/elsewhere");
+    assert_eq!(sandbox.read(elsewhere.join("T2.txt")), "precious\n");
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_file_deleted_on_one_side_is_decided_by_the_agent() {
+    let sandbox = sandbox();
+    sandbox.write("log.txt", "Log\n");
+    sandbox.plan(&(task("A", "checks = ['test ! -e log.txt']") + &task("B", "checks = ['test -s B.txt']")));
+    sandbox.fifo("gate");
+    sandbox.script(
+        "[A]\nremove log.txt\n[B]\nif-conflict run git rm -q log.txt\nif-conflict exit 0\nappend log.txt B\nwrite B.txt x\nmeet SIDE/gate\n",
+    );
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("A        landed");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).says("could not land: merge conflict in log.txt");
+    assert_eq!(sandbox.git(["ls-tree", "--name-only", "main"]), "B.txt\nREADME.md\nplan.toml");
+}
+
+#[test]
+fn links_modes_and_odd_names_land_as_they_are() {
+    let sandbox = sandbox();
+    sandbox.write(".gitignore", "*.log\n");
+    let agent = "echo x > 'ein name.txt'; echo y > -rf; ln -s README.md link; echo '#!/bin/sh' > tool; chmod +x tool; echo z > debug.log; echo 1 > T1.txt";
+    sandbox.program("agent", agent);
+    sandbox.write(
+        "plan.toml",
+        &format!("[agents.default]\ncommand = ['{}/bin/agent']\n{}", sandbox.root(), task("T1", "")),
+    );
+    sandbox.commit("Plan");
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let tree = sandbox.git(["ls-tree", "--format=%(objectmode) %(path)", "main"]);
+    shows!(tree, @r"
+    100644 -rf
+    100644 .gitignore
+    100644 README.md
+    100644 T1.txt
+    100644 ein name.txt
+    120000 link
+    100644 plan.toml
+    100755 tool
+    ");
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+}

@@ -1,0 +1,175 @@
+//! What a person may say about a task, and what is answered when it makes no sense.
+
+use crate::{json, sandbox, status};
+use piton_testkit::sandbox::{Sandbox, task, writers};
+
+/// A is done, B is abandoned with work in its worktree, C is blocked, D depends on C, E on B.
+fn ended() -> Sandbox {
+    let sandbox = sandbox();
+    let tasks = [
+        task("A", ""),
+        task("B", "attempts = 1"),
+        task("C", ""),
+        task("D", "depends_on = ['C']"),
+        task("E", "depends_on = ['B']"),
+    ];
+    sandbox.plan(&tasks.concat());
+    sandbox
+        .script(&format!("{}[B]\nwrite other.txt x\n[C]\nsignal BLOCKED:why\n", writers(&["A", "D", "E"])));
+    let _ = sandbox.run("run plan.toml").exits(4);
+    sandbox
+}
+
+#[test]
+fn an_abandoned_task_can_be_tried_again_with_its_work_kept() {
+    let sandbox = ended();
+    let _ = sandbox.run("retry B").exits(0).says("to be tried again, says you");
+    sandbox.script(&format!("[B]\nrun cat other.txt\nwrite B.txt x\n{}", writers(&["E"])));
+    let _ = sandbox.run("run plan.toml").exits(4).says("B        attempt 2 started").says("E        landed");
+    assert_eq!(sandbox.git(["show", "main:other.txt"]), "x");
+    assert_eq!(["B", "E", "C"].map(|id| status(&sandbox, id)), ["completed", "completed", "blocked"]);
+}
+
+#[test]
+fn a_reset_starts_over() {
+    let sandbox = ended();
+    let _ = sandbox.run("reset B").exits(0).says("reset by you");
+    assert_eq!(json(&sandbox.run("status B --json").exits(0), "/attempts_spent"), 0);
+    sandbox.script(&writers(&["B", "E"]));
+    let _ = sandbox.run("run plan.toml").exits(4).says("B        attempt 1 started");
+    assert_eq!(status(&sandbox, "B"), "completed");
+    // The worktree stays, with what was in it.
+    assert_eq!(sandbox.git(["show", "main:other.txt"]), "x");
+}
+
+#[test]
+fn more_attempts_can_be_allowed() {
+    let sandbox = ended();
+    let _ = sandbox.run("raise B --attempts 3").exits(0).says("you allows 3 attempts");
+    sandbox.script(&writers(&["B", "E"]));
+    let _ = sandbox.run("run plan.toml").exits(4).says("B        attempt 2 started");
+    assert_eq!(status(&sandbox, "B"), "completed");
+}
+
+#[test]
+fn going_on_without_a_task() {
+    let sandbox = ended();
+    let _ = sandbox
+        .piton(["skip", "C", "--reason", "not this year"])
+        .run()
+        .exits(0)
+        .says("skipped by you: not this year");
+    assert_eq!(["C", "D"].map(|id| status(&sandbox, id)), ["skipped", "pending"]);
+    let _ = sandbox.run("why C").exits(0).says("C was skipped by a person").says("piton reset C");
+    let _ = sandbox.run("run plan.toml").exits(4).says("D        landed");
+}
+
+#[test]
+fn refusals_say_why_and_what_would_help() {
+    let sandbox = ended();
+    let mut all = String::new();
+    for line in [
+        "retry A",
+        "retry D",
+        "retry Z",
+        "reset A",
+        "reset D",
+        "skip A",
+        "unblock A",
+        "unblock B",
+        "unblock D",
+        "raise B --attempts 1",
+        "raise B --attempts 101",
+        "start A",
+        "stop",
+    ] {
+        all += &format!("$ piton {line}\n{}", sandbox.run(line).exits(1).stderr);
+    }
+    shows!(all, @r"
+    $ piton retry A
+    error: A is completed: there is no failure to try again after
+    $ piton retry D
+    error: D is pending: there is no failure to try again after
+    $ piton retry Z
+    error: there is no task Z in the run plan-[RUN]
+
+    hint: `piton status` lists the tasks
+    $ piton reset A
+    error: A is completed and cannot be reset
+
+    hint: a new task in the plan can change or undo what it did: `piton run PLAN --replan`
+    $ piton reset D
+    error: D is pending: there is nothing to reset
+    $ piton skip A
+    error: A is completed and cannot be skipped
+
+    hint: a new task in the plan can change or undo what it did: `piton run PLAN --replan`
+    $ piton unblock A
+    error: A is completed, not blocked
+    $ piton unblock B
+    error: B is abandoned, not blocked
+    $ piton unblock D
+    error: D itself is not blocked: what it depends on is
+
+    hint: `piton why D` names it
+    $ piton raise B --attempts 1
+    error: B has spent 1 of 1 attempts
+
+    hint: give a number from 2 to 100
+    $ piton raise B --attempts 101
+    error: B has spent 1 of 1 attempts
+
+    hint: give a number from 2 to 100
+    $ piton start A
+    error: A is completed
+    $ piton stop
+    error: no engine is working on the run plan-[RUN]
+
+    hint: piton status
+    ");
+}
+
+#[test]
+fn what_a_person_says_can_be_read_as_json() {
+    let sandbox = ended();
+    for line in [
+        "unblock C --json",
+        "retry B --json",
+        "raise B --attempts 9 --json",
+        "skip B --json",
+        "reset B --json",
+    ] {
+        let output = sandbox.run(line).exits(0);
+        assert!(json(&output, "/seq").is_u64(), "{output}");
+        assert_eq!(output.stderr, "");
+    }
+}
+
+#[test]
+fn a_skipped_task_can_come_back() {
+    let sandbox = ended();
+    let _ = sandbox.run("skip C").exits(0);
+    let _ = sandbox.run("retry C").exits(1).says("`piton reset C` puts it back into the plan");
+    let _ = sandbox.run("reset C").exits(0);
+    assert_eq!(["C", "D"].map(|id| status(&sandbox, id)), ["pending", "pending"]);
+}
+
+#[test]
+fn the_name_of_the_person_is_written_down() {
+    let sandbox = ended();
+    let _ = sandbox.piton(["unblock", "C"]).env("USER", "ada").run().exits(0).says("unblocked by ada");
+}
+
+#[test]
+fn a_run_is_found_by_the_beginning_of_its_id() {
+    let sandbox = ended();
+    let id = json(&sandbox.run("status --json").exits(0), "/run");
+    let id = id.as_str().expect("an id");
+    let _ = sandbox.run(&format!("status --run {}", &id[..6])).exits(0);
+    let _ = sandbox.piton(["status"]).env("PITON_RUN", id).run().exits(0);
+    let _ = sandbox
+        .run("status --run other")
+        .exits(1)
+        .says("there is no run `other`")
+        .says(&format!("--run {id}"));
+}

@@ -1,0 +1,281 @@
+//! `new` and `plan`: what a plan says before anything is done.
+
+use std::fmt::Write;
+
+use crate::{json, sandbox};
+use piton_testkit::sandbox::{task, writers};
+
+#[test]
+fn the_starter_can_be_planned_and_run() {
+    let sandbox = sandbox();
+    shows!(sandbox.run("new work/climb").exits(0), @r"
+    exit: 0
+    --- stderr
+    wrote work/climb.toml
+    hint: edit it, then: piton plan work/climb.toml
+    ");
+    shows!(sandbox.run("plan work/climb.toml").exits(0), @r"
+    exit: 0
+    --- stdout
+    climb 2 tasks in 1 layer, layered, up to 3 at once
+
+    1-write Write it down
+      0  T1       Describe the project  [test -s NOTES.md]
+      1  T2       Link the notes from the README ← T1  [grep -q NOTES.md README.md]
+
+    critical path 2 steps: T1 → T2
+    ");
+    sandbox.commit("Plan");
+    let bin = sandbox.program(
+        "claude",
+        "cat > /dev/null; echo see NOTES.md > NOTES.md; test $PITON_TASK = T1 || cp NOTES.md README.md",
+    );
+    let _ = sandbox
+        .piton(["run", "work/climb.toml"])
+        .with_path(&bin)
+        .run()
+        .exits(0)
+        .says("every task is completed");
+    assert_eq!(sandbox.read("README.md"), "see NOTES.md\n");
+}
+
+#[test]
+fn new_does_not_overwrite() {
+    let sandbox = sandbox();
+    sandbox.write("mine.toml", "precious");
+    shows!(sandbox.run("new mine").exits(1), @r"
+    exit: 1
+    --- stderr
+    error: mine.toml exists already
+
+    hint: piton new mine --force
+    ");
+    assert_eq!(sandbox.read("mine.toml"), "precious");
+    let _ = sandbox.run("new mine --force").exits(0);
+    assert_ne!(sandbox.read("mine.toml"), "precious");
+}
+
+#[test]
+fn problems_are_drawn_where_they_are() {
+    let sandbox = sandbox();
+    sandbox.write(
+        "plan.toml",
+        r#"name = "broken"
+[agents.default]
+command = "true"
+[policy]
+max_paralel = 3
+[[task]]
+id = "T1"
+title = "One"
+prompt = "x"
+depends_on = ["T3"]
+checks = ["true"]
+[[task]]
+id = "T2"
+title = "Two"
+prompt = "x"
+[[task]]
+id = "T1"
+title = "Again"
+prompt = "x"
+checks = ["true"]
+"#,
+    );
+    let output = sandbox.run("plan plan.toml").exits(1);
+    shows!(output, @r#"
+    exit: 1
+    --- stderr
+    error: unknown key `max_paralel` in `[policy]`
+     --> plan.toml:5:1
+      |
+    5 | max_paralel = 3
+      | ^^^^^^^^^^^ did you mean `max_parallel`?
+      |
+    help: known here: `schedule`, `max_parallel`, `exhausted`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
+
+    error: there is no task "T3"
+      --> plan.toml:10:15
+       |
+    10 | depends_on = ["T3"]
+       |               ^^^^ not in this plan
+       |
+    help: add the task, or remove it from `depends_on`
+
+    error: nothing checks this task
+      --> plan.toml:12:1
+       |
+    12 | [[task]]
+       | ^^^^^^^^ add `checks = ["…"]`: commands that prove it done
+       |
+    help: say `checks = []` if it cannot be proven, or give `[defaults]` some `checks`
+
+    error: the task id `T1` is used twice, in line 7 and line 17
+      --> plan.toml:17:6
+       |
+    17 | id = "T1"
+       |      ^^^^ every id must be unique
+       |
+    help: give one of them another id
+    error: plan.toml has 4 problems
+    "#);
+    let _ = sandbox.run("run plan.toml").exits(1).says("plan.toml has 4 problems");
+    assert!(!sandbox.own().exists(), "a plan with problems was begun");
+}
+
+#[test]
+fn a_cycle_is_named() {
+    let sandbox = sandbox();
+    sandbox.plan(
+        &(task("A", "depends_on = ['B']")
+            + &task("B", "depends_on = ['C']")
+            + &task("C", "depends_on = ['A']")),
+    );
+    shows!(sandbox.run("plan plan.toml").exits(1), @r"
+    exit: 1
+    --- stderr
+    error: these tasks wait for each other: A → B → C → A
+      --> plan.toml:17:15
+       |
+    17 | depends_on = ['B']
+       |               ^^^ `A` waits for `B`
+       |
+    help: remove one of these dependencies
+    error: plan.toml has 1 problem
+    ");
+}
+
+#[test]
+fn zero_tasks_are_an_error_and_never_a_success() {
+    let sandbox = sandbox();
+    sandbox.plan("");
+    shows!(sandbox.run("run plan.toml").exits(1), @r#"
+    exit: 1
+    --- stderr
+    error: a plan without tasks is never complete
+     --> plan.toml:1:1
+      |
+    1 | name = "plan"
+      | ^ no `[[task]]` in this file
+      |
+    help: add a `[[task]]` with `id`, `title`, `prompt` and `checks`
+    error: plan.toml has 1 problem
+    "#);
+}
+
+#[test]
+fn hostile_ids_are_refused_by_name() {
+    let long = "x".repeat(300);
+    for (id, why) in [
+        ("../../x", "an id starts with a letter or a digit"),
+        ("-rf", "an id starts with a letter or a digit"),
+        ("con", "is a device name on Windows"),
+        ("🧗", "an id starts with a letter or a digit"),
+        ("T1/x", "letters, digits and"),
+        (long.as_str(), "it has 300 characters; 100 are allowed"),
+    ] {
+        let sandbox = sandbox();
+        sandbox.write("plan.toml", &sandbox.plan_text("", &task(id, "checks = ['true']")));
+        let before = sandbox.fingerprint();
+        let _ = sandbox.run("run plan.toml").exits(1).says(why).says("plan.toml:");
+        assert_eq!(sandbox.fingerprint(), before, "{id}");
+    }
+}
+
+#[test]
+fn ids_that_differ_only_in_case_are_refused() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("t1", "") + &task("T1", "")));
+    let _ = sandbox.run("plan plan.toml").exits(1).says("the task id `T1` in line 20 differs only in case");
+}
+
+#[test]
+fn a_plan_in_json_says_everything() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']")));
+    let plan = sandbox.run("plan plan.toml --json").exits(0);
+    assert_eq!(json(&plan, "/critical_path"), serde_json::json!(["T1", "T2"]));
+    assert_eq!(json(&plan, "/batches/1/tasks"), serde_json::json!(["T2"]));
+    assert_eq!(json(&plan, "/tasks/0/checks/0/name"), "test -s T1.txt");
+    assert_eq!(plan.stderr, "");
+}
+
+#[test]
+fn a_broken_project_file_is_drawn_too() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.write("piton.toml", "[defaults]\natempts = 3\n");
+    shows!(sandbox.run("plan plan.toml").exits(1), @r"
+    exit: 1
+    --- stderr
+    error: unknown key `atempts` in `[defaults]`
+     --> piton.toml:2:1
+      |
+    2 | atempts = 3
+      | ^^^^^^^ did you mean `attempts`?
+      |
+    help: known here: `agent`, `checks`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`
+    error: piton.toml cannot be used
+    ");
+}
+
+#[test]
+fn defaults_of_the_project_hold_where_the_plan_says_nothing() {
+    let sandbox = sandbox();
+    sandbox.write("piton.toml", "[policy]\nmax_parallel = 9\n[defaults]\nchecks = ['true']\n");
+    sandbox.write(
+        "plans/plan.toml",
+        "[agents.default]\ncommand = 'true'\n[[task]]\nid = 'T1'\ntitle = 'One'\nprompt = 'x'\n",
+    );
+    let _ = sandbox.run("plan plans").exits(0).says("up to 9 at once").says("[true]");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_refused() {
+    let sandbox = sandbox();
+    std::fs::write(sandbox.project().join("plan.toml"), b"name = \"\xff\"").expect("a new file");
+    let _ = sandbox.run("plan plan.toml").exits(1).says("is not UTF-8 (at byte 8)");
+}
+
+/// An unknown agent, or one that is not installed, is found before anything begins.
+#[test]
+fn an_agent_that_cannot_start_is_found_first() {
+    let sandbox = sandbox();
+    sandbox.write("plan.toml", &sandbox.plan_text("", &task("T1", "agent = 'nobody'")));
+    let _ = sandbox.run("run plan.toml").says("nobody").says("default");
+    sandbox.write("plan.toml", "[agents.default]\ncommand = 'no-such-program-here'\n[[task]]\nid='T1'\ntitle='One'\nprompt='x'\nchecks=['true']\n");
+    shows!(sandbox.run("run plan.toml").exits(1), @r"
+    exit: 1
+    --- stderr
+    error: the agent `default` cannot be started: there is no program `no-such-program-here`
+
+    hint: install it, or change `command` of [agents.default]
+    ");
+    let _ = sandbox.run("run plan.toml --agent other").exits(2).says("the agent `other` is not defined");
+    assert!(!sandbox.own().exists());
+}
+
+#[test]
+fn a_large_plan_is_shown_short() {
+    let sandbox = sandbox();
+    let mut text = String::from("[agents.default]\ncommand = 'true'\n[defaults]\nchecks = ['true']\n");
+    for n in 1..=20_000 {
+        let after = if n > 1 { format!("depends_on = ['T{}']\n", n / 2 + n % 2) } else { String::new() };
+        let after = if n == 2 { "depends_on = ['T1']\n".to_owned() } else { after };
+        write!(text, "[[task]]\nid = 'T{n}'\ntitle = 'Do {n}'\nprompt = 'x'\n{after}").expect("memory");
+    }
+    sandbox.write("plan.toml", &text);
+    let _ = sandbox
+        .run("plan plan.toml")
+        .exits(0)
+        .says("20000 tasks in 1 layer")
+        .says("… and 19940 more (--all shows them)");
+}
+
+#[test]
+fn a_folder_with_a_plan_is_a_plan() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("run .").exits(0);
+}

@@ -1,0 +1,110 @@
+//! What has been seen, over all seeds: a simulation that no longer meets a situation proves nothing about it.
+
+use std::collections::BTreeMap;
+
+use piton_core::run::Event;
+
+macro_rules! kinds {
+    ($($name:ident),* $(,)?) => {
+        /// Every kind of event.
+        pub const KINDS: &[&str] = &[$(stringify!($name)),*];
+
+        pub(super) fn kind(event: &Event) -> &'static str {
+            match event { $(Event::$name { .. } => stringify!($name)),* }
+        }
+    };
+}
+
+kinds![
+    RunCreated,
+    PlanAdopted,
+    TaskAdded,
+    TaskChanged,
+    TaskRemoved,
+    EngineStarted,
+    EngineStopped,
+    StopRequested,
+    AttemptStarted,
+    WorktreeReady,
+    AgentEnded,
+    WorkCaptured,
+    ConfirmationStarted,
+    VerificationStarted,
+    ChecksEnded,
+    Verified,
+    Failed,
+    LandingPrepared,
+    LandingReturned,
+    LandingWaits,
+    Completed,
+    CleanedUp,
+    CleanupRefused,
+    Rescued,
+    Reported,
+    Retried,
+    Reset,
+    Skipped,
+    Unblocked,
+    Raised,
+    LandingLost,
+    LandingFound,
+];
+
+/// Situations that the simulation exists for.
+pub const SITUATIONS: &[&str] = &[
+    "crash: effect done, result lost",
+    "crash: between intent and Landed",
+    "crash: keepers died too",
+    "keeper adopted",
+    "outcome found on disk",
+    "move found done",
+    "target moved by a person",
+    "target rewound",
+    "conflict in the text",
+    "red together",
+    "red together, already brought up",
+    "late result refused",
+    "late result still true",
+    "late detach refused",
+    "refused: stale",
+    "refused: waits for others",
+    "refused: barrier",
+    "refused: people",
+    "clock went back",
+    "clock went ahead",
+    "usage limit",
+    "streak of transient failures",
+    "gate closed for good",
+    "barrier closed for good",
+    "plan read again",
+    "stopped at once",
+    "ledger worked on a task",
+    "all completed",
+];
+
+#[derive(Clone, Debug, Default)]
+pub struct Coverage {
+    pub seen: BTreeMap<&'static str, u64>,
+    pub events: u64,
+    pub steps: u64,
+}
+
+impl Coverage {
+    pub(super) fn saw(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    pub fn merge(&mut self, other: &Coverage) {
+        for (what, n) in &other.seen {
+            *self.seen.entry(what).or_default() += n;
+        }
+        self.events += other.events;
+        self.steps += other.steps;
+    }
+
+    /// What never happened although it should have.
+    pub fn blind_spots(&self) -> Vec<&'static str> {
+        let all = KINDS.iter().chain(SITUATIONS);
+        all.filter(|what| !self.seen.contains_key(*what)).copied().collect()
+    }
+}

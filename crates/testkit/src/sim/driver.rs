@@ -1,0 +1,271 @@
+//! The loop: whatever happens, in the order of time, and the journal it ends up in.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use piton_core::plan::{RunId, TaskSpec};
+use piton_core::run::{AgentEnd, Command, Event, NewRun, Recorded, Refusal, State, Stop, decide};
+use piton_core::time::Timestamp;
+
+use super::content::Tree;
+use super::coverage::{Coverage, kind};
+use super::engine::Engine;
+use super::faults::LateResult;
+use super::git::{Git, oid};
+use super::keeper::{Keepers, Key};
+use super::laws::{self, Broken};
+use super::people::People;
+use super::rng::Rng;
+use super::scenario::{Scenario, index};
+use super::{Options, Sabotage};
+
+/// More than any world needs that comes to rest.
+const MOST_STEPS: u64 = 40_000;
+
+#[derive(Debug)]
+pub(super) struct Sim {
+    pub(super) rng: Rng,
+    pub(super) scenario: Scenario,
+    pub(super) git: Git,
+    /// The one checkout, where there are no commits.
+    pub(super) checkout: Tree,
+    pub(super) keepers: Keepers,
+    pub(super) people: People,
+    pub(super) state: State,
+    pub(super) journal: Vec<Recorded>,
+    /// True time in milliseconds; it only goes forward.
+    pub(super) time: u64,
+    /// What the clock on the wall is ahead or behind.
+    pub(super) offset: i64,
+    /// When a usage limit was last reported, and by which task, until the clock jumps.
+    pub(super) limited_at: Option<(u64, usize)>,
+    pub(super) removed: Vec<TaskSpec>,
+    pub(super) sabotage: Option<Sabotage>,
+    pub(super) coverage: Coverage,
+    pub(super) trace: Vec<String>,
+    tracing: bool,
+    pub(super) engine: Option<Engine>,
+    pub(super) engines: u32,
+    agenda: BinaryHeap<Reverse<(u64, u64, Happening)>>,
+    pub(super) happenings: u64,
+    pub(super) late: Vec<LateResult>,
+    pub(super) faults_left: u32,
+    pub(super) calm: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Happening {
+    EngineStarts,
+    Effect(String, u64),
+    Report(String, u64),
+    AgentEnds(Key),
+    Fault,
+    Wake(String),
+    /// Results of an engine that was stopped and overtaken: position in `late`.
+    Late(usize),
+}
+
+#[derive(Debug)]
+pub(super) enum Answer {
+    Done(usize),
+    Refused(Refusal),
+}
+
+impl Sim {
+    pub(super) fn new(seed: u64, options: Options) -> Sim {
+        let mut rng = Rng::new(seed);
+        let mut scenario = Scenario::new(&mut rng);
+        Sim {
+            git: Git::new(),
+            checkout: Tree::new(),
+            keepers: Keepers::default(),
+            people: People::default(),
+            state: State::new(),
+            journal: Vec::new(),
+            time: 0,
+            offset: 1_790_000_000_000,
+            limited_at: None,
+            removed: std::mem::take(&mut scenario.later),
+            sabotage: options.sabotage,
+            coverage: Coverage::default(),
+            trace: Vec::new(),
+            tracing: options.trace,
+            engine: None,
+            engines: 0,
+            agenda: BinaryHeap::new(),
+            happenings: 0,
+            late: Vec::new(),
+            faults_left: scenario.weather.faults,
+            calm: false,
+            scenario,
+            rng,
+        }
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        Timestamp(self.offset + i64::try_from(self.time).unwrap_or(i64::MAX))
+    }
+
+    pub(super) fn note(&mut self, text: impl FnOnce() -> String) {
+        if self.tracing {
+            let line = format!("{:>10}.{:03}  {}", self.time / 1000, self.time % 1000, text());
+            self.trace.push(line);
+        }
+    }
+
+    pub(super) fn at(&mut self, delay: u64, happening: Happening) {
+        self.happenings += 1;
+        self.agenda.push(Reverse((self.time + delay, self.happenings, happening)));
+    }
+
+    /// From the first event to rest.
+    pub(super) fn live(&mut self) -> Result<(), Broken> {
+        let new = NewRun {
+            run: RunId::new("sim").expect("a word"),
+            plan: self.scenario.plan.clone(),
+            plan_path: "plan.toml".to_owned(),
+            target: (!self.scenario.plan.settings.no_commits).then(|| "main".to_owned()),
+            base: Some(oid(self.git.target)),
+            worktree_dir: None,
+        };
+        let plan = self.scenario.plan.clone();
+        self.note(|| describe(&plan));
+        self.submit(&Command::Create(Box::new(new)))?;
+        self.at(0, Happening::EngineStarts);
+        if self.faults_left > 0 {
+            let delay = self.rng.between(1, 600_000);
+            self.at(delay, Happening::Fault);
+        }
+        self.run_down()?;
+        self.come_to_rest()
+    }
+
+    /// Let everything happen that is going to.
+    pub(super) fn run_down(&mut self) -> Result<(), Broken> {
+        while let Some(Reverse((time, _, happening))) = self.agenda.pop() {
+            self.time = self.time.max(time);
+            self.coverage.steps += 1;
+            if self.coverage.steps > MOST_STEPS {
+                return Err(("comes_to_rest", format!("still going after {MOST_STEPS} steps")));
+            }
+            self.happen(happening)?;
+            self.pump()?;
+        }
+        Ok(())
+    }
+
+    fn happen(&mut self, happening: Happening) -> Result<(), Broken> {
+        match happening {
+            Happening::EngineStarts => self.start_engine(),
+            Happening::Effect(engine, op) => {
+                self.effect(&engine, op);
+                Ok(())
+            }
+            Happening::Report(engine, op) => {
+                let Some(mine) = self.engine.as_mut().filter(|e| e.name == engine) else { return Ok(()) };
+                let Some(op) = mine.ops.remove(&op) else { return Ok(()) };
+                self.report(op, false)
+            }
+            Happening::AgentEnds(key) => {
+                let (time, now) = (self.time, self.now());
+                self.keepers.end(&self.scenario, &mut self.git, key, time, now);
+                self.agent_ended(key);
+                Ok(())
+            }
+            Happening::Fault => self.fault(),
+            Happening::Wake(engine) => {
+                if let Some(mine) = self.engine.as_mut().filter(|e| e.name == engine) {
+                    mine.wake = None;
+                }
+                Ok(())
+            }
+            Happening::Late(at) => self.goes_on(at),
+        }
+    }
+
+    /// Decide and fold one command, and hold the laws against every event of it.
+    pub(super) fn submit(&mut self, command: &Command) -> Result<Answer, Broken> {
+        let now = self.now();
+        let events = match decide(&self.state, command, now) {
+            Ok(events) => events,
+            Err(Stop::Missing(missing)) => {
+                return Err(("complete_states_miss_nothing", format!("{missing:?}: {command:?}")));
+            }
+            Err(Stop::Refused(refusal)) => {
+                self.note(|| format!("refused: {refusal}"));
+                if refusal.reason.is_empty() {
+                    return Err(("refusals_have_reasons", format!("{command:?}")));
+                }
+                let reason = &refusal.reason;
+                self.coverage.saw(match () {
+                    () if refusal.stale => "refused: stale",
+                    () if reason.contains("depends on what is not done") => "refused: waits for others",
+                    () if reason.contains("has to wait") => "refused: barrier",
+                    () => "refused: otherwise",
+                });
+                return Ok(Answer::Refused(refusal));
+            }
+        };
+        let count = events.len();
+        for event in events {
+            self.record(event, now)?;
+        }
+        laws::between(self)?;
+        Ok(Answer::Done(count))
+    }
+
+    fn record(&mut self, event: Event, at: Timestamp) -> Result<(), Broken> {
+        self.note(|| told(&event));
+        self.coverage.saw(kind(&event));
+        self.coverage.events += 1;
+        laws::before(self, &event)?;
+        let old = event.task().and_then(|id| self.task(id));
+        let recorded = Recorded { seq: self.state.seq() + 1, at, event };
+        let folded = self.state.apply(&recorded);
+        folded.map_err(|missing| ("decisions_fold", format!("{missing:?}: {:?}", recorded.event)))?;
+        self.journal.push(recorded);
+        let event = &self.journal[self.journal.len() - 1].event;
+        if let Event::AgentEnded { end: AgentEnd::Limit { .. }, task, .. } = event {
+            self.limited_at = Some((self.time, index(task)));
+            self.coverage.saw("usage limit");
+        }
+        let event = &self.journal[self.journal.len() - 1].event;
+        laws::after(self, event, old.as_ref())?;
+        if self.journal.len().is_multiple_of(50) {
+            laws::fold_agrees(self)?;
+        }
+        Ok(())
+    }
+}
+
+fn describe(plan: &piton_core::plan::Plan) -> String {
+    let mut text = format!("{:?}", plan.settings.schedule);
+    for spec in &plan.tasks {
+        let needs: Vec<&str> = spec.depends_on.iter().map(piton_core::plan::TaskId::as_str).collect();
+        text += &format!(
+            "\n    {} group {} budget {} checks {} needs [{}]{}{}",
+            spec.id,
+            spec.group,
+            spec.attempts,
+            spec.checks.len(),
+            needs.join(" "),
+            if spec.confirm { " confirm" } else { "" },
+            if spec.may_change_nothing { " may_change_nothing" } else { "" },
+        );
+    }
+    text
+}
+
+/// An event in one line, without what is long.
+fn told(event: &Event) -> String {
+    let mut text = match event {
+        Event::RunCreated { .. } | Event::PlanAdopted { .. } => kind(event).to_owned(),
+        Event::TaskAdded { spec, level } => format!("TaskAdded {} level {level}", spec.id),
+        Event::TaskChanged { spec, level } => format!("TaskChanged {} level {level}", spec.id),
+        event => format!("{event:?}"),
+    };
+    if text.len() > 400 {
+        text = text.chars().take(400).collect();
+    }
+    text.replace(&"0".repeat(30), "")
+}

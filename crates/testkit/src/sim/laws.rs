@@ -1,0 +1,276 @@
+//! What must hold after every event, whatever happened before. Each law is a function with a sentence, told
+//! from the plan, the journal and the world, and not from the counters that the core keeps.
+
+use std::collections::BTreeMap;
+
+use piton_core::plan::{Schedule, TaskId};
+use piton_core::run::{
+    Action, Class, Counts, Event, Holder, Proof, Selection, State, Status, Task, is_current,
+};
+
+use super::driver::Sim;
+use super::scenario::task_id;
+
+type Verdict = Result<(), String>;
+pub(super) type Broken = (&'static str, String);
+
+/// Laws about an event that is about to be folded.
+pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
+    named("starts_wait_for_dependencies", starts_wait_for_dependencies(sim, event))?;
+    named("barriers_hold", barriers_hold(sim, event))?;
+    named("limits_park", limits_park(sim, event))
+}
+
+/// Laws about an event that was folded, and the state it led to.
+pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), Broken> {
+    named("slots_are_bounded", slots_are_bounded(sim, event))?;
+    named("attempts_are_spent_by_code", attempts_are_spent_by_code(sim, event, old))?;
+    named("fences_never_decrease", fences_never_decrease(sim, event, old))?;
+    named("lands_once", lands_once(sim, event))?;
+    named("never_red", never_red(sim, event))?;
+    named("completed_is_proven", completed_is_proven(sim, event, old))
+}
+
+/// Laws about a state at rest between two transactions.
+pub(super) fn between(sim: &Sim) -> Result<(), Broken> {
+    named("counters_equal_recounts", counters_equal_recounts(sim))?;
+    named("dependencies_are_counted", dependencies_are_counted(sim))?;
+    named("one_landing_at_a_time", one_landing_at_a_time(sim))?;
+    named("landed_is_reachable", landed_is_reachable(sim))?;
+    named("agents_run_once", agents_run_once(sim))
+}
+
+pub(super) fn named(name: &'static str, verdict: Verdict) -> Result<(), Broken> {
+    verdict.map_err(|detail| (name, detail))
+}
+
+fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}
+
+fn tasks(sim: &Sim) -> impl Iterator<Item = &Task> {
+    sim.state.tasks().filter(|task| !task.removed)
+}
+
+fn known<'s>(sim: &'s Sim, id: &TaskId) -> Option<&'s Task> {
+    sim.state.task(id).ok().flatten()
+}
+
+/// No task starts before everything it depends on is completed, or skipped by a person.
+fn starts_wait_for_dependencies(sim: &Sim, event: &Event) -> Verdict {
+    let Event::AttemptStarted { task, .. } = event else { return Ok(()) };
+    let needs = sim.scenario.spec(task).map(|spec| spec.depends_on.as_slice()).unwrap_or_default();
+    let open = needs.iter().find(|need| {
+        known(sim, need).is_none_or(|t| !matches!(t.decided, Status::Completed | Status::Skipped))
+    });
+    open.map_or(Ok(()), |open| Err(format!("{task} starts before {open} is done")))
+}
+
+/// Layered: no task starts while a group before its own is unfinished. Batch: nor while a level is.
+fn barriers_hold(sim: &Sim, event: &Event) -> Verdict {
+    let Event::AttemptStarted { task, .. } = event else { return Ok(()) };
+    let (run, Some(task)) = (sim.run(), known(sim, task)) else { return Ok(()) };
+    let first = match &run.session.selection {
+        Selection::All => 0,
+        Selection::From(_) => run.first_group(),
+        Selection::Group(_) | Selection::Task(_) => return Ok(()),
+    };
+    let schedule = run.session.schedule;
+    let earlier = tasks(sim).filter(|t| t.group >= first).find(|t| match schedule {
+        Schedule::Flow => false,
+        _ if t.group < task.group => !t.status().satisfies(),
+        Schedule::Layered => false,
+        Schedule::Batch => (t.group, t.level) < (task.group, task.level) && !t.status().is_settled(),
+    });
+    let late = |t: &Task| format!("{schedule:?}: {} starts while {} is {}", task.id, t.id, t.status());
+    earlier.map_or(Ok(()), |t| Err(late(t)))
+}
+
+/// After a usage limit no agent is started for a moment, whatever time the client told.
+fn limits_park(sim: &Sim, event: &Event) -> Verdict {
+    let Event::AttemptStarted { holder: Holder::Engine, task, .. } = event else { return Ok(()) };
+    let since = sim.limited_at.map(|(time, _)| sim.time - time);
+    ensure(since.is_none_or(|ms| ms >= 1000), || format!("{task} starts {since:?} ms after a usage limit"))
+}
+
+/// The engine has at most `max_parallel` tasks at work when it starts one.
+fn slots_are_bounded(sim: &Sim, event: &Event) -> Verdict {
+    let Event::AttemptStarted { holder: Holder::Engine, .. } = event else { return Ok(()) };
+    let max = sim.run().session.max_parallel as usize;
+    let taken = sim.state.tasks().filter(|t| t.is_engines() && t.decided.holds_slot()).count();
+    ensure(taken <= max, || format!("{taken} slots are taken of {max}"))
+}
+
+/// An attempt is spent by a code failure and nothing else, and never more than the budget.
+fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
+    let expected = match event {
+        Event::Failed { class: Class::Code, .. } => old.spent + 1,
+        Event::Reset { .. } => 0,
+        _ => old.spent,
+    };
+    ensure(new.spent == expected, || format!("{} has spent {}, not {expected}", new.id, new.spent))?;
+    ensure(new.spent <= new.budget, || format!("{} has spent {} of {}", new.id, new.spent, new.budget))?;
+    let numbered = !new.decided.holds_slot() || new.attempt == new.spent + 1;
+    ensure(numbered, || format!("{} runs attempt {} after {} spent", new.id, new.attempt, new.spent))
+}
+
+/// A fence never decreases, and each start has one of its own.
+fn fences_never_decrease(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
+    let grows = matches!(event, Event::AttemptStarted { .. } | Event::Reset { .. });
+    let fine = if grows { new.fence > old.fence } else { new.fence >= old.fence };
+    ensure(fine, || format!("the fence of {} went from {} to {}", new.id, old.fence, new.fence))
+}
+
+/// A task's landing is in the target's history once, unless a person rewound the target.
+fn lands_once(sim: &Sim, event: &Event) -> Verdict {
+    if sim.people.rewound || !matches!(event, Event::Completed { .. }) {
+        return Ok(());
+    }
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    sim.git.landings().for_each(|(_, task)| *counts.entry(task).or_default() += 1);
+    let twice = counts.iter().find(|(_, n)| **n > 1);
+    twice.map_or(Ok(()), |(task, n)| Err(format!("{} landed {n} times", task_id(*task))))
+}
+
+/// After a landing the target passes the landing checks and those of every task that has landed, as long
+/// as no person touched the target.
+fn never_red(sim: &Sim, event: &Event) -> Verdict {
+    let Event::Completed { proof: Proof::Landed { .. }, task: landed, .. } = event else { return Ok(()) };
+    if sim.people.touched {
+        return Ok(());
+    }
+    let tip = sim.git.tip();
+    let all = tasks(sim).filter(|t| matches!(t.proof, Some(Proof::Landed { .. })));
+    for (who, check) in all.flat_map(|t| t.judges.iter().map(move |judge| (&t.id, judge))) {
+        let predicate = sim.scenario.predicates[check];
+        let green = sim.scenario.subjects.holds(predicate, tip);
+        ensure(green, || format!("{landed} landed and {predicate:?} of {who} is red: {tip:?}"))?;
+    }
+    for check in &sim.run().settings.landing_checks {
+        let predicate = sim.scenario.predicates[&check.digest()];
+        let green = sim.scenario.subjects.holds(predicate, tip);
+        ensure(green, || format!("{landed} landed and the landing check {predicate:?} is red"))?;
+    }
+    Ok(())
+}
+
+/// What completes was proven: landed by its own verified commit, checked by all its checks on that tree, or
+/// reported where there was nothing to check.
+fn completed_is_proven(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    let (Event::Completed { task, proof, .. }, Some(old)) = (event, old) else { return Ok(()) };
+    match proof {
+        Proof::Reported => ensure(old.judges.is_empty(), || format!("{task} has checks, and none was run")),
+        Proof::Landed { verified, .. } => ensure(old.progress.commit.as_ref() == Some(verified), || {
+            format!("{task} landed what was not verified")
+        }),
+        Proof::Checked { tree } => {
+            let Some(tree) = tree.as_ref().and_then(|tree| sim.git.find_tree(tree)) else {
+                return Err(format!("{task} was checked on no tree"));
+            };
+            let red = old
+                .judges
+                .iter()
+                .find(|judge| !sim.scenario.subjects.holds(sim.scenario.predicates[*judge], tree));
+            ensure(red.is_none(), || format!("{task} is called checked, and a check of it is red"))
+        }
+    }
+}
+
+/// What has landed can be reached from the target, unless a person rewound it.
+fn landed_is_reachable(sim: &Sim) -> Verdict {
+    if sim.people.rewound {
+        return Ok(());
+    }
+    let lost = tasks(sim).find(|t| match &t.proof {
+        Some(Proof::Landed { commit, .. }) => !sim.git.is_landed(commit),
+        _ => false,
+    });
+    lost.map_or(Ok(()), |t| Err(format!("{} is called landed and is not in the target", t.id)))
+}
+
+/// An agent is run once for a task, fence and pass: what it left on disk is taken, not made again.
+fn agents_run_once(sim: &Sim) -> Verdict {
+    let twice = sim.keepers.twice;
+    twice.map_or(Ok(()), |(task, fence, pass)| {
+        Err(format!("the agent of {} fence {fence} pass {pass} was run again", task_id(task)))
+    })
+}
+
+/// Counts, slots and the number of dead tasks are what one finds by counting.
+fn counters_equal_recounts(sim: &Sim) -> Verdict {
+    let mut counts = Counts::default();
+    tasks(sim).for_each(|task| counts.add(task.status(), 1));
+    ensure(counts == sim.state.counts(), || format!("{:?}, not {counts:?}", sim.state.counts()))?;
+    let count = |which: fn(&Task) -> bool| sim.state.tasks().filter(|t| which(t)).count();
+    let slots = count(|t| t.is_engines() && t.decided.holds_slot());
+    let dead = count(|t| matches!(t.decided, Status::Abandoned | Status::Blocked));
+    let run = sim.run();
+    ensure(run.slots as usize == slots, || format!("{} slots, not {slots}", run.slots))?;
+    ensure(run.dead as usize == dead, || format!("{} dead, not {dead}", run.dead))
+}
+
+/// What each task waits for, and what cannot complete of it, is what one finds by looking.
+fn dependencies_are_counted(sim: &Sim) -> Verdict {
+    for spec in &sim.scenario.plan.tasks {
+        let Some(task) = known(sim, &spec.id) else { continue };
+        let needs = || spec.depends_on.iter().filter_map(|id| known(sim, id)).map(Task::status);
+        let waiting = needs().filter(|status| !status.satisfies()).count();
+        let dead = needs().filter(|status| status.is_dead()).count();
+        let fine = (task.waiting as usize, task.dead as usize) == (waiting, dead);
+        let told = || format!("{}: {} and {}, not {waiting} and {dead}", spec.id, task.waiting, task.dead);
+        ensure(fine, told)?;
+    }
+    Ok(())
+}
+
+/// At most one task is landing, and the run knows which.
+fn one_landing_at_a_time(sim: &Sim) -> Verdict {
+    let merging: Vec<&TaskId> =
+        sim.state.tasks().filter(|t| t.decided == Status::Merging).map(|t| &t.id).collect();
+    let known: Vec<&TaskId> = sim.run().merging.iter().collect();
+    ensure(merging == known, || format!("{merging:?} are landing, and the run says {known:?}"))
+}
+
+/// The state as it was kept is the fold of the journal from scratch, and leads to the same actions.
+pub(super) fn fold_agrees(sim: &Sim) -> Result<State, Broken> {
+    let mut fresh = State::new();
+    for recorded in &sim.journal {
+        fresh.apply(recorded).map_err(|missing| ("fold_agrees", format!("{missing:?}")))?;
+    }
+    let now = sim.now();
+    let same = fresh.agrees_with(&sim.state)
+        && piton_core::run::next(&fresh, now) == piton_core::run::next(&sim.state, now);
+    named("fold_agrees", ensure(same, || "the fold from scratch is another state".to_owned()))?;
+    let tasks = sim.state.tasks().map(|task| {
+        let needs = sim.state.links(&task.id).map(|links| links.needs.clone()).unwrap_or_default();
+        (task.clone(), needs)
+    });
+    let restored = State::restore(sim.state.run().cloned(), sim.state.seq(), tasks);
+    let same = restored.agrees_with(&sim.state)
+        && piton_core::run::next(&restored, now) == piton_core::run::next(&sim.state, now);
+    named("restore_agrees", ensure(same, || "the state from its snapshot is another".to_owned()))?;
+    Ok(fresh)
+}
+
+/// Every action that is offered is what its task is at, and none is offered twice.
+pub(super) fn offers_are_current(sim: &Sim, actions: &[Action]) -> Result<(), Broken> {
+    let stray = actions.iter().enumerate().find(|(at, action)| {
+        let start = matches!(action, Action::Start { .. });
+        (!start && !is_current(&sim.state, action)) || actions[..*at].contains(action)
+    });
+    named("offers_are_current", stray.map_or(Ok(()), |(_, action)| Err(format!("{action:?}"))))
+}
+
+/// Whether a result of this action may still be believed.
+pub(super) fn is_fresh(sim: &Sim, action: &Action, candidate: Option<&piton_core::plan::Oid>) -> bool {
+    let same_fence = match (action, known(sim, action.task())) {
+        (Action::Clean { fence, .. } | Action::Land { fence, .. }, Some(task)) => task.fence == *fence,
+        (Action::Move { .. }, Some(task)) => {
+            task.progress.intent.as_ref().map(|intent| &intent.candidate) == candidate
+        }
+        _ => true,
+    };
+    same_fence && is_current(&sim.state, action)
+}

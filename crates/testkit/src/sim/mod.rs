@@ -1,0 +1,96 @@
+//! The simulator: the pure core driven as an engine would, in a world made of dice.
+//!
+//! A seed stands for a plan, agents, people, a git repository, a clock and an engine that crashes. The loop
+//! computes the next actions, lets each take its time, reports what came of it, and checks the laws of `laws`
+//! after every event and those of `rest` at the end. The same seed gives the same run, so a violation is
+//! repeated by one command. Nothing here does I/O, sleeps or reads a clock.
+
+mod content;
+mod coverage;
+mod driver;
+mod engine;
+mod faults;
+mod git;
+mod keeper;
+mod laws;
+mod people;
+mod rest;
+mod rng;
+mod scenario;
+mod world;
+
+use std::fmt;
+
+pub use coverage::{Coverage, KINDS, SITUATIONS};
+
+/// A world that breaks its word, to prove that the laws notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// Checks on the merged tree are said to have passed.
+    SkipMergedChecks,
+    /// Checks of a task are said to have passed because its agent says it is done.
+    TrustTheAgent,
+    /// A landing is reported, and the target was not moved.
+    LandWithoutMoving,
+    /// A landing is made without looking whether it was.
+    LandBlindly,
+    /// An outcome on disk is not looked for.
+    RunAgain,
+    /// A new engine misses the journal's last event.
+    ForgetLastEvent,
+    /// An engine that was overtaken puts the current fence on its old results.
+    ForgeFences,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Keep every step, to be read.
+    pub trace: bool,
+    pub sabotage: Option<Sabotage>,
+}
+
+/// A law was broken.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    pub seed: u64,
+    pub law: &'static str,
+    pub detail: String,
+    pub trace: Vec<String>,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for line in &self.trace {
+            writeln!(f, "{line}")?;
+        }
+        writeln!(f, "seed {} breaks `{}`: {}", self.seed, self.law, self.detail)?;
+        write!(f, "see it again: cargo xtask simulate --seed {} --trace", self.seed)
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// What a seed came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub coverage: Coverage,
+    pub trace: Vec<String>,
+}
+
+/// Live through one seed.
+pub fn simulate(seed: u64, options: Options) -> Result<Outcome, Violation> {
+    let mut sim = driver::Sim::new(seed, options);
+    match sim.live() {
+        Ok(()) => Ok(Outcome { coverage: sim.coverage, trace: sim.trace }),
+        Err((law, detail)) => Err(Violation { seed, law, detail, trace: sim.trace }),
+    }
+}
+
+/// Live through many seeds; stops at the first violation.
+pub fn simulate_all(seeds: impl IntoIterator<Item = u64>, options: Options) -> Result<Coverage, Violation> {
+    let mut coverage = Coverage::default();
+    for seed in seeds {
+        coverage.merge(&simulate(seed, options)?.coverage);
+    }
+    Ok(coverage)
+}

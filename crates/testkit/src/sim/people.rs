@@ -1,0 +1,202 @@
+//! People: those who move the target, and those who steer the run or work on its tasks by the ledger.
+
+use piton_core::plan::{Check, TaskId};
+use piton_core::run::{CheckResult, Claim, Command, Holder, Report, Status, StopReason, Verdict};
+use piton_core::time::Span;
+
+use super::content::{own, persons, register};
+use super::driver::{Answer, Sim};
+use super::git::{CommitNo, commit_no};
+use super::laws::Broken;
+use super::scenario::index;
+
+/// What people have done to the target.
+#[derive(Clone, Debug, Default)]
+pub(super) struct People {
+    /// What is on the target is no longer only what Piton checked.
+    pub(super) touched: bool,
+    pub(super) rewound: bool,
+    /// Where the target was before it was rewound.
+    reflog: Option<CommitNo>,
+}
+
+impl Sim {
+    /// A person does something to the repository.
+    pub(super) fn person(&mut self) {
+        let tip = self.git.target;
+        let mut tree = self.git.tip().clone();
+        match self.rng.below(10) {
+            0..4 => {
+                let no = self.rng.below(50);
+                tree.insert(persons(no), self.rng.small(1, 9));
+                self.git.target = self.git.commit(tree, &[tip], None);
+                self.note(|| "a person commits".to_owned());
+            }
+            4 => {
+                // Enters the register: a conflict in the text, and nothing else.
+                let line = register(self.rng.below(2));
+                *tree.entry(line).or_default() |= 1 << 30;
+                self.git.target = self.git.commit(tree, &[tip], None);
+                self.note(|| "a person commits to a register".to_owned());
+            }
+            5 => {
+                tree.remove(&own(self.rng.below(self.scenario.scripts.len())));
+                self.people.touched = true;
+                self.git.target = self.git.commit(tree, &[tip], None);
+                self.note(|| "a person undoes a task's work".to_owned());
+            }
+            6 => self.rewind(tip),
+            7 => self.merge_by_hand(tip),
+            8 => {
+                let place = self.rng.below(self.scenario.scripts.len());
+                self.git.worktrees.remove(&place);
+                self.note(|| format!("a person deletes the worktree of {place}"));
+            }
+            _ => {
+                self.git.dirty = !self.git.dirty;
+                self.note(|| "a person works in the checkout".to_owned());
+            }
+        }
+    }
+
+    fn rewind(&mut self, tip: CommitNo) {
+        (self.people.touched, self.people.rewound) = (true, true);
+        if let Some(before) = self.people.reflog.take()
+            && self.rng.chance(60)
+        {
+            self.git.target = before;
+            self.note(|| "a person restores the target".to_owned());
+            return;
+        }
+        let behind: Vec<CommitNo> = (0..tip).filter(|&no| self.git.is_ancestor(no, tip)).collect();
+        if let Some(&to) = self.rng.pick(&behind) {
+            self.people.reflog = Some(tip);
+            self.git.target = to;
+            self.note(|| format!("a person rewinds the target from {tip} to {to}"));
+        }
+    }
+
+    fn merge_by_hand(&mut self, tip: CommitNo) {
+        let ready: Vec<CommitNo> = self
+            .state
+            .tasks()
+            .filter(|task| task.decided == Status::Verified)
+            .filter_map(|task| task.progress.commit.as_ref().and_then(commit_no))
+            .collect();
+        let Some(&commit) = self.rng.pick(&ready) else { return };
+        let (tree, conflicts) = self.git.merge(commit, tip);
+        if conflicts.is_empty() {
+            self.people.touched = true;
+            self.git.target = self.git.commit(tree, &[tip, commit], None);
+            self.note(|| format!("a person merges {commit} by hand"));
+        }
+    }
+
+    /// Somebody steers the run, or works on a task by the ledger.
+    pub(super) fn client(&mut self) -> Result<(), Broken> {
+        let task = super::scenario::task_id(self.rng.below(self.scenario.scripts.len()));
+        let by = if self.rng.chance(50) { "ann" } else { "bob" }.to_owned();
+        let command = match self.rng.below(12) {
+            0 | 1 => Command::Start { task, holder: Holder::Ledger(by) },
+            2 | 3 => return self.ledger_reports(&task, &by),
+            4 => Command::Retry { task, by },
+            5 => Command::Reset { task, by },
+            6 => Command::Skip { task, by, reason: "not needed".to_owned() },
+            7 | 8 => Command::Unblock { task, by },
+            9 => Command::Raise { task, by, attempts: self.rng.small(1, 7) },
+            10 => Command::RequestStop { by, now: self.rng.chance(50) },
+            _ => Command::Retry { task, by },
+        };
+        if let Answer::Refused(_) = self.submit(&command)? {
+            self.coverage.saw("refused: people");
+        }
+        Ok(())
+    }
+
+    /// A report, with the evidence a ledger's command collects itself.
+    pub(super) fn ledger_reports(&mut self, task: &TaskId, by: &str) -> Result<(), Broken> {
+        let Some(known) = self.task(task) else { return Ok(()) };
+        let mine = known.holder == Some(Holder::Ledger(by.to_owned()));
+        // Whoever holds a task works on it, in a checkout of the target.
+        if mine && self.rng.chance(60) {
+            let tip = self.git.target;
+            let mut tree = self.git.tip().clone();
+            let base = tree.clone();
+            self.scenario.subjects.work(index(task), &mut tree, &base, false);
+            self.git.target = self.git.commit(tree, &[tip], None);
+            self.coverage.saw("ledger worked on a task");
+        }
+        let claim = match self.rng.below(6) {
+            0 => Claim::Failed { reason: "it did not work".to_owned() },
+            1 => Claim::Blocked { reason: "the task is wrong".to_owned() },
+            // Without evidence, or with that of other checks.
+            2 => Claim::Done { tree: None, results: Vec::new() },
+            _ => {
+                let tip = self.git.tip().clone();
+                let tree = self.git.tree_oid(&tip);
+                let checks = self.scenario.spec(task).map(|spec| spec.checks.clone()).unwrap_or_default();
+                let results = checks.iter().map(|check| self.evidence(check)).collect();
+                Claim::Done { tree: Some(tree), results }
+            }
+        };
+        let fence = self.rng.chance(70).then_some(known.fence);
+        let report = Box::<Report>::default();
+        let command = Command::Report { task: task.clone(), by: by.to_owned(), fence, claim, report };
+        self.submit(&command).map(|_| ())
+    }
+
+    fn evidence(&self, check: &Check) -> CheckResult {
+        let digest = check.digest();
+        let green = self.scenario.subjects.holds(self.scenario.predicates[&digest], self.git.tip());
+        CheckResult {
+            name: check.name.clone(),
+            check: digest,
+            command: check.run.to_string(),
+            verdict: if green { Verdict::Pass } else { Verdict::Fail { exit: 1 } },
+            environment: piton_core::plan::Digest::of_bytes(b"sim"),
+            took: Span::seconds(1),
+            log: String::new(),
+            tail: String::new(),
+        }
+    }
+
+    /// Between two engines the plan may be another: tasks come, go and change.
+    pub(super) fn replan(&mut self) -> Result<(), Broken> {
+        if let Some(engine) = self.run().engine.clone() {
+            // It holds no lock any more: whoever holds it says so.
+            let reason = StopReason::Environment { detail: "it died".to_owned() };
+            self.submit(&Command::Detach { engine, reason })?;
+        }
+        let mut plan = self.scenario.plan.clone();
+        let at = self.rng.below(plan.tasks.len());
+        match self.rng.below(5) {
+            0 => plan.tasks[at].attempts = self.rng.small(1, 6),
+            1 => plan.tasks[at].priority = self.rng.small(1, 5),
+            2 | 3 if plan.tasks.len() > 1 => {
+                // Gone, and nobody waits for it any more; it may come back later.
+                let gone = plan.tasks.remove(at);
+                plan.tasks.iter_mut().for_each(|spec| spec.depends_on.retain(|id| *id != gone.id));
+                self.removed.push(gone);
+            }
+            _ => {
+                let back = if self.rng.chance(50) { 1.min(self.removed.len()) } else { self.removed.len() };
+                for spec in self.removed.drain(self.removed.len() - back..) {
+                    let place = self.rng.below(plan.tasks.len() + 1);
+                    plan.tasks.insert(place, spec);
+                }
+                let known: Vec<TaskId> = plan.tasks.iter().map(|spec| spec.id.clone()).collect();
+                plan.tasks.iter_mut().for_each(|spec| spec.depends_on.retain(|id| known.contains(id)));
+            }
+        }
+        let before = std::mem::replace(&mut self.scenario.plan, plan.clone());
+        match self.submit(&Command::Replan(Box::new(plan)))? {
+            Answer::Done(_) => self.coverage.saw("plan read again"),
+            Answer::Refused(refusal) => {
+                self.note(|| format!("replan refused: {refusal}"));
+                self.scenario.plan = before;
+                self.removed.clear();
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,258 @@
+//! What one seed stands for: a plan, how its agents behave, and how rough the world is.
+
+use std::collections::BTreeMap;
+
+use piton_core::plan::{
+    Argv, Check, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId, TaskSpec,
+};
+use piton_core::time::Span;
+
+use super::content::{Predicate, Subjects};
+use super::rng::Rng;
+
+/// What an agent does when it is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behaviour {
+    Good,
+    /// Works, wrongly, and says it is done.
+    Lies,
+    /// Says it is done and has done nothing.
+    Idle,
+    SaysFailed,
+    /// Killed at its time limit.
+    Hangs,
+    LeavesMarkers,
+    Crashes,
+    /// A usage limit that ends after so many minutes.
+    Limit(u64),
+    /// A limit of ten minutes, told as one that is over.
+    LimitMistold,
+    SaysBlocked,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Script {
+    /// For the first runs of its agent; good ones follow.
+    pub(super) runs: Vec<Behaviour>,
+    /// Passes that confirm and still find something.
+    pub(super) finds: u32,
+}
+
+/// How rough the world is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weather {
+    /// Things that go wrong before the world calms down.
+    pub(super) faults: u32,
+    pub(super) people: bool,
+    pub(super) crashes: bool,
+    /// Crashes that take the keepers along.
+    pub(super) deadly: u32,
+    pub(super) clock_jumps: bool,
+    /// In a hundred: a check that fails without a reason.
+    pub(super) flaky: u64,
+    /// In a hundred: an action of the engine that fails.
+    pub(super) trouble: u64,
+    /// So many agents in a row cannot be run at all.
+    pub(super) outage: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Scenario {
+    pub(super) plan: Plan,
+    pub(super) subjects: Subjects,
+    pub(super) scripts: Vec<Script>,
+    pub(super) predicates: BTreeMap<Digest, Predicate>,
+    /// A task whose check names a program that does not exist.
+    pub(super) impossible: Option<usize>,
+    pub(super) weather: Weather,
+    /// Nobody interferes and every agent succeeds within its budget: all of it has to complete.
+    pub(super) promise: bool,
+    /// Tasks that the plan gets only when it is read again.
+    pub(super) later: Vec<TaskSpec>,
+}
+
+pub(super) fn task_id(index: usize) -> TaskId {
+    TaskId::new(&format!("T{}", index + 1)).expect("a letter and digits")
+}
+
+pub(super) fn index(id: &TaskId) -> usize {
+    id.as_str()[1..].parse::<usize>().map_or(0, |n| n - 1)
+}
+
+impl Scenario {
+    pub(super) fn new(rng: &mut Rng) -> Scenario {
+        let promise = rng.chance(30);
+        let count = match rng.below(4) {
+            0 => rng.between(1, 3),
+            1 | 2 => rng.between(2, 9),
+            _ => rng.between(5, 25),
+        };
+        let count = usize::try_from(count).unwrap_or(1);
+        let weather = Weather {
+            faults: if rng.chance(15) { 0 } else { rng.small(1, 40) },
+            people: !promise,
+            crashes: rng.chance(80),
+            deadly: if promise { 1 } else { 99 },
+            clock_jumps: rng.chance(50),
+            flaky: if promise || rng.chance(60) { 0 } else { rng.between(1, 10) },
+            trouble: if promise || rng.chance(60) { 0 } else { rng.between(1, 10) },
+            outage: if !promise && rng.chance(5) { rng.small(1, 50) } else { 0 },
+        };
+        let subjects = subjects(rng, count);
+        let scripts: Vec<Script> = (0..count).map(|_| script(rng, promise)).collect();
+        let mut predicates = BTreeMap::new();
+        let mut plan = plan(rng, &subjects, &scripts, promise, &mut predicates);
+        let mut later = Vec::new();
+        if !promise && rng.chance(30) {
+            for _ in 0..rng.below(plan.tasks.len()).min(4) {
+                let at = rng.below(plan.tasks.len());
+                later.push(plan.tasks.remove(at));
+            }
+            let known: Vec<TaskId> = plan.tasks.iter().map(|spec| spec.id.clone()).collect();
+            plan.tasks.iter_mut().for_each(|spec| spec.depends_on.retain(|id| known.contains(id)));
+        }
+        let impossible = (!promise && rng.chance(5)).then(|| rng.below(count));
+        Scenario { plan, subjects, scripts, predicates, impossible, weather, promise, later }
+    }
+
+    pub(super) fn spec(&self, id: &TaskId) -> Option<&TaskSpec> {
+        self.plan.tasks.iter().find(|spec| &spec.id == id)
+    }
+}
+
+fn subjects(rng: &mut Rng, count: usize) -> Subjects {
+    let registers = (0..count).map(|_| rng.chance(20).then(|| rng.below(2))).collect();
+    let mut pairs = Vec::new();
+    let mut overreach = vec![None; count];
+    for _ in 0..rng.below(count / 2 + 1) {
+        let (a, b) = (rng.below(count), rng.below(count));
+        if a != b && !pairs.contains(&(a, b)) && !pairs.contains(&(b, a)) {
+            pairs.push((a, b));
+            if rng.chance(25) && overreach[a].is_none() {
+                overreach[b] = overreach[b].or(Some(a));
+            }
+        }
+    }
+    Subjects { registers, pairs, overreach }
+}
+
+fn script(rng: &mut Rng, promise: bool) -> Script {
+    use Behaviour::*;
+    let mut runs = Vec::new();
+    let mut crashes = 0;
+    while rng.chance(35) && runs.len() < 8 {
+        let kind = match rng.below(if promise { 20 } else { 22 }) {
+            0..4 => Lies,
+            4..7 => Idle,
+            7 | 8 => SaysFailed,
+            9 => Hangs,
+            10 | 11 => LeavesMarkers,
+            12..16 if promise && crashes == 2 => Idle,
+            12..16 => Crashes,
+            16 => Limit(5),
+            17 => Limit(5 * 60),
+            18 => Limit(if rng.chance(50) { 7 * 24 * 60 } else { 30 * 24 * 60 }),
+            19 => LimitMistold,
+            _ => SaysBlocked,
+        };
+        crashes += u32::from(kind == Crashes);
+        runs.push(kind);
+    }
+    Script { runs, finds: if rng.chance(30) { rng.small(1, 3) } else { 0 } }
+}
+
+fn plan(
+    rng: &mut Rng,
+    subjects: &Subjects,
+    scripts: &[Script],
+    promise: bool,
+    predicates: &mut BTreeMap<Digest, Predicate>,
+) -> Plan {
+    let count = scripts.len();
+    let groups = rng.small(1, 4).min(u32::try_from(count).unwrap_or(1));
+    let schedule = *rng.pick(&[Schedule::Layered, Schedule::Batch, Schedule::Flow]).expect("not empty");
+    let mut of: Vec<u32> = (0..count).map(|_| rng.small(0, groups - 1)).collect();
+    // An edge to a later group would be a deadlock, which readers of plans report.
+    of.sort_unstable();
+    let chained = rng.between(0, 60);
+    let mut tasks: Vec<TaskSpec> = Vec::new();
+    for task in 0..count {
+        let mut depends_on = Vec::new();
+        for earlier in 0..task {
+            if depends_on.len() < 4 && rng.chance(chained / (task as u64).max(1) + 2) {
+                depends_on.push(task_id(earlier));
+            }
+        }
+        let spend = u32::try_from(scripts[task].runs.len()).unwrap_or(0) + scripts[task].finds + 2;
+        tasks.push(TaskSpec {
+            id: task_id(task),
+            title: format!("Task {task}"),
+            prompt: String::new(),
+            group: of[task],
+            depends_on,
+            files: Vec::new(),
+            criteria: Vec::new(),
+            checks: checks(rng, subjects, task, predicates),
+            priority: rng.small(1, 5),
+            agent: "default".to_owned(),
+            attempts: if promise { spend } else { rng.small(1, 5) },
+            confirm: rng.chance(25),
+            may_change_nothing: rng.chance(15),
+            timeout: Span::minutes(30),
+            silence: None,
+        });
+    }
+    if rng.chance(50) {
+        rng.shuffle(&mut tasks);
+    }
+    let mut landing_checks = Vec::new();
+    for (name, predicate) in [("clean", Predicate::Clean), ("suite", Predicate::Suite)] {
+        if rng.chance(25) {
+            landing_checks.push(check(name, predicate, predicates));
+        }
+    }
+    let no_commits = rng.chance(7);
+    let settings = Settings {
+        schedule,
+        max_parallel: if no_commits { 1 } else { rng.small(1, 6) },
+        exhausted: if rng.chance(30) { Exhausted::Stop } else { Exhausted::Continue },
+        landing_checks,
+        no_commits,
+        ..Settings::default()
+    };
+    let groups = (0..groups)
+        .map(|no| {
+            let id = GroupId::new(&format!("g{no}")).expect("a letter and digits");
+            Group { id, title: String::new() }
+        })
+        .collect();
+    Plan { name: "sim".to_owned(), groups, tasks, settings }
+}
+
+fn checks(
+    rng: &mut Rng,
+    subjects: &Subjects,
+    task: usize,
+    predicates: &mut BTreeMap<Digest, Predicate>,
+) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if rng.chance(85) {
+        checks.push(check(&format!("own {task}"), Predicate::Own(task), predicates));
+    }
+    for (no, &(a, b)) in subjects.pairs.iter().enumerate() {
+        // The judge of a pair is with one of the two, now and then with both.
+        if a == task || (b == task && rng.chance(30)) {
+            checks.push(check(&format!("pair {no}"), Predicate::Pair(no), predicates));
+        }
+    }
+    if rng.chance(20) {
+        checks.push(check("clean", Predicate::Clean, predicates));
+    }
+    checks
+}
+
+fn check(command: &str, predicate: Predicate, predicates: &mut BTreeMap<Digest, Predicate>) -> Check {
+    let check = Check { name: command.to_owned(), run: Argv::parse(command), timeout: Span::minutes(5) };
+    predicates.insert(check.digest(), predicate);
+    check
+}

@@ -1,0 +1,339 @@
+//! What the engine's actions do to the simulated world, and what they report. Each looks before it acts,
+//! as the real ones do, so that doing it twice is doing it once.
+
+use piton_core::plan::{Check, Digest, Oid, TaskId};
+use piton_core::run::{Action, CheckResult, Class, Command, Intent, Proof, Run, Status, Task, Verdict, Work};
+use piton_core::time::Span;
+
+use super::Sabotage;
+use super::content::Tree;
+use super::driver::Sim;
+use super::git::{commit_no, oid};
+use super::keeper::{Keeper, Key};
+use super::scenario::{index, task_id};
+
+impl Sim {
+    pub(super) fn task(&self, id: &TaskId) -> Option<Task> {
+        self.state.task(id).ok().flatten().cloned()
+    }
+
+    pub(super) fn run(&self) -> &Run {
+        self.state.run().expect("the run was created first")
+    }
+
+    /// Carry out an action; what is to be reported comes back. Agents report through their keepers.
+    pub(super) fn perform(&mut self, action: &Action) -> Vec<Command> {
+        let Some(task) = self.task(action.task()) else { return Vec::new() };
+        let trouble = self.scenario.weather.trouble;
+        if !matches!(action, Action::Move { .. } | Action::Clean { .. }) && self.rng.chance(trouble) {
+            return vec![self.try_failed(action, Class::Transient, "git was busy")];
+        }
+        match action {
+            Action::Start { .. } | Action::Work { .. } => Vec::new(),
+            Action::Prepare { .. } => self.prepare(&task),
+            Action::Capture { pass, .. } => self.capture(action, &task, *pass),
+            Action::Check { .. } => self.check(&task),
+            Action::Land { .. } => self.land(action, &task),
+            Action::Move { .. } => self.move_target(action, &task),
+            Action::Clean { .. } => self.clean(&task),
+        }
+    }
+
+    fn try_failed(&self, action: &Action, class: Class, reason: &str) -> Command {
+        Command::TryFailed {
+            action: action.clone(),
+            class,
+            reason: reason.to_owned(),
+            feedback: String::new(),
+        }
+    }
+
+    /// The worktree's number: all tasks share the checkout where there are no commits.
+    fn place(&self, task: &Task) -> usize {
+        index(&task.id)
+    }
+
+    fn prepare(&mut self, task: &Task) -> Vec<Command> {
+        let place = self.place(task);
+        let mut commands = Vec::new();
+        // First the count, then the tip: what lands in between is judged once too often, never too seldom.
+        let mut landed = self.run().landed;
+        let fresh_start = task.attempt == 1 && task.failure_seq.is_none();
+        let known = self.git.worktrees.contains_key(&place);
+        if !known || task.progress.base.is_none() || fresh_start {
+            if known && let Some((commit, _)) = self.git.capture(place) {
+                commands.push(Command::Rescued {
+                    task: task.id.clone(),
+                    reference: format!("refs/piton/rescue/{}", task.id),
+                    commit: oid(commit),
+                });
+            }
+            self.git.make_worktree(place);
+            self.in_place(place);
+        } else if task.progress.behind.is_some() {
+            self.git.bring_up(place);
+        } else {
+            landed = task.progress.landed_at_base;
+        }
+        let base = oid(self.git.worktrees[&place].base);
+        commands.push(Command::Prepared { task: task.id.clone(), fence: task.fence, base, landed });
+        commands
+    }
+
+    /// Without commits all work in the one checkout: a new worktree is what the last one left.
+    fn in_place(&mut self, place: usize) {
+        if self.run().settings.no_commits {
+            let checkout = self.checkout.clone();
+            if let Some(worktree) = self.git.worktrees.get_mut(&place) {
+                worktree.tree = checkout.clone();
+            }
+            let base = self.git.commit(checkout, &[], None);
+            if let Some(worktree) = self.git.worktrees.get_mut(&place) {
+                (worktree.head, worktree.base) = (base, base);
+            }
+        }
+    }
+
+    fn capture(&mut self, action: &Action, task: &Task, pass: u32) -> Vec<Command> {
+        let place = self.place(task);
+        let Some((commit, markers)) = self.git.capture(place) else {
+            return vec![self.try_failed(action, Class::Transient, "the worktree is gone")];
+        };
+        let tree = self.git.tree(commit).clone();
+        let base_tree = self.git.tree(self.git.worktrees[&place].base).clone();
+        let tree_oid = self.git.tree_oid(&tree);
+        let no_commits = self.run().settings.no_commits;
+        if no_commits {
+            self.checkout = tree.clone();
+        }
+        let changed = tree != base_tree;
+        let found_work = if pass == 0 { changed } else { task.progress.tree.as_ref() != Some(&tree_oid) };
+        let work = Work {
+            commit: (!no_commits).then(|| oid(commit)),
+            tree: tree_oid,
+            changed,
+            found_work,
+            markers: markers.iter().map(ToString::to_string).collect(),
+        };
+        vec![Command::Captured { task: task.id.clone(), fence: task.fence, pass, work }]
+    }
+
+    fn check(&mut self, task: &Task) -> Vec<Command> {
+        let Some(tree_oid) = task.progress.tree.clone() else { return Vec::new() };
+        let Some(tree) = self.git.find_tree(&tree_oid).cloned() else { return Vec::new() };
+        let wanted = self.unproven(task, task.judges.clone(), &tree_oid);
+        let blind = self.sabotage == Some(Sabotage::TrustTheAgent);
+        let results = wanted.iter().map(|check| self.run_check(task, check, &tree, blind)).collect();
+        vec![Command::ChecksEnded { task: task.id.clone(), fence: task.fence, tree: tree_oid, results }]
+    }
+
+    /// The checks among these that have no pass on this tree yet, each once.
+    fn unproven(&self, task: &Task, mut judges: Vec<Digest>, tree: &Oid) -> Vec<Digest> {
+        let known =
+            |judge: &Digest| task.progress.passes.iter().any(|p| &p.tree == tree && &p.check == judge);
+        judges.retain(|judge| !known(judge));
+        judges.sort();
+        judges.dedup();
+        judges
+    }
+
+    fn run_check(&mut self, task: &Task, check: &Digest, tree: &Tree, blind: bool) -> CheckResult {
+        let predicate = self.scenario.predicates[check];
+        let holds = self.scenario.subjects.holds(predicate, tree);
+        let flaky = self.scenario.weather.flaky;
+        let impossible = self.scenario.impossible == Some(index(&task.id));
+        let verdict = if blind {
+            Verdict::Pass
+        } else if impossible && task.decided == Status::Verifying {
+            Verdict::Impossible { reason: "no such program".to_owned() }
+        } else if !holds {
+            Verdict::Fail { exit: 1 }
+        } else if self.rng.chance(flaky) {
+            Verdict::Broken { reason: "it was slow today".to_owned() }
+        } else {
+            Verdict::Pass
+        };
+        CheckResult {
+            name: format!("{predicate:?}"),
+            check: check.clone(),
+            command: String::new(),
+            verdict,
+            environment: Digest::of_bytes(b"sim"),
+            took: Span::seconds(1),
+            log: String::new(),
+            tail: String::new(),
+        }
+    }
+
+    fn land(&mut self, action: &Action, task: &Task) -> Vec<Command> {
+        let (id, fence) = (task.id.clone(), task.fence);
+        let Some(verified) = task.progress.commit.as_ref().and_then(commit_no) else { return Vec::new() };
+        let base = task.progress.base.as_ref().and_then(commit_no).unwrap_or(0);
+        let tip = self.git.target;
+        let looks = self.sabotage != Some(Sabotage::LandBlindly);
+        if looks && self.git.is_ancestor(verified, tip) {
+            let reason = "its commit is in the target".to_owned();
+            let nothing = self.git.tree(verified) == self.git.tree(base);
+            return vec![if nothing && task.may_change_nothing {
+                Command::NothingToLand { task: id, fence }
+            } else {
+                Command::LandingFound { task: id, commit: oid(verified), reason }
+            }];
+        }
+        if !self.git.is_ancestor(base, tip) {
+            // Merging would bring back what a person took away.
+            return vec![self.try_failed(action, Class::Defect, "the target was rewound")];
+        }
+        if self.git.dirty && self.rng.chance(50) {
+            return vec![Command::LandingWaits {
+                task: id,
+                fence,
+                reason: "your checkout has changes".to_owned(),
+            }];
+        }
+        let (merged, conflicts) = self.git.merge(verified, tip);
+        let failed = |reason: &str| {
+            let (reason, feedback) = (reason.to_owned(), "mend it".to_owned());
+            vec![Command::LandingFailed { task: id.clone(), fence, tip: oid(tip), reason, feedback }]
+        };
+        if !conflicts.is_empty() {
+            self.coverage.saw("conflict in the text");
+            return failed("conflict");
+        }
+        let tree = self.git.tree_oid(&merged);
+        let wanted = self.unproven(task, self.landing_judges(task), &tree);
+        let blind = self.sabotage == Some(Sabotage::SkipMergedChecks);
+        let results: Vec<CheckResult> =
+            wanted.iter().map(|check| self.run_check(task, check, &merged, blind)).collect();
+        if results.iter().any(|result| result.verdict != Verdict::Pass) {
+            self.coverage.saw("red together");
+            if self.git.is_ancestor(tip, verified) {
+                self.coverage.saw("red together, already brought up");
+            }
+            return failed("red together");
+        }
+        let candidate = oid(self.git.commit(merged, &[tip, verified], Some(index(&id))));
+        let intent = Intent { old: oid(tip), candidate };
+        vec![Command::PrepareLanding { task: id, fence, tree, intent, results }]
+    }
+
+    /// Who has a say in what this task lands: told here once more, apart from the rules.
+    fn landing_judges(&self, task: &Task) -> Vec<Digest> {
+        let mut judges = task.judges.clone();
+        for other in self.state.landed_since(task.progress.landed_at_base) {
+            judges.extend(self.task(other).map(|other| other.judges).unwrap_or_default());
+        }
+        judges.extend(self.run().settings.landing_checks.iter().map(Check::digest));
+        judges
+    }
+
+    fn move_target(&mut self, action: &Action, task: &Task) -> Vec<Command> {
+        let (id, fence) = (task.id.clone(), task.fence);
+        let Some(Intent { old, candidate }) = task.progress.intent.clone() else { return Vec::new() };
+        let (Some(from), Some(to)) = (commit_no(&old), commit_no(&candidate)) else { return Vec::new() };
+        let landed = vec![Command::Landed { task: id.clone(), fence, commit: candidate.clone() }];
+        let blind = self.sabotage == Some(Sabotage::LandBlindly);
+        if !blind && self.git.is_ancestor(to, self.git.target) {
+            self.coverage.saw("move found done");
+            return landed;
+        }
+        if self.git.target == from {
+            if self.git.dirty {
+                let reason = "your checkout has changes".to_owned();
+                return vec![Command::LandingWaits { task: id, fence, reason }];
+            }
+            if self.sabotage != Some(Sabotage::LandWithoutMoving) {
+                self.git.target = to;
+            }
+            return landed;
+        }
+        if self.git.is_ancestor(from, self.git.target) {
+            self.coverage.saw("target moved by a person");
+            return vec![Command::LandingReturned {
+                task: id,
+                fence,
+                candidate,
+                reason: "it moved".to_owned(),
+            }];
+        }
+        self.coverage.saw("target rewound");
+        vec![self.try_failed(action, Class::Defect, "the target was rewound")]
+    }
+
+    fn clean(&mut self, task: &Task) -> Vec<Command> {
+        let (id, fence) = (task.id.clone(), task.fence);
+        let place = self.place(task);
+        if self.rng.chance(8) {
+            let reason = "a repository lies inside".to_owned();
+            return vec![Command::CleanupRefused { task: id, fence, reason }];
+        }
+        let mut commands = Vec::new();
+        if let Some(worktree) = self.git.worktrees.get(&place)
+            && *self.git.tree(worktree.head) != worktree.tree
+            && let Some((commit, _)) = self.git.capture(place)
+        {
+            let reference = format!("refs/piton/rescue/{id}");
+            commands.push(Command::Rescued { task: id.clone(), reference, commit: oid(commit) });
+        }
+        self.git.worktrees.remove(&place);
+        commands.push(Command::CleanedUp { task: id, fence });
+        commands
+    }
+
+    /// Compare the target with what the journal believes: git is right.
+    pub(super) fn look_at_git(&mut self) -> Vec<Command> {
+        let mut commands = Vec::new();
+        for task in self.state.tasks().filter(|task| !task.removed) {
+            match &task.proof {
+                Some(Proof::Landed { commit, .. }) if !self.git.is_landed(commit) => {
+                    commands.push(Command::LandingLost {
+                        task: task.id.clone(),
+                        commit: commit.clone(),
+                        reason: "it is no longer in the target".to_owned(),
+                    });
+                }
+                _ => {}
+            }
+        }
+        let found: Vec<(usize, usize)> = self.git.landings().collect();
+        for (commit, task) in found {
+            let known = self.task(&task_id(task));
+            if known.is_some_and(|t| !matches!(t.decided, Status::Completed | Status::Merging) && !t.removed)
+            {
+                commands.push(Command::LandingFound {
+                    task: task_id(task),
+                    commit: oid(commit),
+                    reason: "its landing is in the target".to_owned(),
+                });
+            }
+        }
+        commands
+    }
+
+    /// Take up an agent: found ended, found running, found dead, or started now. True if it has an outcome.
+    pub(super) fn take_up(&mut self, key: Key) -> bool {
+        let again = self.sabotage == Some(Sabotage::RunAgain);
+        match self.keepers.all.get(&key) {
+            Some(Keeper::Ended(_)) if again => {}
+            Some(Keeper::Ended(_)) => {
+                self.coverage.saw("outcome found on disk");
+                return true;
+            }
+            Some(Keeper::Running(_)) => {
+                self.coverage.saw("keeper adopted");
+                return false;
+            }
+            Some(Keeper::Died) => {
+                let reason = "its keeper died".to_owned();
+                let end = piton_core::run::AgentEnd::Transient { reason };
+                self.keepers.all.insert(key, Keeper::Ended(end));
+                return true;
+            }
+            None => {}
+        }
+        let behaviour = self.keepers.launch(&self.scenario, key, self.time);
+        self.note(|| format!("agent {} fence {} pass {}: {behaviour:?}", task_id(key.0), key.1, key.2));
+        self.agent_will_end(key, behaviour);
+        false
+    }
+}

@@ -1,0 +1,73 @@
+//! The simulator over a thousand seeds, and proof that it can fail.
+
+use piton_testkit::sim::{Options, Sabotage, Violation, simulate, simulate_all};
+
+/// More of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
+#[test]
+fn a_thousand_seeds_break_no_law() {
+    let coverage = match simulate_all(0..1000, Options::default()) {
+        Ok(coverage) => coverage,
+        Err(violation) => panic!("{violation}"),
+    };
+    assert_eq!(coverage.blind_spots(), Vec::<&str>::new(), "never seen in a thousand seeds");
+}
+
+#[test]
+fn a_seed_is_one_run() {
+    let live = |seed| simulate(seed, Options { trace: true, sabotage: None });
+    for seed in 0..10 {
+        let (one, two) = (live(seed).expect("no law is broken"), live(seed).expect("no law is broken"));
+        assert_eq!(one.trace, two.trace);
+        assert!(!one.trace.is_empty());
+    }
+}
+
+fn noticed(sabotage: Sabotage, within: u64) -> Violation {
+    let options = Options { trace: false, sabotage: Some(sabotage) };
+    simulate_all(0..within, options).expect_err("a world that lies is found out")
+}
+
+#[test]
+fn merged_trees_that_nobody_checked_are_noticed() {
+    assert_eq!(noticed(Sabotage::SkipMergedChecks, 500).law, "never_red");
+}
+
+#[test]
+fn work_that_nobody_checked_is_noticed() {
+    let law = noticed(Sabotage::TrustTheAgent, 50).law;
+    assert!(matches!(law, "never_red" | "completed_is_proven"), "{law}");
+}
+
+#[test]
+fn a_landing_that_was_not_made_is_noticed() {
+    let law = noticed(Sabotage::LandWithoutMoving, 50).law;
+    assert!(matches!(law, "landed_is_reachable" | "never_red"), "{law}");
+}
+
+#[test]
+fn a_landing_made_without_looking_is_noticed() {
+    assert_eq!(noticed(Sabotage::LandBlindly, 1000).law, "lands_once");
+}
+
+#[test]
+fn an_agent_run_again_is_noticed() {
+    assert_eq!(noticed(Sabotage::RunAgain, 200).law, "agents_run_once");
+}
+
+#[test]
+fn a_lost_event_is_noticed() {
+    assert_eq!(noticed(Sabotage::ForgetLastEvent, 50).law, "fold_agrees");
+}
+
+#[test]
+fn forged_fences_are_noticed() {
+    assert_eq!(noticed(Sabotage::ForgeFences, 1000).law, "stale_is_refused");
+}
+
+/// The message is all that people see in CI.
+#[test]
+fn a_violation_tells_how_to_see_it_again() {
+    let violation = noticed(Sabotage::ForgetLastEvent, 50);
+    let repeat = format!("cargo xtask simulate --seed {} --trace", violation.seed);
+    assert!(violation.to_string().ends_with(&repeat), "{violation}");
+}
