@@ -37,7 +37,11 @@ pub fn tell(event: &Event) -> Told {
         Event::StopRequested { by, now } => {
             (Tone::Warning, format!("{by} asked to stop{}", if *now { " at once" } else { "" }))
         }
-        Event::AttemptStarted { attempt, holder, .. } => match holder {
+        Event::AttemptStarted { attempt, fence, holder, .. } => match holder {
+            // A try that spent nothing goes on under the same number.
+            Holder::Engine if *fence > u64::from(*attempt) => {
+                (Tone::Plain, format!("attempt {attempt} taken up again"))
+            }
             Holder::Engine => (Tone::Plain, format!("attempt {attempt} started")),
             Holder::Ledger(name) => (Tone::Plain, format!("attempt {attempt} started by {name}")),
         },

@@ -1,0 +1,110 @@
+//! Every named crash point, at its first, middle and last pass, once and twice.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::cases::{Dice, in_parallel, told};
+use crate::reference::{self, Killed, crash_free};
+use crate::sandbox::Sandbox;
+
+/// Points that the reference run does not pass, each with the test that does. Keep it short.
+const ELSEWHERE: [(&str, &str); 0] = [];
+
+/// The names in the sources, so that a new point is not forgotten here.
+fn points_in_sources() -> BTreeSet<String> {
+    let mut points = BTreeSet::new();
+    let mut open = vec![Utf8PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")];
+    while let Some(folder) = open.pop() {
+        for entry in folder.read_dir_utf8().expect("the sources").flatten() {
+            let path = entry.path().to_owned();
+            if path.is_dir() && !["target", "tests"].contains(&entry.file_name()) {
+                open.push(path);
+            } else if path.extension() == Some("rs") {
+                points.extend(points_in(&path));
+            }
+        }
+    }
+    points
+}
+
+fn points_in(file: &Utf8Path) -> Vec<String> {
+    let text = fs::read_to_string(file).expect("a source file");
+    let names = text.split("crash::point(\"").skip(1).filter_map(|rest| rest.split_once("\")"));
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
+#[test]
+fn every_crash_point_of_the_sources_is_passed_by_some_test() {
+    let (_, passes) = crash_free();
+    let known: BTreeSet<String> =
+        passes.keys().cloned().chain(ELSEWHERE.iter().map(|(name, _)| (*name).to_owned())).collect();
+    assert_eq!(points_in_sources(), known, "in the sources, and passed here or named with a reason");
+    let both: Vec<_> = ELSEWHERE.iter().filter(|(name, _)| passes.contains_key(*name)).collect();
+    assert!(both.is_empty(), "{both:?} are passed after all");
+}
+
+#[test]
+fn a_crash_at_any_point_changes_nothing_about_the_end() {
+    let (_, passes) = crash_free();
+    let mut cases = Vec::new();
+    for (point, &count) in passes {
+        let mut passes = vec![1, count.div_ceil(2), count];
+        passes.dedup();
+        cases.extend(passes.into_iter().map(|nth| (point.clone(), nth)));
+    }
+    let points = passes.len();
+    let runs = in_parallel(&cases, |(point, nth)| {
+        let sandbox = crashed(point, *nth);
+        // In the middle everything goes: agents, keepers, and gits in the middle of their work.
+        let middle = *nth > 1 && *nth < passes[point];
+        if middle {
+            sandbox.kill_all();
+        }
+        reference::assert_recovers(&sandbox, if middle { Killed::Everything } else { killed_by(point) });
+    });
+    told(&format!("{points} crash points, {runs} crashes"));
+}
+
+#[test]
+fn a_second_crash_while_recovering_changes_nothing_either() {
+    const PAIRS: usize = 12;
+    let (_, passes) = crash_free();
+    let passes: Vec<(&String, &usize)> = passes.iter().collect();
+    let mut dice = Dice(0x5eed);
+    let mut roll = || {
+        let (point, count) = passes[dice.below(passes.len())];
+        (point.clone(), 1 + dice.below(*count))
+    };
+    let cases: Vec<_> = (0..PAIRS).map(|_| (roll(), roll())).collect();
+    let runs = in_parallel(&cases, |((first, nth), (second, later))| {
+        let sandbox = crashed(first, *nth);
+        // What is left to do passes fewer points: then this run is the last one.
+        let ended = sandbox.run_crashing(second, *later);
+        assert!(ended.aborted() || ended.code() == Some(0), "{}", ended.text);
+        let keepers = [first, second].into_iter().find(|point| killed_by(point) == Killed::Keeper);
+        reference::assert_recovers(&sandbox, killed_by(keepers.unwrap_or(first)));
+    });
+    told(&format!("{runs} double crashes"));
+}
+
+fn killed_by(point: &str) -> Killed {
+    if point.starts_with("keeper.") { Killed::Keeper } else { Killed::Engine }
+}
+
+/// A reference run that has crashed there. How often a point is passed depends a little on who is first.
+fn crashed(point: &str, nth: usize) -> Sandbox {
+    let mut nth = nth;
+    loop {
+        let sandbox = reference::sandbox();
+        let ended = sandbox.run_crashing(point, nth);
+        if sandbox.has_crashed() {
+            // A keeper's death is the engine's business, not ours.
+            assert!(ended.aborted() || ended.code() == Some(0), "{}", ended.text);
+            return sandbox;
+        }
+        assert!(nth > 1, "{point} was not passed");
+        nth -= nth.div_ceil(10);
+    }
+}

@@ -1,0 +1,362 @@
+//! The recovery rules of the design, one by one.
+
+use std::fs;
+
+use camino::Utf8PathBuf;
+
+use crate::cases::in_parallel;
+use crate::sandbox::{Ended, Sandbox};
+
+const AGENT: &str = r#"
+[agents.default]
+command = ["sh", "-c", 'exec "$HOME/piton" scripted-agent "$HOME/agents.script"']
+
+[policy]
+max_parallel = 1
+backoff = "10ms"
+landing_wait = "50ms"
+
+[[task]]
+id = "T1"
+title = "First"
+prompt = "Write t1.txt."
+checks = ["test -s t1.txt"]
+
+[[task]]
+id = "T2"
+title = "Second"
+prompt = "Write t2.txt."
+checks = ["test -s t2.txt"]
+"#;
+
+const SCRIPT: &str = "
+[T1]
+run sh ROOT/began.sh
+write t1.txt One
+[T2]
+run sh ROOT/began.sh
+write t2.txt Two
+";
+
+/// Whether the target is what the user has checked out: files first, then the ref, or the ref alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    CheckedOut,
+    Elsewhere,
+}
+
+const TARGETS: [Target; 2] = [Target::CheckedOut, Target::Elsewhere];
+
+/// Two tasks, one after the other, on a target with two commits.
+pub(crate) fn two_tasks(target: Target) -> Sandbox {
+    let mut sandbox = Sandbox::new(AGENT, SCRIPT, &[("a.txt", "a\n")]);
+    sandbox.git(&["commit", "--quiet", "--allow-empty", "-m", "Go on"]);
+    if target == Target::Elsewhere {
+        sandbox.git(&["switch", "--quiet", "--create", "mine"]);
+        sandbox.run_args = &["--base-branch", "main"];
+    }
+    sandbox
+}
+
+/// The end of everything here: both landed once, nothing is left, the user's checkout is clean.
+#[track_caller]
+fn assert_done(sandbox: &Sandbox, last: &Ended, agents: [usize; 2]) {
+    assert_eq!(last.code(), Some(0), "{}", last.text);
+    sandbox.assert_landed_once(&["T1", "T2"]);
+    assert_eq!(sandbox.git(&["ls-tree", "--name-only", "main"]), "a.txt\nplan.toml\nt1.txt\nt2.txt");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    let left: Vec<String> =
+        sandbox.leftovers().into_iter().filter(|left| left != "refs/heads/mine").collect();
+    assert_eq!(left, Vec::<String>::new());
+    assert_eq!([sandbox.runs_of("T1"), sandbox.runs_of("T2")], agents, "runs of the agents");
+    sandbox.piton(&["doctor"]).expect(0);
+}
+
+/// The candidate that T1's intent names.
+fn candidate(sandbox: &Sandbox) -> String {
+    let prepared = sandbox.events_of("T1", "landing_prepared");
+    prepared[0]["intent"]["candidate"].as_str().expect("an id").to_owned()
+}
+
+/// A person commits to `main`, wherever it is checked out.
+fn commit_by_person(sandbox: &Sandbox) -> String {
+    let commit = sandbox.git(&["commit-tree", "main^{tree}", "-p", "main", "-m", "By a person"]);
+    // The same tree: nothing in a checkout has to change.
+    sandbox.git(&["update-ref", "refs/heads/main", &commit]);
+    commit
+}
+
+/// Whatever no ref and no worktree holds is gone afterwards.
+fn collect_garbage(sandbox: &Sandbox) {
+    let expire = ["-c", "gc.reflogExpire=now", "-c", "gc.reflogExpireUnreachable=now"];
+    sandbox.git(&[&expire[..], &["gc", "--quiet", "--prune=now"]].concat());
+}
+
+fn ref_lock(sandbox: &Sandbox) -> Utf8PathBuf {
+    sandbox.repo.join(".git/refs/heads/main.lock")
+}
+
+#[test]
+fn a_target_that_has_moved_already_counts_as_landed() {
+    in_parallel(&TARGETS, |target| {
+        let sandbox = two_tasks(*target);
+        sandbox.run_crashing("landing.moved", 1);
+        sandbox.assert_landed_once(&["T1"]);
+        assert!(sandbox.events_of("T1", "completed").is_empty(), "not journaled yet");
+        let tip = sandbox.git(&["rev-parse", "main"]);
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+        assert_eq!(sandbox.events_of("T1", "completed")[0]["proof"]["commit"], tip.as_str());
+    });
+}
+
+#[test]
+fn a_target_that_has_not_moved_is_moved_to_the_same_candidate() {
+    in_parallel(&TARGETS, |target| {
+        let sandbox = two_tasks(*target);
+        sandbox.run_crashing("landing.before-move", 1);
+        sandbox.assert_landed_once(&[]);
+        let candidate = candidate(&sandbox);
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+        sandbox.git(&["merge-base", "--is-ancestor", &candidate, "main"]);
+    });
+}
+
+#[test]
+fn a_target_that_a_person_moved_on_gets_a_new_candidate_on_top() {
+    in_parallel(&TARGETS, |target| {
+        let sandbox = two_tasks(*target);
+        sandbox.run_crashing("landing.before-move", 1);
+        let commit = commit_by_person(&sandbox);
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+        sandbox.git(&["merge-base", "--is-ancestor", &commit, "main"]);
+        assert_eq!(sandbox.events_of("T1", "landing_returned").len(), 1);
+    });
+}
+
+#[test]
+fn a_target_that_a_person_took_back_stops_what_was_built_on_it() {
+    in_parallel(&TARGETS, |target| {
+        let sandbox = two_tasks(*target);
+        sandbox.run_crashing("landing.before-move", 1);
+        // Empty commits only: nothing in a checkout has to change.
+        sandbox.git(&["update-ref", "refs/heads/main", "main~1"]);
+        let last = sandbox.run().expect(4);
+        assert!(last.text.contains("was moved away from"), "{}", last.text);
+        assert_eq!(sandbox.events_of("T1", "failed")[0]["class"], "defect");
+        // If the other one had begun before that, its work stands on what was taken back as well.
+        let also = sandbox.events_of("T2", "failed");
+        assert!(also.iter().all(|failed| failed["class"] == "defect"), "{also:?}");
+        sandbox.assert_landed_once(if also.is_empty() { &["T2"] } else { &[] });
+        sandbox.piton(&["clean", "--unfinished"]).expect(0);
+        sandbox.piton(&["reset", "T1", "--plan", "plan.toml"]).expect(0);
+        if !also.is_empty() {
+            sandbox.piton(&["reset", "T2", "--plan", "plan.toml"]).expect(0);
+        }
+        // Work that no target has exists once: its branch stays.
+        let stays = |task: &str| sandbox.git(&["for-each-ref", &format!("refs/heads/worktree-{task}")]);
+        let before = [stays("T1"), stays("T2")];
+        sandbox.run().expect(0);
+        sandbox.assert_landed_once(&["T1", "T2"]);
+        assert_eq!([sandbox.runs_of("T1"), sandbox.runs_of("T2")], [2, 1 + also.len()]);
+        assert_eq!([stays("T1"), stays("T2")], before);
+    });
+}
+
+#[test]
+fn a_landing_that_a_person_took_back_between_runs_is_made_again() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    let last = sandbox.run();
+    assert_done(&sandbox, &last, [1, 1]);
+    sandbox.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    sandbox.assert_landed_once(&["T1"]);
+    let last = sandbox.run();
+    assert_done(&sandbox, &last, [1, 2]);
+    assert_eq!(sandbox.events_of("T2", "landing_lost").len(), 1);
+    assert!(sandbox.events_of("T1", "landing_lost").is_empty());
+}
+
+#[test]
+fn a_ref_lock_with_our_candidate_is_removed() {
+    in_parallel(&TARGETS, |target| {
+        let sandbox = two_tasks(*target);
+        sandbox.run_crashing("landing.before-move", 1);
+        fs::write(ref_lock(&sandbox), format!("{}\n", candidate(&sandbox))).expect("a lock");
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+    });
+}
+
+#[test]
+fn a_ref_lock_of_somebody_else_is_waited_for_and_named() {
+    in_parallel(&TARGETS, |target| {
+        let sandbox = two_tasks(*target);
+        sandbox.run_crashing("landing.before-move", 1);
+        let lock = ref_lock(&sandbox);
+        let theirs = sandbox.git(&["rev-parse", "main~1"]);
+        fs::write(&lock, &theirs).expect("a lock");
+        let last = sandbox.run().expect(3);
+        assert!(last.text.contains(lock.as_str()), "{}", last.text);
+        assert_eq!(fs::read_to_string(&lock).expect("still there"), theirs);
+        sandbox.assert_landed_once(&[]);
+        fs::remove_file(&lock).expect("a lock");
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+    });
+}
+
+#[test]
+fn an_empty_ref_lock_goes_if_it_is_younger_than_the_intent() {
+    in_parallel(&TARGETS, |target| {
+        let sandbox = two_tasks(*target);
+        sandbox.run_crashing("landing.before-move", 1);
+        let lock = ref_lock(&sandbox);
+        let old = fs::File::create(&lock).expect("a lock");
+        old.set_modified(std::time::UNIX_EPOCH).expect("a time");
+        let last = sandbox.run().expect(3);
+        assert!(last.text.contains(lock.as_str()), "{}", last.text);
+        fs::File::create(&lock).expect("a lock").set_modified(std::time::SystemTime::now()).expect("a time");
+        // Held open by somebody alive: by us, and then no longer.
+        let held = fs::File::open(&lock).expect("a lock");
+        sandbox.run().expect(3);
+        drop((held, old));
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+    });
+}
+
+#[test]
+fn locks_that_gits_of_the_run_left_behind_are_removed() {
+    in_parallel(&["work.ended", "check.ended", "landing.before-move"], |point| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing(point, 1);
+        let run = sandbox.events()[0]["run"].as_str().expect("an id").to_owned();
+        let pins = ["candidate", "work", "shown"].map(|what| format!("refs/piton/{run}/{what}/T1"));
+        let own = ["index", "HEAD", "ORIG_HEAD", "AUTO_MERGE"].map(|name| format!("worktrees/T1/{name}"));
+        let shared = ["packed-refs", "refs/heads/worktree-T1"].map(str::to_owned);
+        for name in pins.iter().chain(&own).chain(&shared) {
+            let lock = sandbox.repo.join(".git").join(format!("{name}.lock"));
+            fs::create_dir_all(lock.parent().expect("a folder")).expect("a folder");
+            fs::write(lock, "").expect("a lock");
+        }
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+    });
+}
+
+#[test]
+fn a_worktree_that_git_was_killed_over_does_not_stop_everything() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    sandbox.run_crashing("prepare.added", 1);
+    // With this file empty, no git can list the worktrees.
+    fs::write(sandbox.repo.join(".git/worktrees/T1/commondir"), "").expect("a file");
+    let last = sandbox.run();
+    assert_done(&sandbox, &last, [1, 1]);
+}
+
+#[test]
+fn a_worktree_without_its_ready_event_is_made_anew() {
+    in_parallel(&["prepare.added", "prepare.done"], |point| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing(point, 1);
+        assert!(sandbox.events_of("T1", "worktree_ready").is_empty());
+        let worktree = sandbox.root.join(".worktrees/p/T1");
+        fs::write(worktree.join("stray.txt"), "from nobody knows where\n").expect("a file");
+        sandbox.run().expect(0);
+        sandbox.assert_landed_once(&["T1", "T2"]);
+        assert_eq!(sandbox.git(&["ls-tree", "--name-only", "main"]), "a.txt\nplan.toml\nt1.txt\nt2.txt");
+        // It existed once, so it is kept, and said so.
+        let rescued = sandbox.events_of("T1", "rescued");
+        let commit = rescued[0]["commit"].as_str().expect("an id");
+        assert_eq!(sandbox.git(&["show", &format!("{commit}:stray.txt")]), "from nobody knows where");
+        let rescue = sandbox.git(&["for-each-ref", "--format=%(objectname)", "refs/piton/rescue"]);
+        assert_eq!(rescue, commit);
+    });
+}
+
+#[test]
+fn a_worktree_deleted_while_nobody_looks_costs_at_most_its_uncommitted_work() {
+    let points = [
+        ("prepare.done", 1),
+        ("work.ended", 2),
+        ("capture.pinned", 2),
+        ("check.ended", 2),
+        ("land.merged", 1),
+        ("landing.before-move", 1),
+        ("landing.moved", 1),
+    ];
+    in_parallel(&points, |(point, runs)| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing(point, 1);
+        fs::remove_dir_all(sandbox.root.join(".worktrees/p/T1")).expect("a worktree");
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [*runs, 1]);
+        assert!(sandbox.began().iter().all(|began| began.attempt == 1), "nothing is spent");
+    });
+}
+
+#[test]
+fn a_branch_deleted_while_nobody_looks_is_not_needed() {
+    in_parallel(&["capture.pinned", "check.ended", "landing.before-move", "landing.moved"], |point| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing(point, 1);
+        sandbox.git(&["branch", "--quiet", "-D", "worktree-T1"]);
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+    });
+}
+
+#[test]
+fn what_is_verified_needs_neither_worktree_nor_branch() {
+    in_parallel(&["land.merged", "landing.before-move"], |point| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing(point, 1);
+        fs::remove_dir_all(sandbox.root.join(".worktrees/p/T1")).expect("a worktree");
+        sandbox.git(&["worktree", "prune"]);
+        sandbox.git(&["branch", "--quiet", "-D", "worktree-T1"]);
+        collect_garbage(&sandbox);
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+    });
+}
+
+#[test]
+fn a_garbage_collection_between_any_two_steps_loses_nothing() {
+    let (_, passes) = two_tasks(Target::CheckedOut).run_traced();
+    let mut points: Vec<(&str, usize)> = Vec::new();
+    for (point, &count) in &passes {
+        // What only keepers and the journal pass says nothing about git. Pins come one after the other.
+        let passes = match point.split_once('.') {
+            Some(("keeper" | "journal" | "job" | "engine", _)) => 0,
+            Some(("landing", "pinned")) => count / 2,
+            _ => 1,
+        };
+        points.extend((1..=passes).map(|nth| (point.as_str(), nth)));
+    }
+    in_parallel(&points, |(point, nth)| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing(point, *nth);
+        collect_garbage(&sandbox);
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+    });
+}
+
+#[test]
+fn verified_work_is_not_paid_for_again_because_a_git_failed() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    sandbox.run_crashing("check.ended", 1);
+    let pins = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/piton"]);
+    let pin = pins.lines().find(|name| name.contains("/work/")).expect("a pin").to_owned();
+    let (run, _) = pin.split_once("/work/").expect("a pin of a run");
+    // A file where git needs a folder.
+    let blocked = sandbox.repo.join(".git").join(run).join("candidate");
+    fs::write(&blocked, "").expect("a file");
+    let last = sandbox.run().expect(3);
+    assert!(last.text.contains("candidate"), "{}", last.text);
+    fs::remove_file(&blocked).expect("a file");
+    let last = sandbox.run();
+    assert_done(&sandbox, &last, [1, 1]);
+}
