@@ -106,13 +106,16 @@ impl State {
                 if task.attempt != *attempt {
                     task.transient = 0;
                 }
-                task.decided = Status::InProgress;
+                // The agent's work is there: only its checks were cut off, so only they are done again.
+                let recheck = task.progress.recheck && *holder == Holder::Engine;
+                task.decided = if recheck { Status::Verifying } else { Status::InProgress };
                 task.attempt = *attempt;
                 task.fence = *fence;
                 task.holder = Some(holder.clone());
                 task.not_before = None;
-                task.progress.ready = false;
-                task.progress.agent_done = false;
+                task.progress.recheck = false;
+                task.progress.ready = recheck;
+                task.progress.agent_done = recheck;
                 task.progress.confirmations = 0;
                 task.progress.worktree |= *holder == Holder::Engine;
             }),
@@ -265,6 +268,8 @@ impl State {
                 task.progress.feedback = Some(seq);
             }
             task.holder = None;
+            let cut_off = matches!(class, Class::Transient | Class::Stopped);
+            task.progress.recheck = cut_off && task.decided == Status::Verifying;
             task.progress.intent = None;
             task.progress.queued = None;
             task.progress.waits = None;
@@ -377,6 +382,7 @@ fn release(task: &mut Task) {
     task.holder = None;
     task.progress.ready = false;
     task.progress.agent_done = false;
+    task.progress.recheck = false;
     task.progress.intent = None;
     task.progress.queued = None;
     task.progress.waits = None;

@@ -185,6 +185,8 @@ pub struct Progress {
     pub ready: bool,
     /// The agent of this try, or of this confirmation, has ended.
     pub agent_done: bool,
+    /// The checks were cut off: the next try begins with them, not with an agent.
+    pub recheck: bool,
     /// Bring the worktree up to this commit first.
     pub behind: Option<Oid>,
     /// Where the last failure that an agent can mend stands in the journal: what the next try is told.

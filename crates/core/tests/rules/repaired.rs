@@ -203,3 +203,19 @@ fn the_evidence_of_a_landing_is_journaled() {
     };
     assert_eq!((tree, results.as_slice()), (&oid(2), &[evidence("a", Verdict::Pass)][..]));
 }
+
+/// An agent whose work is there is not paid for again because its checks were cut off.
+#[test]
+fn checks_that_were_cut_off_are_all_that_is_done_again() {
+    for class in [Class::Transient, Class::Stopped] {
+        let mut bench = Bench::running(vec![spec("a", &[])]);
+        bench.bring("a", Status::Verifying);
+        let action = Action::Check { task: id("a"), fence: 1 };
+        let (reason, feedback) = ("the keeper was lost".to_owned(), String::new());
+        bench.accept(&Command::TryFailed { action, class, reason, feedback });
+        assert_eq!(bench.task("a").decided, Status::Failed);
+        bench.start("a");
+        assert_eq!(bench.task("a").decided, Status::Verifying);
+        assert_eq!(bench.task("a").attempt, 1);
+    }
+}

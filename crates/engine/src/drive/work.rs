@@ -281,7 +281,10 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     let results = if order.run.settings.no_commits {
         run_in_place(order, &wanted, tree, &jobs)?
     } else {
-        run_on(order, &order.worktree()?, order.commit()?, &wanted, tree, &jobs)?
+        // The commit is all that matters: a worktree that was lost since is made again from it.
+        let commit = order.commit()?;
+        let worktree = Worktree::add(order.repo()?, &order.workplace()?, commit)?.worktree;
+        run_on(order, &worktree, commit, &wanted, tree, &jobs)?
     };
     crash::point("check.ended");
     Ok(vec![Command::ChecksEnded {

@@ -282,7 +282,7 @@ fn a_worktree_deleted_while_nobody_looks_costs_at_most_its_uncommitted_work() {
         ("prepare.done", 1),
         ("work.ended", 2),
         ("capture.pinned", 2),
-        ("check.ended", 2),
+        ("check.ended", 1),
         ("land.merged", 1),
         ("landing.before-move", 1),
         ("landing.moved", 1),

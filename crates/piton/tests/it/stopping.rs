@@ -51,8 +51,26 @@ fn twice_interrupted_it_stops_at_once() {
     let _ = run.wait().exits(3).says("stopping at once");
     assert_eq!(sandbox.history("main"), ["First commit", "Plan"]);
     at_once(&sandbox);
-    let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 1 started");
+    let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 1 taken up again");
     assert_eq!(starts(&sandbox), 2);
+}
+
+/// What an agent has done is not paid for again because its checks were stopped.
+#[test]
+fn stopped_in_its_checks_a_task_goes_on_with_them() {
+    let sandbox = sandbox();
+    let (arrived, gate) = (sandbox.fifo("arrived"), sandbox.fifo("gate"));
+    sandbox.plan(&task("T1", &format!("checks = [\"cat '{arrived}' '{gate}'\"]")));
+    sandbox.script("[T1]\nappend SIDE/starts x\nwrite T1.txt x\n");
+    let run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    let _ = sandbox.run("stop --now").exits(0);
+    let _ = run.wait().exits(3);
+    let again = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    sandbox.meet("gate");
+    let _ = again.wait().exits(0).says("T1       attempt 1 taken up again");
+    assert_eq!(starts(&sandbox), 1);
 }
 
 #[test]
