@@ -219,7 +219,7 @@ fn choose(runs: &[RunSummary], wish: Option<&str>, project: &Project) -> Outcome
     // Newest first; a run replaced by a newer one of the same plan is history.
     let mut plans = std::collections::BTreeSet::new();
     let current: Vec<&RunSummary> = runs.iter().filter(|run| plans.insert(run.plan.as_str())).collect();
-    let unfinished: Vec<&RunSummary> = current.iter().copied().filter(|run| !is_finished(run)).collect();
+    let unfinished: Vec<&RunSummary> = current.iter().copied().filter(|run| !run.is_finished()).collect();
     match (&unfinished[..], &current[..]) {
         ([run], _) | ([], [run, ..]) => Ok(run.id.clone()),
         ([], []) => Err(no_run(project, None)),
@@ -228,10 +228,6 @@ fn choose(runs: &[RunSummary], wish: Option<&str>, project: &Project) -> Outcome
             Err(list(Failure::usage("several runs are unfinished here: say which with --run"), &several))
         }
     }
-}
-
-fn is_finished(run: &RunSummary) -> bool {
-    run.counts.total() > 0 && run.counts.of(Status::Completed) == run.counts.total()
 }
 
 fn list(failure: Failure, runs: &[RunSummary]) -> Failure {

@@ -194,6 +194,15 @@ impl Observer for Live {
             let text = line(recorded);
             self.screen.suspend(|| ui::say(text));
         }
+        if let Event::StopRequested { now, .. } = &recorded.event {
+            let hint = match now {
+                false => {
+                    "what runs is finished first; Ctrl-C again stops at once, and nothing is lost either way"
+                }
+                true => "`piton run` goes on from here",
+            };
+            self.screen.suspend(|| ui::hint(hint));
+        }
         self.show(state);
     }
 

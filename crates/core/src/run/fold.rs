@@ -279,6 +279,8 @@ impl State {
                 Next::Abandoned | Next::Blocked => None,
             };
             task.decided = match next {
+                // A try that was stopped has not failed; one that failed before still has.
+                Next::Again { .. } if task.failure_seq.is_none() => Status::Pending,
                 Next::Again { .. } => Status::Failed,
                 Next::Abandoned => Status::Abandoned,
                 Next::Blocked => Status::Blocked,

@@ -87,7 +87,12 @@ impl Search<'_> {
         let id = &task.id;
         let since = self.now.since(task.since);
         match task.status() {
-            Status::Pending => self.waiting(task, depth),
+            Status::Pending => {
+                if task.attempt > 0 {
+                    self.say(depth, format!("{id} was stopped with the run and goes on where it was"));
+                }
+                self.waiting(task, depth);
+            }
             Status::Unreachable => {
                 self.say(depth, format!("{id} is skipped: a task it depends on cannot complete"));
                 self.needs(task, depth + 1, Status::is_dead);

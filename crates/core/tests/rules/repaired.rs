@@ -207,13 +207,14 @@ fn the_evidence_of_a_landing_is_journaled() {
 /// An agent whose work is there is not paid for again because its checks were cut off.
 #[test]
 fn checks_that_were_cut_off_are_all_that_is_done_again() {
-    for class in [Class::Transient, Class::Stopped] {
+    // A try that was stopped has not failed.
+    for (class, then) in [(Class::Transient, Status::Failed), (Class::Stopped, Status::Pending)] {
         let mut bench = Bench::running(vec![spec("a", &[])]);
         bench.bring("a", Status::Verifying);
         let action = Action::Check { task: id("a"), fence: 1 };
         let (reason, feedback) = ("the keeper was lost".to_owned(), String::new());
         bench.accept(&Command::TryFailed { action, class, reason, feedback });
-        assert_eq!(bench.task("a").decided, Status::Failed);
+        assert_eq!(bench.task("a").decided, then);
         bench.start("a");
         assert_eq!(bench.task("a").decided, Status::Verifying);
         assert_eq!(bench.task("a").attempt, 1);

@@ -25,7 +25,7 @@ use std::fs::File;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
-use piton_core::run::{Counts, Recorded, Refusal, StopReason};
+use piton_core::run::{Counts, Recorded, Refusal, Status, StopReason};
 use piton_core::time::Timestamp;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -75,6 +75,13 @@ pub struct RunSummary {
     pub stopped: Option<StopReason>,
     pub parked: Option<Timestamp>,
     pub counts: Counts,
+}
+
+impl RunSummary {
+    /// Every task of it is completed.
+    pub fn is_finished(&self) -> bool {
+        self.counts.total() > 0 && self.counts.of(Status::Completed) == self.counts.total()
+    }
 }
 
 impl Journal {

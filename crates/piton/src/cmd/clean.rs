@@ -6,7 +6,7 @@ use piton_core::run::{Command, Status};
 use piton_core::view::counted;
 use piton_engine::clock;
 use piton_engine::git::{GitError, Repo, Rescue, Worktree};
-use piton_engine::journal::{Journal, RunSummary};
+use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::json;
 
@@ -74,9 +74,8 @@ pub(crate) fn clean(args: &Clean) -> Outcome<Exit> {
         return Ok(FINE);
     }
     let mut journal = Journal::open(&project.home)?;
-    let repo = project.repo.clone();
     for left in leftovers {
-        if let Err(failure) = remove(&project, repo.as_ref(), &mut journal, &left) {
+        if let Err(failure) = remove(project.repo.as_ref(), &mut journal, &left) {
             ui::say(format!("kept {}: {}", left.what.told(), failure.message));
         }
     }
@@ -91,7 +90,7 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
         if project.engine_lives(run) {
             continue;
         }
-        let finished = is_finished(summary);
+        let finished = summary.is_finished();
         let state = journal.load(run)?;
         let Some(facts) = state.run().cloned() else { continue };
         let mut add = |what, bytes| found.push(Leftover { what, run: run.clone(), bytes });
@@ -134,11 +133,7 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
     Ok(found)
 }
 
-fn is_finished(run: &RunSummary) -> bool {
-    run.counts.total() > 0 && run.counts.of(Status::Completed) == run.counts.total()
-}
-
-fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcome {
+fn remove(repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcome {
     let repo = || repo.ok_or_else(|| Failure::new("there is no git repository"));
     match &left.what {
         What::Worktree { task, fence, path } => {
@@ -183,7 +178,6 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
             std::fs::remove_dir_all(path).map_err(Failure::io(format!("cannot remove {path}")))?;
         }
     }
-    let _ = project;
     Ok(())
 }
 
