@@ -10,6 +10,9 @@ use super::work;
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, Worktree};
 use crate::{checks, clock, crash};
 
+/// What is pinned for a task until it has landed and its worktree is gone.
+pub const PINS: [&str; 3] = ["candidate", "captured", "shown"];
+
 /// Build the candidate, prove it, pin it, make it durable. The target is not touched.
 pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let (task, fence) = (order.task.id.clone(), order.fence());
@@ -74,7 +77,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
             }
         }]);
     }
-    repo.pin(&order.pin_name("work"), verified)?;
+    repo.pin(&order.pin_name("captured"), verified)?;
     repo.pin(&order.pin_name("candidate"), &candidate)?;
     repo.make_durable()?;
     crash::point("land.durable");
@@ -162,7 +165,7 @@ pub(super) fn clean(order: &Order) -> Result<Vec<Command>, Trouble> {
             repo.delete_branch_if_merged(&name, &tip)?;
         }
     }
-    for what in ["candidate", "work", "shown"] {
+    for what in PINS {
         repo.unpin(&order.pin_name(what))?;
     }
     crash::point("clean.done");

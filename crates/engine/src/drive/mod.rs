@@ -24,6 +24,7 @@ use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
 use crate::project::Project;
 use crate::{clock, crash, git};
+pub use land::PINS;
 use order::{Order, Running, Site, Trouble};
 pub use reconcile::lost_landings;
 

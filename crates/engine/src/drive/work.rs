@@ -229,7 +229,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     match worktree.capture(&text, settings.author.as_deref()) {
         Ok(done) => {
             crash::point("capture.committed");
-            repo.pin(&order.pin_name("work"), &done.commit)?;
+            repo.pin(&order.pin_name("captured"), &done.commit)?;
             show_branch(order, repo, &done.commit)?;
             crash::point("capture.pinned");
             Ok(captured(as_work(Some(done.commit), done.tree, Vec::new())))

@@ -5,7 +5,8 @@ use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Command, Status};
 use piton_core::view::counted;
 use piton_engine::clock;
-use piton_engine::git::{GitError, Repo, Rescue, Worktree};
+use piton_engine::drive;
+use piton_engine::git::{GitError, Pin, Repo, Rescue, Worktree};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::json;
@@ -26,7 +27,7 @@ struct Leftover {
 enum What {
     Worktree { task: TaskId, fence: u64, path: Utf8PathBuf },
     Landing { path: Utf8PathBuf },
-    Pin { name: String },
+    Pin { task: TaskId, name: String },
     Branch { name: String },
     Jobs { path: Utf8PathBuf },
 }
@@ -36,7 +37,7 @@ impl What {
         match self {
             What::Worktree { task, path, .. } => format!("the worktree of {task}, {path}"),
             What::Landing { path } => format!("the worktree for merged trees, {path}"),
-            What::Pin { name } => format!("the ref refs/piton/{name}"),
+            What::Pin { name, .. } => format!("the ref refs/piton/{name}"),
             What::Branch { name } => format!("the branch {name}, which has landed"),
             What::Jobs { path } => format!("the output of agents and checks, {path}"),
         }
@@ -104,10 +105,10 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
                     add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
                 }
                 if task.decided == Status::Completed || args.unfinished {
-                    for what in ["candidate", "shown", "work"] {
+                    for what in drive::PINS {
                         let name = format!("{run}/{what}/{}", task.id);
                         if !repo.pins(&name)?.is_empty() {
-                            add(What::Pin { name }, 0);
+                            add(What::Pin { task: task.id.clone(), name }, 0);
                         }
                     }
                 }
@@ -137,12 +138,7 @@ fn remove(repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcom
     let repo = || repo.ok_or_else(|| Failure::new("there is no git repository"));
     match &left.what {
         What::Worktree { task, fence, path } => {
-            let mut rescue =
-                Rescue::at(&format!("{}/{task}", left.run), &format!("Left in the worktree of {task}"));
-            // The pins go too, so they do not count as keeping anything.
-            rescue.kept =
-                ["refs/heads", "refs/remotes", "refs/tags", "refs/piton/rescue"].map(str::to_owned).to_vec();
-            let removed = Worktree::remove(repo()?, path, &rescue)?;
+            let removed = Worktree::remove(repo()?, path, &rescue(left, task))?;
             if let Some(kept) = removed.rescued {
                 ui::say(format!("what was only there is kept as {}", kept.name));
                 let rescued =
@@ -160,10 +156,10 @@ fn remove(repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcom
                 Rescue::at(&format!("{}/landing", left.run), "Left in the worktree for merged trees");
             Worktree::remove(repo()?, path, &rescue)?;
         }
-        What::Pin { name } => {
+        What::Pin { task, name } => {
             let repo = repo()?;
             for pin in repo.pins(name)? {
-                keep_if_alone(repo, &pin.name, &pin.oid)?;
+                keep_if_alone(repo, left, task, &pin)?;
                 repo.unpin(&pin.name)?;
             }
         }
@@ -182,18 +178,20 @@ fn remove(repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcom
 }
 
 /// A pinned commit that no branch, tag or rescue ref reaches is put under a rescue ref before its pin goes.
-fn keep_if_alone(repo: &Repo, name: &str, commit: &piton_core::plan::Oid) -> Result<(), GitError> {
-    let mut rescue = Rescue::at(
-        &name.replace("/candidate/", "/").replace("/shown/", "/").replace("/work/", "/"),
-        "Pinned by a run",
-    );
-    rescue.kept =
-        ["refs/heads", "refs/remotes", "refs/tags", "refs/piton/rescue"].map(str::to_owned).to_vec();
+fn keep_if_alone(repo: &Repo, left: &Leftover, task: &TaskId, pin: &Pin) -> Result<(), GitError> {
     // A candidate that did not land is a merge Piton can build again from the work.
-    if name.contains("/candidate/") {
+    if pin.name.contains("/candidate/") {
         return Ok(());
     }
-    repo.rescue_commit(&rescue, Some(commit.clone())).map(|_| ())
+    repo.rescue_commit(&rescue(left, task), Some(pin.oid.clone())).map(drop)
+}
+
+/// Where what only this task's worktree or pins hold is kept. The pins go, so they do not count as keeping.
+fn rescue(left: &Leftover, task: &TaskId) -> Rescue {
+    let mut rescue = Rescue::at(&format!("{}/{task}", left.run), &format!("Left of {task}"));
+    rescue.kept =
+        ["refs/heads", "refs/remotes", "refs/tags", "refs/piton/rescue"].map(str::to_owned).to_vec();
+    rescue
 }
 
 fn bytes_in(path: &Utf8Path) -> u64 {

@@ -233,7 +233,7 @@ fn locks_that_gits_of_the_run_left_behind_are_removed() {
         let sandbox = two_tasks(Target::CheckedOut);
         sandbox.run_crashing(point, 1);
         let run = sandbox.events()[0]["run"].as_str().expect("an id").to_owned();
-        let pins = ["candidate", "work", "shown"].map(|what| format!("refs/piton/{run}/{what}/T1"));
+        let pins = ["candidate", "captured", "shown"].map(|what| format!("refs/piton/{run}/{what}/T1"));
         let own = ["index", "HEAD", "ORIG_HEAD", "AUTO_MERGE"].map(|name| format!("worktrees/T1/{name}"));
         let shared = ["packed-refs", "refs/heads/worktree-T1"].map(str::to_owned);
         for name in pins.iter().chain(&own).chain(&shared) {
@@ -349,8 +349,8 @@ fn verified_work_is_not_paid_for_again_because_a_git_failed() {
     let sandbox = two_tasks(Target::CheckedOut);
     sandbox.run_crashing("check.ended", 1);
     let pins = sandbox.git(&["for-each-ref", "--format=%(refname)", "refs/piton"]);
-    let pin = pins.lines().find(|name| name.contains("/work/")).expect("a pin").to_owned();
-    let (run, _) = pin.split_once("/work/").expect("a pin of a run");
+    let pin = pins.lines().find(|name| name.contains("/captured/")).expect("a pin").to_owned();
+    let (run, _) = pin.split_once("/captured/").expect("a pin of a run");
     // A file where git needs a folder.
     let blocked = sandbox.repo.join(".git").join(run).join("candidate");
     fs::write(&blocked, "").expect("a file");
