@@ -171,3 +171,31 @@ pub fn eta(took: &[Span], left: u32, parallel: u32) -> Option<Span> {
     let mean = took.iter().map(|span| span.0).sum::<u64>().checked_div(took.len() as u64)?;
     Some(Span(mean * u64::from(left.div_ceil(parallel.max(1)))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_is_guessed_from_what_is_done() {
+        assert_eq!(eta(&[], 4, 2), None);
+        assert_eq!(eta(&[Span::seconds(10), Span::seconds(20)], 5, 2), Some(Span::seconds(45)));
+        assert_eq!(eta(&[Span::seconds(10)], 0, 0), Some(Span(0)));
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_the_documentation() {
+        let detail = String::new;
+        assert_eq!([StopReason::Completed, StopReason::Filter].map(|reason| exit_code(&reason)), [0, 0]);
+        assert_eq!(exit_code(&StopReason::Ended), 4);
+        for stopped in [
+            StopReason::Person,
+            StopReason::LandingWaits { detail: detail() },
+            StopReason::PlanChanged { detail: detail() },
+            StopReason::Elsewhere { detail: detail() },
+            StopReason::Environment { detail: detail() },
+        ] {
+            assert_eq!(exit_code(&stopped), 3, "{stopped:?}");
+        }
+    }
+}

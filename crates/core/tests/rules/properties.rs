@@ -1,7 +1,7 @@
 //! Whatever is asked of a run, in whatever order: decisions are total, repeatable, foldable and readable
 //! again, and a part of the state decides as the whole does.
 
-use piton_core::plan::{Plan, Schedule, TaskSpec};
+use piton_core::plan::{Plan, Schedule, TaskId, TaskSpec};
 use piton_core::run::{
     Action, AgentEnd, Claim, Class, Command, Event, Holder, Links, Missing, Proof, Recorded, Report,
     Selection, Session, State, Stop, StopReason, Verdict, Work, decide, next, wake_at,
@@ -209,6 +209,46 @@ fn fold(journal: &[Recorded]) -> State {
     state
 }
 
+/// The schedule offers only what the rules allow, all of it as far as slots are free, and in order. It keeps
+/// its sets as tasks move; this looks at every task.
+fn schedule_agrees_with_rules(bench: &Bench) -> Result<(), TestCaseError> {
+    let state = &bench.state;
+    let run = state.run().expect("it was created");
+    let offered: Vec<_> = next(state, bench.now)
+        .into_iter()
+        .filter_map(|action| if let Action::Start { task } = action { Some(task) } else { None })
+        .collect();
+    let start = |task| Command::Start { task, holder: Holder::Engine };
+    for task in &offered {
+        prop_assert!(bench.decide(&start(task.clone())).is_ok(), "{} is offered and refused", task);
+    }
+    let free = run.session.max_parallel.saturating_sub(run.slots) as usize;
+    prop_assert!(offered.len() <= free);
+    if free == 0 {
+        let allowed = state.tasks().find(|task| bench.decide(&start(task.id.clone())).is_ok());
+        prop_assert!(allowed.is_none(), "{:?} would be one too many", allowed);
+    }
+    let paused = |id| state.task(id).expect("complete").is_some_and(|task| task.not_before.is_some());
+    let selected = run.session.selection == Selection::All;
+    for task in state.tasks().filter(|task| offered.len() < free && selected && task.not_before.is_none()) {
+        let allowed = bench.decide(&start(task.id.clone())).is_ok();
+        prop_assert!(!allowed || offered.contains(&task.id), "{} is allowed and not offered", task.id);
+    }
+    let keys: Vec<_> = offered.iter().filter(|id| !paused(id)).map(|id| order(state, id)).collect();
+    prop_assert!(keys.is_sorted(), "out of order: {:?}", offered);
+    Ok(())
+}
+
+fn order(state: &State, id: &TaskId) -> (u32, u32, u32, TaskId) {
+    let task = state.task(id).expect("complete").expect("offered");
+    let (group, level) = match state.run().expect("it was created").session.schedule {
+        Schedule::Layered => (task.group, 0),
+        Schedule::Batch => (task.group, task.level),
+        Schedule::Flow => (0, 0),
+    };
+    (group, level, task.priority, id.clone())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -250,6 +290,7 @@ proptest! {
                 prop_assert_eq!(moved(&mine.cells), moved(&theirs.cells));
                 prop_assert_eq!(bench.state.run(), part.run());
             }
+            schedule_agrees_with_rules(&bench)?;
             let wake = wake_at(&bench.state, bench.now);
             prop_assert!(wake.is_none_or(|wake| wake > bench.now));
             // Time goes on, and jumps.
