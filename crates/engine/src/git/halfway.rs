@@ -12,18 +12,17 @@ use std::time::{Duration, SystemTime};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::{Git, fields, lossy, oid, os, portions};
+use super::door::{Git, portions};
+use super::durable;
 use super::error::GitError;
 use super::index::TempIndex;
+use super::merge::Version;
 use super::repo::Repo;
 use super::status;
 use super::worktree::remove_if_there;
 
 /// File times come from a clock that ticks more slowly than the one an intent is stamped with.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
-
-/// Mode and blob; `None`: absent.
-type Version = Option<(String, Oid)>;
 
 /// The paths a landing changes, in the checkout where it is to change them.
 pub(super) struct Concerned<'a> {
@@ -50,29 +49,20 @@ impl<'a> Concerned<'a> {
         (top, git_dir): (&'a Utf8Path, &'a Utf8Path),
         (old, candidate): (&'a Oid, &'a Oid),
     ) -> Result<Concerned<'a>, GitError> {
-        let call = repo.git().call(["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev"]);
-        let list = call.args([old.as_str(), candidate.as_str()]).bytes()?;
-        let mut rest = fields(&list);
-        let mut paths = BTreeMap::new();
-        while let (Some(facts), Some(path)) = (rest.next(), rest.next()) {
-            let facts = lossy(facts);
-            let mut words = facts.trim_start_matches(':').split(' ');
-            let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            let mut version = |mode: &str| {
-                let blob = words.next().and_then(oid)?;
-                (mode != "000000").then(|| (mode.to_owned(), blob))
-            };
-            let old_version = version(old_mode);
-            paths.insert(os(path), (old_version, version(new_mode)));
-        }
+        let differences = repo.differences(old, candidate)?;
+        let files = differences.iter().filter(|found| found.is_of_file());
+        let paths = files.map(|found| (found.path.clone(), (found.old.clone(), found.new.clone()))).collect();
         Ok(Concerned { repo, git, top, git_dir, old, candidate, paths })
     }
 
     /// Sort the concerned files that are not as `old` has them. `recovering`: some may be ours. `cut_off`:
     /// a git died while writing, so a file may be missing or end early.
     pub(super) fn judge(&self, recovering: bool, cut_off: bool) -> Result<Judged, GitError> {
+        // Only what is concerned is looked at, unless that is more than a command line holds.
+        let paths: Vec<OsString> = self.paths.keys().cloned().collect();
+        let paths = if portions(&paths).count() == 1 { paths } else { Vec::new() };
         let changed: HashSet<OsString> =
-            status::read(self.git, self.top, self.git_dir)?.raw.into_iter().collect();
+            status::look(self.git, self.git_dir, &paths)?.raw.into_iter().collect();
         let suspects: Vec<OsString> = self
             .paths
             .iter()
@@ -137,6 +127,12 @@ impl<'a> Concerned<'a> {
             self.git.call(["restore", &source, "--staged", "--worktree", "--"]).args(portion).run()?;
         }
         Ok(())
+    }
+
+    /// Sync what a checkout wrote.
+    pub(super) fn sync(&self) -> Result<(), GitError> {
+        let index = self.git_dir.join("index").into_std_path_buf();
+        durable::sync_files(self.top, self.paths.keys().map(|path| self.file(path)).chain([index]))
     }
 
     fn file(&self, path: &OsString) -> PathBuf {
