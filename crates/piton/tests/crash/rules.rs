@@ -399,6 +399,21 @@ fn a_file_that_a_person_emptied_before_the_landing_is_theirs() {
 }
 
 #[test]
+fn a_worktree_that_a_power_cut_emptied_is_made_anew() {
+    let every = [".git", "gitdir", "commondir", "index"];
+    in_parallel(&[&every[..], &[".git"], &["gitdir"], &["index"]], |emptied| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing("prepare.done", 1);
+        for name in *emptied {
+            let folder = if *name == ".git" { ".worktrees/p/T1" } else { "p/.git/worktrees/T1" };
+            fs::write(sandbox.root.join(folder).join(name), "").expect("a file");
+        }
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+    });
+}
+
+#[test]
 fn an_object_that_a_power_cut_emptied_is_written_again() {
     let sandbox = two_tasks(Target::CheckedOut);
     sandbox.run_crashing("prepare.done", 1);
