@@ -332,19 +332,7 @@ pub(super) fn resolve(git: &Git, revision: &str) -> Result<Option<Oid>, GitError
 }
 
 pub(super) fn sync_file_system(folder: &Utf8Path) -> Result<(), GitError> {
-    #[cfg(target_os = "linux")]
-    {
-        let folder_file = std::fs::File::open(folder).map_err(GitError::io(folder))?;
-        rustix::fs::syncfs(&folder_file).map_err(|error| GitError::io(folder)(error.into()))?;
-    }
-    #[cfg(all(unix, not(target_os = "linux")))]
-    {
-        let _ = folder;
-        rustix::fs::sync();
-    }
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
+    disk::sync_file_systems(&[folder.to_owned()]).map_err(GitError::io(folder))
 }
 
 pub(super) fn real(path: &Utf8Path) -> Result<Utf8PathBuf, GitError> {
