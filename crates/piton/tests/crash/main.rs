@@ -5,6 +5,8 @@ mod cases;
 mod engines;
 mod killed;
 mod matrix;
+mod points;
 mod reference;
 mod rules;
 mod sandbox;
+mod syscalls;

@@ -23,8 +23,9 @@ pub use calls::Calls;
 #[derive(Debug, Clone)]
 pub struct Point {
     pub who: Who,
-    /// The process. A thread's number is its own business.
     pub pid: i32,
+    /// Of the process: one of several may be at a call of its own.
+    pub thread: i32,
     /// The command that was started.
     pub root: i32,
     /// The call, by the kernel's name for it.

@@ -242,7 +242,8 @@ impl Tracer {
         });
         let paths = call.places.iter().map(|place| process::path(thread.as_raw(), &args, *place)).collect();
         let who = self.who.entry(pid).or_insert_with(|| process::who(pid)).clone();
-        Some(Point { who, pid, root: self.root, call: call.name, fd, paths, end: None })
+        let (root, thread) = (self.root, thread.as_raw());
+        Some(Point { who, pid, thread, root, call: call.name, fd, paths, end: None })
     }
 
     fn show(&mut self, thread: Pid, point: Point) {
