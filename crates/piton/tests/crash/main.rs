@@ -2,10 +2,12 @@
 #![cfg(target_os = "linux")]
 
 mod cases;
+mod disk;
 mod engines;
 mod killed;
 mod matrix;
 mod points;
+mod power;
 mod reference;
 mod rules;
 mod sandbox;

@@ -130,6 +130,15 @@ impl Sandbox {
         }
     }
 
+    /// Read every object that a revision reaches; a damaged one is a failure.
+    #[track_caller]
+    pub(crate) fn read_all(&self, revision: &str) {
+        let script = "git rev-list --objects --no-object-names \"$1\" | git cat-file --batch > /dev/null";
+        let output = self.command("sh").args(["-ec", script, "sh", revision]).output().expect("sh starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && errors.is_empty(), "not all of {revision} can be read: {errors}");
+    }
+
     pub(crate) fn start(&self, args: &[&str], env: &[(&str, &str)]) -> Running {
         let (log, out) = self.fresh_log();
         let mut command = self.command(env!("CARGO_BIN_EXE_piton"));

@@ -16,7 +16,7 @@ fn wish<T: FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     wish("PITON_CRASH_SEED").unwrap_or(0x5eed)
 }
 
