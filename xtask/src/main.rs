@@ -4,9 +4,13 @@
 //! `cargo xtask tidy` looks after the house rules.
 //! `cargo xtask simulate [--seeds N] [--from S] [--seed S] [--trace]` lives through seeds of the simulator.
 //! For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
+//! `cargo xtask crash [--sample N] [--double N] [--seed S]` kills the real binary at every
+//! change of the disk, and cuts the power at every commit to the journal. One of them again:
+//! `--point 'KIND #NTH'`, or `--power 'KIND #NTH'`.
 
 #![expect(clippy::print_stdout, reason = "a chore speaks to the terminal it was started in")]
 
+mod crash;
 mod generate;
 mod tidy;
 
@@ -24,7 +28,8 @@ fn main() -> Result<()> {
         Some("generate") => generate::generate(root, words.next().as_deref() == Some("--check")),
         Some("tidy") => tidy::tidy(root),
         Some("simulate") => simulate(words),
-        other => bail!("no such chore: {other:?}; there are generate, tidy and simulate"),
+        Some("crash") => crash::crash(root, words),
+        other => bail!("no such chore: {other:?}; there are generate, tidy, simulate and crash"),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// How the name of a file begins that is not whole yet.
 const HALF_WRITTEN: &str = ".piton-";
@@ -31,6 +31,29 @@ pub fn sweep(folder: &Utf8Path) {
 pub fn sync_folder(folder: &Utf8Path) -> io::Result<()> {
     // Windows cannot open a folder as a file, and makes renames durable itself.
     if cfg!(windows) { Ok(()) } else { File::open(folder)?.sync_all() }
+}
+
+/// Make everything durable that was written in the file systems around these folders.
+pub fn sync_file_systems(folders: &[Utf8PathBuf]) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        let mut done = Vec::new();
+        for folder in folders {
+            let folder = File::open(folder)?;
+            let device = std::os::unix::fs::MetadataExt::dev(&folder.metadata()?);
+            if !done.contains(&device) {
+                rustix::fs::syncfs(&folder)?;
+                done.push(device);
+            }
+        }
+    }
+    #[cfg(all(unix, not(target_os = "linux")))]
+    if !folders.is_empty() {
+        rustix::fs::sync();
+    }
+    #[cfg(not(unix))]
+    let _ = folders;
+    Ok(())
 }
 
 /// Create a folder only its owner may enter, with its parents.

@@ -133,14 +133,19 @@ pub(super) fn move_target(order: &Order) -> Result<Vec<Command>, Trouble> {
         candidate: candidate.clone(),
         reason: format!("`{target}` was moved to {} by somebody else", tip.short()),
     };
+    // Whatever a killed git left in the checkout since the intent was journaled is ours.
+    let since = clock::system_time(order.task.since);
     match repo.landed_state(target, old, candidate)? {
-        LandedState::Landed => return Ok(vec![landed]),
+        LandedState::Landed => {
+            return Ok(vec![match repo.settle_target(&lease, old, candidate, since)? {
+                Some(wait) => Command::LandingWaits { task, fence, reason: wait.to_string() },
+                None => landed,
+            }]);
+        }
         LandedState::MovedForward { tip } => return Ok(vec![returned(&tip)]),
         LandedState::Elsewhere { tip } => return Err(rewound(tip.as_ref())),
         LandedState::AtOld => {}
     }
-    // Whatever a killed git left in the checkout since the intent was journaled is ours.
-    let since = clock::system_time(order.task.since);
     Ok(vec![match repo.move_target(&lease, old, candidate, Some(since))? {
         Moved::Done => landed,
         Moved::Waits(wait) => Command::LandingWaits { task, fence, reason: wait.to_string() },

@@ -182,6 +182,13 @@ impl Order {
         found.ok_or_else(|| Trouble::Transient(format!("the worktree {path} is gone")))
     }
 
+    /// What an agent changes: its files, and the objects of its commits.
+    pub(super) fn touched(&self) -> Result<Vec<Utf8PathBuf>, Trouble> {
+        let mut folders = vec![self.workplace()?];
+        folders.extend(self.site.repo.as_ref().map(|repo| repo.common_dir().to_owned()));
+        Ok(folders)
+    }
+
     pub(super) fn jobs(&self) -> Utf8PathBuf {
         self.site.project.task_folder(&self.run.id, &self.task.id)
     }

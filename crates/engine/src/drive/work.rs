@@ -31,6 +31,8 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
         if fresh {
             set_up(order)?;
         }
+        // What is called ready must not be empty files after a power cut.
+        disk::sync_file_systems(&order.touched()?)?;
         base
     };
     crash::point("prepare.done");
@@ -184,7 +186,10 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
             prompt::prompt(spec, order.task.attempt, feedback.map(String::as_str)).as_bytes(),
         )?;
     }
-    let job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &order.workplace()?, &path);
+    let mut job_spec =
+        agent::job(client, spec, &order.run.id, order.task.attempt, &order.workplace()?, &path);
+    // An agent's files and commits are all there is of its work, and nobody has synced them.
+    job_spec.synced = order.touched()?;
     if !order.running.begin(&job) {
         return Err(Trouble::Stopped);
     }

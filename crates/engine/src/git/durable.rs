@@ -74,19 +74,7 @@ pub(super) fn sync_files(place: &Utf8Path, files: impl Iterator<Item = PathBuf>)
 }
 
 fn sync_file_system(folder: &Utf8Path) -> Result<(), GitError> {
-    #[cfg(target_os = "linux")]
-    {
-        let synced = File::open(folder).and_then(|folder| Ok(rustix::fs::syncfs(&folder)?));
-        synced.map_err(not_kept(folder.as_std_path()))?;
-    }
-    #[cfg(all(unix, not(target_os = "linux")))]
-    {
-        let _ = folder;
-        rustix::fs::sync();
-    }
-    #[cfg(not(unix))]
-    let _ = folder;
-    Ok(())
+    disk::sync_file_systems(&[folder.to_owned()]).map_err(not_kept(folder.as_std_path()))
 }
 
 /// After a failed sync the next one may succeed without the data: nothing may be built on a second try.

@@ -36,6 +36,16 @@ pub(super) struct Concerned<'a> {
     paths: BTreeMap<OsString, (Version, Version)>,
 }
 
+/// Whether what was written may not be whole.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum CutOff {
+    No,
+    /// The power may have gone since then, and taken the end of what was written.
+    Maybe(SystemTime),
+    /// A git died while it wrote: a file may be missing or end early.
+    Surely,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Judged {
     pub(super) ours: Vec<OsString>,
@@ -55,14 +65,9 @@ impl<'a> Concerned<'a> {
         Ok(Concerned { repo, git, top, git_dir, old, candidate, paths })
     }
 
-    /// Sort the concerned files that are not as `old` has them. `recovering`: some may be ours. `cut_off`:
-    /// a git died while writing, so a file may be missing or end early.
-    pub(super) fn judge(&self, recovering: bool, cut_off: bool) -> Result<Judged, GitError> {
-        // Only what is concerned is looked at, unless that is more than a command line holds.
-        let paths: Vec<OsString> = self.paths.keys().cloned().collect();
-        let paths = if portions(&paths).count() == 1 { paths } else { Vec::new() };
-        let changed: HashSet<OsString> =
-            status::look(self.git, self.git_dir, &paths)?.raw.into_iter().collect();
+    /// Sort the concerned files that are not as `old` has them. `recovering`: some may be ours.
+    pub(super) fn judge(&self, recovering: bool, cut_off: CutOff) -> Result<Judged, GitError> {
+        let changed = self.changed()?;
         let suspects: Vec<OsString> = self
             .paths
             .iter()
@@ -91,7 +96,7 @@ impl<'a> Concerned<'a> {
                 Some(_) => false,
             };
             let file_ok = present.as_ref().is_some_and(|present| {
-                known(present.get(&path).cloned()) || (cut_off && self.is_torn(&path, new.as_ref()))
+                known(present.get(&path).cloned()) || self.is_torn(&path, new.as_ref(), cut_off)
             });
             if index_ok && file_ok {
                 judged.ours.push(path);
@@ -100,6 +105,14 @@ impl<'a> Concerned<'a> {
             }
         }
         Ok(judged)
+    }
+
+    /// Of the concerned files, and perhaps others, those that differ from HEAD or are not tracked.
+    fn changed(&self) -> Result<HashSet<OsString>, GitError> {
+        let paths: Vec<OsString> = self.paths.keys().cloned().collect();
+        // All of them, if these are more than a command line holds.
+        let paths = if portions(&paths).count() == 1 { paths } else { Vec::new() };
+        Ok(status::look(self.git, self.git_dir, &paths)?.raw.into_iter().collect())
     }
 
     /// Put files back to `old`, in the index and on disk.
@@ -145,25 +158,53 @@ impl<'a> Concerned<'a> {
     }
 
     /// Missing, or only the beginning of what the candidate has: a write that was cut off.
-    fn is_torn(&self, path: &OsString, new: Option<&(String, Oid)>) -> bool {
+    fn is_torn(&self, path: &OsString, new: Option<&(String, Oid)>, cut_off: CutOff) -> bool {
+        let file = self.file(path);
+        let surely = match cut_off {
+            CutOff::No => return false,
+            CutOff::Maybe(since) if !is_younger(&file, since) => return false,
+            CutOff::Maybe(_) => false,
+            CutOff::Surely => true,
+        };
         if new.is_none() {
             return false;
         }
-        let file = self.file(path);
-        let Ok(bytes) = fs::read(&file) else { return fs::symlink_metadata(&file).is_err() };
+        let Ok(bytes) = fs::read(&file) else { return surely && fs::symlink_metadata(&file).is_err() };
         let mut name = OsString::from(format!("{}:", self.candidate));
         name.push(path);
         let whole = self.git.call(["cat-file", "--filters"]).arg(name).bytes();
         whole.is_ok_and(|whole| whole.starts_with(&bytes))
+    }
+
+    /// With the target at the candidate: write the files again whose content a power cut took.
+    pub(super) fn finish(&self, since: SystemTime) -> Result<(), GitError> {
+        let changed = self.changed()?;
+        let torn = |path: &OsString, new: Option<&(String, Oid)>| {
+            changed.contains(path) && self.is_torn(path, new, CutOff::Maybe(since))
+        };
+        let torn: Vec<&OsString> = self
+            .paths
+            .iter()
+            .filter(|(path, (_, new))| torn(path, new.as_ref()))
+            .map(|(path, _)| path)
+            .collect();
+        for portion in portions(&torn) {
+            self.git.call(["restore", "--worktree", "--"]).args(portion).run()?;
+        }
+        Ok(())
     }
 }
 
 /// Whether a lock file in a person's repository was left by a git that is gone: made since then, and nobody
 /// alive has it open or is a git at work in these places. Only Linux lets us know.
 pub(super) fn is_dead(lock: &Utf8Path, places: &[Utf8PathBuf], since: SystemTime) -> bool {
-    let young = fs::metadata(lock).and_then(|meta| meta.modified());
-    let young = young.is_ok_and(|made| made + CLOCK_TICK >= since);
-    young && cfg!(target_os = "linux") && !is_in_use(lock.as_std_path(), places)
+    let lock = lock.as_std_path();
+    is_younger(lock, since) && cfg!(target_os = "linux") && !is_in_use(lock, places)
+}
+
+fn is_younger(file: &Path, since: SystemTime) -> bool {
+    let written = fs::metadata(file).and_then(|meta| meta.modified());
+    written.is_ok_and(|written| written + CLOCK_TICK >= since)
 }
 
 impl Repo {
@@ -171,6 +212,7 @@ impl Repo {
     /// The caller holds the run's lock, which those gits held too. `since`: when the run began.
     pub fn clear_dead_locks(&self, run: &str, since: SystemTime) -> Result<(), GitError> {
         TempIndex::sweep(self)?;
+        self.remove_torn_objects()?;
         // Nobody else writes below these.
         for own in [format!("refs/piton/{run}"), format!("refs/piton/rescue/{run}")] {
             for lock in locks_below(&self.common_dir().join(own)) {
@@ -194,6 +236,22 @@ impl Repo {
         let places = self.places()?;
         for lock in shared.iter().filter(|lock| is_dead(lock, &places, since)) {
             remove_if_there(lock)?;
+        }
+        Ok(())
+    }
+
+    /// An object that nobody synced is an empty file after a power cut. Git takes the name for the object and
+    /// would never write it again; a living git gives an object its name when it is whole.
+    fn remove_torn_objects(&self) -> Result<(), GitError> {
+        let objects = self.common_dir().join("objects");
+        for folder in (0..=0xff).map(|n| objects.join(format!("{n:02x}"))) {
+            let files = folder.read_dir_utf8().into_iter().flatten().flatten();
+            let hex = |name: &str| name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            for file in files.filter(|file| hex(file.file_name())) {
+                if file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0) {
+                    remove_if_there(file.path())?;
+                }
+            }
         }
         Ok(())
     }

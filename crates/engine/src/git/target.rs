@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::branch::branch_ref;
 use super::door::Git;
 use super::error::GitError;
-use super::halfway::{self, Concerned};
+use super::halfway::{self, Concerned, CutOff};
 use super::repo::{self, Checkout, Repo};
 use super::status;
 use super::worktree::remove_if_there;
@@ -177,6 +177,35 @@ impl Repo {
         Ok(moved)
     }
 
+    /// After a crash, with the target at `candidate`: clear away what the git that moved it left in the
+    /// checkout, younger than `since`, and write the files again that a power cut took. Says what is in the way.
+    pub fn settle_target(
+        &self,
+        lease: &LandingLease,
+        old: &Oid,
+        candidate: &Oid,
+        since: SystemTime,
+    ) -> Result<Option<Wait>, GitError> {
+        let repo = self.guarded_by(Arc::clone(&lease.lock));
+        if repo.branch_tip(&lease.branch)?.as_ref() != Some(candidate) {
+            return Ok(None);
+        }
+        for holder in repo.holders(&lease.branch)?.iter().filter(|holder| holder.path.exists()) {
+            let git = repo.git().at(&holder.path);
+            let git_dir = repo::git_dir_of(&git)?;
+            let places = [holder.path.clone()];
+            for lock in locks_in(&git_dir) {
+                // A git at work there may be anybody's, or another one of ours.
+                if !halfway::is_dead(&lock, &places, since) {
+                    return Ok(Some(Wait::Locked { path: lock }));
+                }
+                remove_if_there(&lock)?;
+            }
+            Concerned::read(&repo, &git, (&holder.path, &git_dir), (old, candidate))?.finish(since)?;
+        }
+        Ok(None)
+    }
+
     /// Where the ref is decides, unless it is still at `old`.
     fn verdict(&self, lease: &LandingLease, old: &Oid, candidate: &Oid) -> Result<Option<Moved>, GitError> {
         let now = self.branch_tip(&lease.branch)?;
@@ -252,6 +281,12 @@ impl Repo {
     }
 }
 
+/// The locks that a fast-forward takes in a checkout, as far as they are there.
+fn locks_in(git_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let names = ["index.lock", "HEAD.lock", "ORIG_HEAD.lock", "AUTO_MERGE.lock"];
+    names.map(|name| git_dir.join(name)).into_iter().filter(|lock| lock.exists()).collect()
+}
+
 /// One try to move a branch that is checked out.
 struct Step<'a> {
     repo: &'a Repo,
@@ -272,8 +307,7 @@ impl Step<'_> {
         if let Some(wait) = self.repo.clear_ref_lock(self.lease, self.candidate, self.recovering)? {
             return Ok(Moved::Waits(wait));
         }
-        let locks = ["index.lock", "HEAD.lock", "ORIG_HEAD.lock"].map(|name| git_dir.join(name));
-        let locks: Vec<Utf8PathBuf> = locks.into_iter().filter(|lock| lock.exists()).collect();
+        let locks = locks_in(&git_dir);
         let places = [checkout.to_owned()];
         for lock in &locks {
             if !self.recovering.is_some_and(|since| halfway::is_dead(lock, &places, since)) {
@@ -282,7 +316,12 @@ impl Step<'_> {
         }
         let concerned = Concerned::read(self.repo, &git, (checkout, &git_dir), (self.old, self.candidate))?;
         // Judged while the lock still says that a checkout was cut off.
-        let judged = concerned.judge(self.recovering.is_some(), !locks.is_empty())?;
+        let cut_off = match self.recovering {
+            _ if !locks.is_empty() => CutOff::Surely,
+            Some(since) => CutOff::Maybe(since),
+            None => CutOff::No,
+        };
+        let judged = concerned.judge(self.recovering.is_some(), cut_off)?;
         if !judged.theirs.is_empty() {
             let files = judged.theirs;
             return Ok(Moved::Waits(Wait::Files { checkout: checkout.to_owned(), files }));
@@ -298,7 +337,9 @@ impl Step<'_> {
         // Ignored files are somebody's too: a `.env` must not be overwritten by one that lands.
         let args =
             ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify"];
-        let answer = git.call(args).arg(self.candidate.as_str()).answer()?;
+        // A person's index may hold what is nowhere else: it must not come out of a power cut empty.
+        let call = git.call(args).global("-c").global("core.fsync=committed,reference,index");
+        let answer = call.arg(self.candidate.as_str()).answer()?;
         if answer.code == Some(0) {
             concerned.sync()?;
             self.repo.sync_ref(&branch_ref(&self.lease.branch)?)?;
@@ -307,7 +348,7 @@ impl Step<'_> {
             return Ok(moved);
         }
         // The files were all at `old` a moment ago: what is at the candidate now was written by this git.
-        let judged = concerned.judge(true, false)?;
+        let judged = concerned.judge(true, CutOff::No)?;
         if judged.theirs.is_empty() && !judged.ours.is_empty() {
             concerned.put_back(&judged.ours)?;
         }

@@ -142,12 +142,18 @@ impl Worktree {
     }
 
     /// Remove the locks of a git that died in here: of the index, of HEAD, ORIG_HEAD, AUTO_MERGE and their
-    /// like. The caller promises that nobody works in it.
+    /// like, and an index that a power cut left empty. The caller promises that nobody works in it.
     pub fn break_stale_lock(&self) -> Result<(), GitError> {
         for entry in self.git_dir.read_dir_utf8().map_err(GitError::io(self.git_dir.clone()))?.flatten() {
             if entry.path().extension() == Some("lock") {
                 remove_if_there(entry.path())?;
             }
+        }
+        let index = self.git_dir.join("index");
+        if is_torn(&index) {
+            remove_if_there(&index)?;
+            // What was staged is in the files, or lost. Where there is no HEAD, an absent index will do.
+            self.git.call(["read-tree", "HEAD"]).answer()?;
         }
         Ok(())
     }
@@ -214,7 +220,8 @@ impl Worktree {
         rescue: &Rescue,
     ) -> Result<Added, GitError> {
         let half_made = is_half_made(entry);
-        let whole = !half_made && points_to(path, entry) && entry.join("index").is_file();
+        let index = entry.join("index");
+        let whole = !half_made && points_to(path, entry) && index.is_file() && !is_torn(&index);
         point_to(path, entry)?;
         if !entry.join("commondir").is_file() {
             write(&entry.join("commondir"), "../..")?;
@@ -249,7 +256,7 @@ pub(super) fn lock_worktrees(repo: &Repo) -> Result<Arc<Lock>, GitError> {
     for entry in status::git_dirs(repo.common_dir()).into_iter().skip(1) {
         // A git that was killed just then left it empty, and no git can list worktrees any more.
         let common = entry.join("commondir");
-        if fs::metadata(&common).is_ok_and(|meta| meta.len() == 0) {
+        if is_torn(&common) {
             write(&common, "../..")?;
         }
     }
@@ -273,6 +280,9 @@ impl Folder {
             return Ok(Folder::Free);
         }
         let worktrees = repo.common_dir().join("worktrees");
+        if is_torn(&path.join(".git")) {
+            return Ok(Folder::Ours { entry: free_entry(&worktrees, path) });
+        }
         let Ok(text) = fs::read_to_string(path.join(".git")) else { return Ok(Folder::Foreign) };
         let Some(target) = text.trim_end().strip_prefix("gitdir: ") else { return Ok(Folder::Foreign) };
         let target = path.join(target);
@@ -392,6 +402,20 @@ pub(super) fn exclude(repo: &Repo, path: &str) -> Result<(), GitError> {
     let mut open =
         fs::OpenOptions::new().append(true).create(true).open(&file).map_err(GitError::io(file.clone()))?;
     open.write_all(format!("{start}{line}\n").as_bytes()).map_err(GitError::io(file))
+}
+
+/// Git does not sync what it makes for a worktree, and a power cut leaves it empty.
+fn is_torn(file: &Utf8Path) -> bool {
+    fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() == 0)
+}
+
+/// An entry that belongs to no folder, named like git would: the one whose file was lost, or a new one.
+fn free_entry(worktrees: &Utf8Path, path: &Utf8Path) -> Utf8PathBuf {
+    let name = path.file_name().unwrap_or("worktree").replace('.', "-");
+    let names = std::iter::once(name.clone()).chain((1..).map(|n| format!("{name}{n}")));
+    let is_free = |entry: &Utf8PathBuf| !entry.join("gitdir").exists() || is_torn(&entry.join("gitdir"));
+    let mut entries = names.map(|name| worktrees.join(name)).filter(is_free);
+    entries.next().expect("there is always another number")
 }
 
 fn points_to(path: &Utf8Path, entry: &Utf8Path) -> bool {

@@ -32,6 +32,10 @@ pub struct JobSpec {
     /// The file given as standard input; nothing (`/dev/null`) without it.
     #[serde(default)]
     pub stdin: Option<Utf8PathBuf>,
+    /// Folders in whose file systems everything is synced before the outcome is written: one that says "done"
+    /// must not outlive what was done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub synced: Vec<Utf8PathBuf>,
     /// The longest the child may run.
     #[serde(default)]
     pub wall_ms: Option<u64>,
@@ -55,6 +59,7 @@ impl JobSpec {
             env: BTreeMap::new(),
             env_remove: Vec::new(),
             stdin: None,
+            synced: Vec::new(),
             wall_ms: None,
             silence_ms: None,
             grace_ms: 5_000,

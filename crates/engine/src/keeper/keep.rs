@@ -20,8 +20,8 @@ use super::output::Log;
 use super::shim::EXEC_ERROR;
 use super::tree::{Toll, Tree};
 use super::{Ended, Job, JobSpec, KeeperError, MARKER, Outcome, processes};
-use crate::crash;
 use crate::lock::Lock;
+use crate::{crash, disk};
 
 /// How often a keeper looks for a wish to stop.
 const GLANCE: Duration = Duration::from_millis(200);
@@ -54,6 +54,8 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
         job.write("started", &Started { at_ms: now_ms(), marker: job.marker() })?;
         supervise(&job, &spec).unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
     };
+    // On a disk that refuses this, what the child did is as safe as it can be.
+    let _ = disk::sync_file_systems(&spec.synced);
     crash::point("keeper.before-outcome");
     let mut tries = 1;
     while let Err(error) = job.write("outcome.json", &outcome) {

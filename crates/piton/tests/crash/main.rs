@@ -2,9 +2,13 @@
 #![cfg(target_os = "linux")]
 
 mod cases;
+mod disk;
 mod engines;
 mod killed;
 mod matrix;
+mod points;
+mod power;
 mod reference;
 mod rules;
 mod sandbox;
+mod syscalls;

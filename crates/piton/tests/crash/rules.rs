@@ -360,3 +360,70 @@ fn verified_work_is_not_paid_for_again_because_a_git_failed() {
     let last = sandbox.run();
     assert_done(&sandbox, &last, [1, 1]);
 }
+
+#[test]
+fn what_git_left_after_it_moved_the_target_is_cleared_away() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    sandbox.run_crashing("landing.moved", 1);
+    let locks = ["HEAD.lock", "AUTO_MERGE.lock"].map(|name| sandbox.repo.join(".git").join(name));
+    for lock in &locks {
+        fs::write(lock, "").expect("a lock");
+    }
+    // The next landing is later than these, so for that one they would be somebody's.
+    let last = sandbox.run();
+    assert_done(&sandbox, &last, [1, 1]);
+}
+
+#[test]
+fn files_of_a_landing_that_a_power_cut_emptied_are_written_again() {
+    in_parallel(&["landing.before-move", "landing.moved"], |point| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing(point, 1);
+        fs::write(sandbox.repo.join("t1.txt"), "").expect("a file");
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+        assert_eq!(fs::read_to_string(sandbox.repo.join("t1.txt")).expect("a file"), "One\n");
+    });
+}
+
+#[test]
+fn a_file_that_a_person_emptied_before_the_landing_is_theirs() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    let theirs = sandbox.repo.join("t1.txt");
+    fs::write(&theirs, "").expect("a file");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    fs::File::options().write(true).open(&theirs).expect("a file").set_modified(long_ago).expect("a time");
+    let last = sandbox.run().expect(3);
+    assert!(last.text.contains("has changes of its own in t1.txt"), "{}", last.text);
+    assert_eq!(fs::read_to_string(&theirs).expect("a file"), "");
+}
+
+#[test]
+fn a_worktree_that_a_power_cut_emptied_is_made_anew() {
+    let every = [".git", "gitdir", "commondir", "index"];
+    in_parallel(&[&every[..], &[".git"], &["gitdir"], &["index"]], |emptied| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing("prepare.done", 1);
+        for name in *emptied {
+            let folder = if *name == ".git" { ".worktrees/p/T1" } else { "p/.git/worktrees/T1" };
+            fs::write(sandbox.root.join(folder).join(name), "").expect("a file");
+        }
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [1, 1]);
+    });
+}
+
+#[test]
+fn an_object_that_a_power_cut_emptied_is_written_again() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    sandbox.run_crashing("prepare.done", 1);
+    fs::write(sandbox.root.join("one"), "One\n").expect("a file");
+    // What the agent is going to write: git would take the name for the object.
+    let id = sandbox.git(&["hash-object", "../one"]);
+    let folder = sandbox.repo.join(".git/objects").join(&id[..2]);
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join(&id[2..]), "").expect("a file");
+    let last = sandbox.run();
+    assert_done(&sandbox, &last, [1, 1]);
+    assert_eq!(sandbox.git(&["show", "main:t1.txt"]), "One");
+}

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_testkit::trace::{self, Answer, Calls, Point, Traced};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -98,10 +99,14 @@ impl Sandbox {
 
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
+        self.dress(&mut command);
+        command
+    }
+
+    fn dress(&self, command: &mut Command) {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let home = self.root.join("home");
         command.env_clear().env("PATH", path).env("HOME", home).env("TERM", "dumb").current_dir(&self.repo);
-        command
     }
 
     /// A git of the user's, which has to succeed.
@@ -113,15 +118,29 @@ impl Sandbox {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    pub(crate) fn start(&self, args: &[&str], env: &[(&str, &str)]) -> Running {
+    /// A file for what a process says.
+    fn fresh_log(&self) -> (Utf8PathBuf, File) {
         let mut number = 0;
-        let (log, out) = loop {
+        loop {
             let log = self.root.join(format!("said-{number}.txt"));
             match File::create_new(&log) {
-                Ok(file) => break (log, file),
+                Ok(file) => return (log, file),
                 Err(_) => number += 1,
             }
-        };
+        }
+    }
+
+    /// Read every object that a revision reaches; a damaged one is a failure.
+    #[track_caller]
+    pub(crate) fn read_all(&self, revision: &str) {
+        let script = "git rev-list --objects --no-object-names \"$1\" | git cat-file --batch > /dev/null";
+        let output = self.command("sh").args(["-ec", script, "sh", revision]).output().expect("sh starts");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && errors.is_empty(), "not all of {revision} can be read: {errors}");
+    }
+
+    pub(crate) fn start(&self, args: &[&str], env: &[(&str, &str)]) -> Running {
+        let (log, out) = self.fresh_log();
         let mut command = self.command(env!("CARGO_BIN_EXE_piton"));
         command.args(args).envs(env.iter().copied()).stdin(Stdio::null());
         command.stderr(out.try_clone().expect("a second handle")).stdout(out);
@@ -136,6 +155,32 @@ impl Sandbox {
 
     pub(crate) fn start_run(&self, env: &[(&str, &str)]) -> Running {
         self.start(&[&["run", "plan.toml"], self.run_args].concat(), env)
+    }
+
+    /// Any command of Piton's, with somebody watching every change of the disk, to its own end. What outlives
+    /// it is watched on.
+    #[track_caller]
+    pub(crate) fn watched(
+        &self,
+        args: &[&str],
+        calls: Calls,
+        watch: impl FnMut(&Point) -> Answer + Send + 'static,
+    ) -> (Ended, Traced) {
+        let (log, out) = self.fresh_log();
+        let prepare = |command: &mut Command| {
+            self.dress(command);
+            command.stderr(out.try_clone().expect("a second handle")).stdout(out);
+        };
+        let traced =
+            trace::start(env!("CARGO_BIN_EXE_piton"), args, prepare, calls, watch).expect("piton starts");
+        let status = traced.end(PATIENCE);
+        let text = fs::read_to_string(&log).unwrap_or_default();
+        let Some(status) = status else {
+            let living = self.processes();
+            self.kill_all();
+            panic!("piton has not ended: {text}\n{living:#?}");
+        };
+        (Ended { status, text }, traced)
     }
 
     /// Of two, the one that ends first, and the other one still running.

@@ -1,0 +1,149 @@
+//! Every change of the disk as a place to die at.
+//!
+//! Processes interleave differently each time, so a point is not the n-th change of a run. It is the n-th of
+//! its kind: by the same sort of process, with the same call, on the same sort of path.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use camino::Utf8Path;
+use piton_testkit::trace::{Answer, Calls, Point, Who};
+
+use crate::reference::{self, TASKS};
+use crate::sandbox::{Ended, Sandbox};
+
+/// Who is killed when a point is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Keepers, agents and the git in question live on.
+    Engine,
+    Everything,
+}
+
+/// The kinds that a crash-free run passes, and how often.
+pub(crate) fn crash_free() -> &'static BTreeMap<String, usize> {
+    static RUN: OnceLock<BTreeMap<String, usize>> = OnceLock::new();
+    RUN.get_or_init(|| {
+        let sandbox = reference::sandbox();
+        let passes = Arc::new(Mutex::new(BTreeMap::new()));
+        let (counts, root) = (Arc::clone(&passes), sandbox.root.clone());
+        let (ended, traced) = sandbox.watched(&["run", "plan.toml"], Calls::default(), move |point| {
+            if let Some(kind) = kind(point, &root) {
+                *counts.lock().expect("counts").entry(kind).or_insert(0) += 1;
+            }
+            Answer::Go
+        });
+        reference::End::of(&sandbox, &ended).assert_right(&ended);
+        traced.all_end();
+        Arc::into_inner(passes).expect("the tracer is gone").into_inner().expect("counts")
+    })
+}
+
+/// When a run is to be killed.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// At the n-th point of a kind.
+    Kind(String, usize),
+    /// At the n-th point, of whatever kind.
+    Any(usize),
+}
+
+impl Place {
+    /// Whether a point of this kind counts, and which of those it is.
+    pub(crate) fn counts(&self, kind: &str) -> (bool, usize) {
+        match self {
+            Place::Kind(wanted, nth) => (kind == wanted, *nth),
+            Place::Any(nth) => (true, *nth),
+        }
+    }
+}
+
+/// `piton run` that is killed there, and whether it got there. With everything killed, nothing lives any
+/// more; otherwise what outlives the engine goes on.
+pub(crate) fn run_to(sandbox: &Sandbox, place: &Place, mode: Mode) -> (Ended, bool) {
+    let reached = Arc::new(Mutex::new(false));
+    let (there, root, place) = (Arc::clone(&reached), sandbox.root.clone(), place.clone());
+    let mut passed = 0;
+    let (ended, traced) = sandbox.watched(&["run", "plan.toml"], Calls::default(), move |point| {
+        let mut reached = there.lock().expect("a flag");
+        let Some(kind) = kind(point, &root).filter(|_| !*reached) else { return Answer::Go };
+        let (counts, nth) = place.counts(&kind);
+        passed += usize::from(counts);
+        *reached = counts && passed == nth;
+        match mode {
+            _ if !*reached => Answer::Go,
+            Mode::Engine => Answer::Kill(point.root),
+            Mode::Everything => Answer::KillAll,
+        }
+    });
+    let reached = *reached.lock().expect("a flag");
+    if reached && mode == Mode::Everything {
+        traced.all_end();
+    }
+    (ended, reached)
+}
+
+/// The kind of a point. `None`: it is an agent's or a check's, or changes nothing.
+pub(crate) fn kind(point: &Point, root: &Utf8Path) -> Option<String> {
+    if matches!(point.who, Who::Job | Who::Other(_)) || !changes(point) {
+        return None;
+    }
+    let paths: Vec<String> = point.paths.iter().map(|path| sort_of(path, root)).collect();
+    Some(format!("{} {} {}", point.who, point.call, paths.join(" ")))
+}
+
+/// Git takes away much that is not there, and folders are made to be sure.
+fn changes(point: &Point) -> bool {
+    let there = || point.paths.first().is_some_and(|path| fs::symlink_metadata(path).is_ok());
+    match point.call {
+        "unlink" | "unlinkat" | "rmdir" | "rename" | "renameat" | "renameat2" | "link" | "linkat" => there(),
+        "mkdir" | "mkdirat" => !there(),
+        _ => true,
+    }
+}
+
+/// A path without what differs from run to run and from task to task.
+fn sort_of(path: &str, root: &Utf8Path) -> String {
+    let Ok(inside) = Utf8Path::new(path).strip_prefix(root) else { return path.to_owned() };
+    let parts: Vec<String> = inside.components().map(|part| sort_of_name(part.as_str())).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    match parts[..] {
+        ["p", ".git", "objects", _] => "p/.git/objects/XX".to_owned(),
+        ["p", ".git", "objects", _, object] => format!("p/.git/objects/XX/{object}"),
+        // Whatever the project consists of.
+        [".worktrees", "p", worktree, ref rest @ ..] if !rest.is_empty() && rest != [".git"] => {
+            format!(".worktrees/p/{worktree}/FILE")
+        }
+        ["p", first, ..] if first != ".git" => "p/FILE".to_owned(),
+        _ => parts.join("/"),
+    }
+}
+
+fn sort_of_name(name: &str) -> String {
+    for temporary in [".piton-", "tmp_obj_", "index-", "output-"] {
+        if name.starts_with(temporary) {
+            return format!("{temporary}*");
+        }
+    }
+    if name.contains('.') && !name.starts_with('.') {
+        let parts: Vec<String> = name.split('.').map(sort_of_name).collect();
+        return parts.join(".");
+    }
+    let is_hex = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if name.parse::<u64>().is_ok() {
+        return "N".to_owned();
+    }
+    if name.len() >= 8 && is_hex(name) {
+        return "HEX".to_owned();
+    }
+    // A run is called after its plan, and six digits.
+    if let Some((before, digits)) = name.split_once("reference-")
+        && digits.len() == 6
+        && is_hex(digits)
+    {
+        return format!("{before}RUN");
+    }
+    let task = TASKS.iter().find_map(|task| name.strip_suffix(task));
+    task.map_or_else(|| name.to_owned(), |before| format!("{before}TASK"))
+}

@@ -1,0 +1,197 @@
+//! The power goes: what was never synced is gone, what Piton said is not.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use camino::Utf8Path;
+use piton_testkit::trace::{Answer, Calls, Point};
+use serde_json::Value;
+
+use crate::cases::{Dice, in_parallel, told};
+use crate::disk::Disk;
+use crate::points::{Place, crash_free, kind};
+use crate::reference::{self, Killed, TASKS};
+use crate::rules::{Target, two_tasks};
+use crate::sandbox::Sandbox;
+use crate::syscalls::seed;
+
+/// The end of a commit to the journal.
+const COMMIT: &str = "engine fsync p/.git/piton/piton.db-wal";
+/// How many cuts are made if nobody says more: what two cores do in half a minute.
+const SAMPLE: usize = 20;
+
+/// `piton run` until the power goes there: at the end of a sync, or when another change is about to be made.
+/// `None` if it does not get there.
+fn cut_at(sandbox: &Sandbox, place: &Place) -> Option<Disk> {
+    let state = Arc::new(Mutex::new((Disk::of(&sandbox.root), false, 0)));
+    let (watched, root, place) = (Arc::clone(&state), sandbox.root.clone(), place.clone());
+    let (_, traced) = sandbox.watched(&["run", "plan.toml"], Calls::default(), move |point| {
+        let mut state = watched.lock().expect("nobody panics in here");
+        let (disk, reached, passed) = &mut *state;
+        let answer = disk.see(point);
+        if *reached || Disk::is_sync(point) != point.end.is_some() {
+            return answer;
+        }
+        let Some(kind) = kind(point, &root) else { return answer };
+        let (counts, nth) = place.counts(&kind);
+        *passed += usize::from(counts);
+        *reached = counts && *passed == nth;
+        if *reached { Answer::KillAll } else { answer }
+    });
+    let reached = state.lock().expect("nobody panics in here").1;
+    if !reached {
+        return None;
+    }
+    traced.all_end();
+    let state = Arc::into_inner(state).expect("the tracer is gone").into_inner();
+    Some(state.expect("nobody panics in here").0)
+}
+
+/// The journal, as far as there is one.
+fn journal(sandbox: &Sandbox) -> Vec<Value> {
+    let said = sandbox.piton(&["log", "--json", "--plan", "plan.toml"]);
+    let lines = said.text.lines().filter(|line| line.starts_with('{') && said.code() == Some(0));
+    lines.map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// What the journal calls landed is in `main`, down to the last byte.
+fn assert_landings_are_there(sandbox: &Sandbox, events: &[Value]) {
+    sandbox.read_all("main");
+    let history = sandbox.git(&["rev-list", "main"]);
+    for event in events.iter().filter(|event| event["event"] == "completed") {
+        let commit = event["proof"]["commit"].as_str().expect("the commit that landed");
+        assert!(history.lines().any(|line| line == commit), "{event} is not in main");
+    }
+}
+
+fn cases() -> Vec<Place> {
+    let wanted = std::env::var("PITON_CRASH_POWER").unwrap_or_default();
+    let passes = crash_free();
+    if let Some((kind, nth)) = wanted.rsplit_once(" #") {
+        return vec![Place::Kind(kind.to_owned(), nth.parse().expect("a number"))];
+    }
+    let commits = passes[COMMIT];
+    let mut dice = Dice(seed());
+    // Every commit to the journal, and one of every other kind.
+    let mut cases: Vec<Place> = (1..=commits).map(|nth| Place::Kind(COMMIT.to_owned(), nth)).collect();
+    let others = passes.iter().filter(|(kind, _)| *kind != COMMIT);
+    cases.extend(others.map(|(kind, &count)| Place::Kind(kind.clone(), 1 + dice.below(count))));
+    if wanted != "all" {
+        let wanted = wanted.parse().unwrap_or(SAMPLE);
+        // Half of the sample are commits.
+        cases = (0..wanted)
+            .map(|n| {
+                let among = if n % 2 == 0 { 0..commits } else { commits..cases.len() };
+                cases[among.start + dice.below(among.len())].clone()
+            })
+            .collect();
+    }
+    cases
+}
+
+#[test]
+fn a_power_cut_loses_nothing_that_was_said_to_be_so() {
+    let cases = cases();
+    let cuts = AtomicUsize::new(0);
+    let runs = in_parallel(&cases, |place| {
+        let sandbox = reference::sandbox();
+        // Another order of events may have fewer points; then there was no cut.
+        let Some(disk) = cut_at(&sandbox, place) else { return };
+        cuts.fetch_add(1, Ordering::SeqCst);
+        let before = journal(&sandbox);
+        let lost = disk.lose();
+        let after = journal(&sandbox);
+        assert!(
+            before.starts_with(&after),
+            "the journal is not a part of what it was: {before:#?} {after:#?}"
+        );
+        if matches!(place, Place::Kind(kind, _) if kind == COMMIT) {
+            assert_eq!(before.len(), after.len(), "a commit was lost that had ended");
+        }
+        if std::env::var_os("PITON_TEST_TIMES").is_some() {
+            told(&format!("{place:?}: lost {lost:#?}"));
+        }
+        assert_landings_are_there(&sandbox, &after);
+        reference::assert_recovers(&sandbox, Killed::Power);
+    });
+    let cuts = cuts.into_inner();
+    told(&format!("{cuts} power cuts in {runs} runs"));
+    assert!(cuts * 10 >= runs * 9, "only {cuts} of {runs} runs got to their point");
+}
+
+#[test]
+fn a_command_that_has_answered_is_in_the_journal_after_a_power_cut() {
+    let commands: [(&[&str], &str); 3] = [
+        (&["start", "T1", "--by", "ada", "--plan", "plan.toml"], "attempt_started"),
+        (&["report", "T1", "failed", "--reason", "slippery", "--by", "ada", "--plan", "plan.toml"], "failed"),
+        (&["skip", "T2", "--plan", "plan.toml"], "skipped"),
+    ];
+    let sandbox = two_tasks(Target::CheckedOut);
+    for (command, event) in commands {
+        // Each begins after a cut of its own, with the journal as the last one left it.
+        let disk = Arc::new(Mutex::new(Disk::of(&sandbox.root)));
+        let watched = Arc::clone(&disk);
+        let see = move |point: &Point| watched.lock().expect("nobody panics in here").see(point);
+        let (ended, traced) = sandbox.watched(command, Calls::default(), see);
+        ended.expect(0);
+        traced.all_end();
+        let before = journal(&sandbox);
+        disk.lock().expect("nobody panics in here").lose();
+        assert_eq!(journal(&sandbox), before, "{command:?}");
+        assert!(before.iter().any(|found| found["event"] == event), "{command:?}: {before:#?}");
+    }
+    sandbox.piton(&["doctor"]).expect(0);
+}
+
+/// The journal as it is on the disk of a sandbox that is at work: how many tasks it calls completed.
+fn completed(sandbox: &Utf8Path) -> usize {
+    let copy = tempfile::tempdir().expect("a folder");
+    for name in ["piton.db", "piton.db-wal"] {
+        std::fs::copy(sandbox.join("p/.git/piton").join(name), copy.path().join(name)).expect("a journal");
+    }
+    let journal = rusqlite::Connection::open(copy.path().join("piton.db")).expect("a database");
+    let count = "SELECT count(*) FROM events WHERE json_extract(body, '$.event') = 'completed'";
+    // The first commit makes the tables.
+    let found: i64 = journal.query_row(count, [], |row| row.get(0)).unwrap_or(0);
+    usize::try_from(found).expect("a count")
+}
+
+/// A file system that does not keep the order of renames may still have the old ref after the journal says
+/// that it moved, unless the folder was synced in between.
+#[test]
+fn a_landing_is_journaled_after_the_folder_of_the_ref_was_synced() {
+    #[derive(Default)]
+    struct Seen {
+        moved: usize,
+        synced: usize,
+        completed: usize,
+        too_early: Vec<usize>,
+    }
+    let sandbox = reference::sandbox();
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let (watched, root) = (Arc::clone(&seen), sandbox.root.clone());
+    let (ended, traced) = sandbox.watched(&["run", "plan.toml"], Calls::default(), move |point| {
+        let mut seen = watched.lock().expect("nobody panics in here");
+        let kind = kind(point, &root).unwrap_or_default();
+        let moves = point.paths.last().is_some_and(|path| path.ends_with("/p/.git/refs/heads/main"));
+        match point.end {
+            None if moves && point.call.starts_with("rename") => seen.moved += 1,
+            // One at a time is landed, so nothing moves while the folder is being synced.
+            Some(0) if kind == "engine fsync p/.git/refs/heads" => seen.synced = seen.moved,
+            Some(0) if kind == COMMIT => {
+                seen.completed = completed(&root);
+                if seen.completed > seen.synced {
+                    let landing = seen.completed;
+                    seen.too_early.push(landing);
+                }
+            }
+            _ => {}
+        }
+        if Disk::is_sync(point) && point.end.is_none() { Answer::Follow } else { Answer::Go }
+    });
+    ended.expect(0);
+    traced.all_end();
+    let seen = seen.lock().expect("nobody panics in here");
+    assert_eq!((seen.moved, seen.completed), (TASKS.len(), TASKS.len()), "moves and landings");
+    assert!(seen.too_early.is_empty(), "journaled before the ref was safe: {:?}", seen.too_early);
+}

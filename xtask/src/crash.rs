@@ -1,0 +1,44 @@
+//! Every crash there is: the tests take a sample, this takes all.
+//!
+//! It is long. Every point is hit twice, by killing the engine alone and by killing everything.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// Pairs of kills, one in a run and one in its recovery, if nobody says how many. All of them would be the
+/// square of what is long already.
+const PAIRS: &str = "300";
+
+pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Result<()> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut command = Command::new(cargo);
+    // Not nextest: it ends what takes long, and nothing of this is short.
+    command.current_dir(root).args(["test", "--package", "piton", "--test", "crash", "--"]);
+    command
+        .env("PITON_CRASH_SYSCALLS", "all")
+        .env("PITON_CRASH_POWER", "all")
+        .env("PITON_CRASH_DOUBLE", PAIRS);
+    let mut tests = vec!["syscalls::", "power::"];
+    while let Some(word) = words.next() {
+        let value = words.next().with_context(|| format!("{word} wants a value"))?;
+        match word.as_str() {
+            "--sample" => command.env("PITON_CRASH_SYSCALLS", &value).env("PITON_CRASH_POWER", &value),
+            "--double" => command.env("PITON_CRASH_DOUBLE", value),
+            "--seed" => command.env("PITON_CRASH_SEED", value),
+            "--point" => {
+                tests = vec!["a_kill_at_any_change"];
+                command.env("PITON_CRASH_POINT", value)
+            }
+            "--power" => {
+                tests = vec!["a_power_cut_loses_nothing"];
+                command.env("PITON_CRASH_POWER", value)
+            }
+            _ => bail!("unknown option {word}"),
+        };
+    }
+    // One after the other: each is parallel in itself.
+    let status = command.args(tests).args(["--test-threads", "1", "--nocapture"]).status()?;
+    if status.success() { Ok(()) } else { bail!("not everything was survived") }
+}
