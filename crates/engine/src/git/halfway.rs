@@ -41,6 +41,9 @@ pub(super) struct Concerned<'a> {
 pub(super) struct Judged {
     pub(super) ours: Vec<OsString>,
     pub(super) theirs: Vec<String>,
+    /// What was checked out there, and at which commit.
+    pub(super) branch: Option<String>,
+    pub(super) head: Option<Oid>,
 }
 
 impl<'a> Concerned<'a> {
@@ -71,15 +74,15 @@ impl<'a> Concerned<'a> {
     /// Sort the concerned files that are not as `old` has them. `recovering`: some may be ours. `cut_off`:
     /// a git died while writing, so a file may be missing or end early.
     pub(super) fn judge(&self, recovering: bool, cut_off: bool) -> Result<Judged, GitError> {
-        let changed: HashSet<OsString> =
-            status::read(self.git, self.top, self.git_dir)?.raw.into_iter().collect();
+        let status = status::read(self.git, self.top, self.git_dir)?;
+        let changed: HashSet<OsString> = status.raw.into_iter().collect();
         let suspects: Vec<OsString> = self
             .paths
             .iter()
             .filter(|(path, (old, _))| changed.contains(*path) || (old.is_none() && self.in_the_way(path)))
             .map(|(path, _)| path.clone())
             .collect();
-        let mut judged = Judged::default();
+        let mut judged = Judged { branch: status.branch, head: status.head, ..Judged::default() };
         if suspects.is_empty() {
             return Ok(judged);
         }
