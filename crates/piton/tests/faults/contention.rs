@@ -138,9 +138,9 @@ fn ask(dice: &mut Dice) -> (String, Asked) {
             (format!("start {ledgers} --by {by} --json"), command)
         }
         5..11 => {
-            let (words, claim) = match dice.below(8) {
+            let (words, claim) = match dice.below(40) {
                 0 => ("done", Claim::Done { tree: None, results: Vec::new() }),
-                1 => ("blocked --reason no", Claim::Blocked { reason: "no".to_owned() }),
+                1..6 => ("blocked --reason no", Claim::Blocked { reason: "no".to_owned() }),
                 _ => ("failed --reason no", Claim::Failed { reason: "no".to_owned() }),
             };
             let report = Box::new(Report::default());

@@ -3,12 +3,18 @@
 #![cfg(target_os = "linux")]
 
 mod contention;
+mod people;
 
 use piton_testkit::sandbox::Sandbox;
 
 /// A repository with one commit on `main`.
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_piton"))
+}
+
+/// Whether every case is wanted, where a few have to do otherwise: `PITON_THOROUGH=1`.
+fn thorough() -> bool {
+    std::env::var_os("PITON_THOROUGH").is_some()
 }
 
 /// Numbers that are the same every time (SplitMix64).
@@ -27,4 +33,33 @@ impl Dice {
 #[expect(clippy::print_stderr, reason = "figures for whoever asks with --nocapture")]
 fn told(text: &str) {
     eprintln!("{text}");
+}
+
+/// Run all cases, a few at a time; a failure names those that failed. What each came to, in their order.
+#[track_caller]
+fn in_parallel<C: Sync + std::fmt::Debug, T: Send>(cases: &[C], run: impl Fn(&C) -> T + Sync) -> Vec<T> {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    // Two cores are kept busy by three, since each waits for its processes now and then.
+    const AT_ONCE: usize = 3;
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::SeqCst);
+                    let Some(case) = cases.get(number) else { break };
+                    let outcome = catch_unwind(AssertUnwindSafe(|| run(case))).ok();
+                    done.lock().expect("nobody panics in here").push((number, outcome));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("nobody panics in here");
+    done.sort_by_key(|(number, _)| *number);
+    let failed: Vec<&C> =
+        done.iter().filter(|(_, outcome)| outcome.is_none()).map(|(n, _)| &cases[*n]).collect();
+    assert!(failed.is_empty(), "{} of {} failed: {failed:?}", failed.len(), cases.len());
+    done.into_iter().filter_map(|(_, outcome)| outcome).collect()
 }
