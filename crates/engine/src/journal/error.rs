@@ -52,7 +52,11 @@ pub enum Trouble {
     Full,
     #[error("cannot be written: the file, its folder or the disk is read-only")]
     ReadOnly,
-    #[error("in use by another process for longer than {} seconds", super::schema::BUSY.as_secs())]
+    #[error(
+        "in use by another process for longer than {} seconds: it may have been stopped; let it go on or end it, \
+         then try again",
+        super::schema::BUSY.as_secs()
+    )]
     Busy,
     #[error("other Piton processes have it open: stop them first")]
     Occupied,

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod contention;
+mod engines;
 mod people;
 
 use piton_testkit::sandbox::Sandbox;
