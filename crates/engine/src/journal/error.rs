@@ -64,6 +64,8 @@ pub enum Trouble {
     NotOpened { detail: String },
     #[error("{detail}; whether the last change was kept is known after a new start")]
     Io { detail: String },
+    #[error("its files were removed or replaced while it was in use; {then}")]
+    Removed { then: String },
     #[error("closed after an error")]
     Closed,
     #[error("SQLite {found} is too old: {need} or newer is needed")]
@@ -79,7 +81,13 @@ impl Trouble {
 
     /// Nothing this connection says can be trusted after this.
     pub(super) fn is_fatal(&self) -> bool {
-        matches!(self, Trouble::Io { .. } | Trouble::NotOpened { .. } | Trouble::Damaged { .. })
+        matches!(
+            self,
+            Trouble::Io { .. }
+                | Trouble::NotOpened { .. }
+                | Trouble::Damaged { .. }
+                | Trouble::Removed { .. }
+        )
     }
 
     pub(super) fn snapshot(detail: impl Into<String>) -> Trouble {

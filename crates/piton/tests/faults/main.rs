@@ -5,6 +5,7 @@
 mod contention;
 mod engines;
 mod people;
+mod vanished;
 
 use piton_testkit::sandbox::Sandbox;
 
