@@ -181,6 +181,32 @@ impl Sandbox {
         Invocation { command, root: self.root.clone() }
     }
 
+    /// A call of the binary to its end, and to the end of everything it started, with a tracer at its side.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[track_caller]
+    pub fn traced(
+        &self,
+        line: &str,
+        calls: crate::trace::Calls,
+        watch: impl FnMut(&crate::trace::Point) -> crate::trace::Answer + Send + 'static,
+    ) -> Output {
+        let kept = tempfile::Builder::new().prefix("said-").tempdir().expect("a temporary folder");
+        let file = |name: &str| File::create(kept.path().join(name)).expect("a new file");
+        let prepare = |command: &mut Command| {
+            self.environment(command).current_dir(&self.project).stdout(file("out")).stderr(file("err"));
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let traced = crate::trace::start(self.binary.as_str(), &words, prepare, calls, watch);
+        let traced = traced.expect("a tracer");
+        let status = traced.end(FOREVER).expect("the end of piton");
+        traced.all_end();
+        let read = |name: &str| {
+            let text = fs::read_to_string(kept.path().join(name)).expect("our own file");
+            text.replace(self.root.as_str(), "[ROOT]")
+        };
+        Output { code: status.code(), stdout: read("out"), stderr: read("err") }
+    }
+
     /// `piton` with words that hold no spaces.
     pub fn run(&self, line: &str) -> Output {
         self.piton(line.split_whitespace()).run()

@@ -265,11 +265,13 @@ fn show_branch(order: &Order, repo: &Repo, commit: &Oid) -> Result<(), Trouble> 
         }
         match repo.set_branch(&name, commit, found.as_ref()) {
             Ok(()) => return Ok(repo.pin(&shown, commit)?),
-            Err(GitError::BranchCheckedOut { .. } | GitError::BranchMoved { .. }) => {}
+            // Somebody else's, or locked by a git that died there: the work is pinned, the branch only for people.
+            Err(
+                GitError::BranchCheckedOut { .. } | GitError::BranchMoved { .. } | GitError::Failed { .. },
+            ) => {}
             Err(error) => return Err(error.into()),
         }
     }
-    // The work is pinned; the branch is only for people.
     Ok(())
 }
 

@@ -108,6 +108,8 @@ impl From<rusqlite::Error> for Trouble {
         match code.extended_code & 0xff {
             ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => Trouble::Damaged { detail: detail() },
             ffi::SQLITE_FULL => Trouble::Full,
+            // The index of the log is the first thing that has to grow.
+            ffi::SQLITE_IOERR if code.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Trouble::Full,
             ffi::SQLITE_READONLY | ffi::SQLITE_PERM => Trouble::ReadOnly,
             ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => Trouble::Busy,
             ffi::SQLITE_CANTOPEN => Trouble::NotOpened { detail: detail() },

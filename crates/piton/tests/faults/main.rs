@@ -2,9 +2,15 @@
 //! to end well once the fault is gone.
 #![cfg(target_os = "linux")]
 
+mod clocks;
 mod contention;
+mod descriptors;
+mod disks;
 mod engines;
+mod locks;
 mod people;
+#[cfg(target_arch = "x86_64")]
+mod syscalls;
 mod vanished;
 
 use piton_testkit::sandbox::Sandbox;
