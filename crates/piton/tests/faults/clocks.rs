@@ -55,7 +55,7 @@ fn a_pause_and_a_limit_end_when_the_clock_jumps_over_them_or_away_from_them() {
         let first = first.replace("LATER", &later.to_string());
         sandbox.script(&format!("[T1]\nrun sh SIDE/first.sh\n{first}\n"));
         // Only once: its section goes with it.
-        let calm = format!("mv SIDE/agents.calm SIDE/agents.script\n");
+        let calm = "mv SIDE/agents.calm SIDE/agents.script\n";
         sandbox.write(sandbox.root().join("first.sh"), &calm.replace("SIDE", sandbox.root().as_str()));
         sandbox.write(sandbox.root().join("agents.calm"), &writers(&["T1"]));
         let clock = set_clock(&sandbox, 0);

@@ -357,7 +357,7 @@ impl Model<'_> {
 }
 
 /// The command as it may have been decided: a report with each fence that it can have seen.
-fn variants<'s>(call: &Call, seen: &mut dyn Iterator<Item = &'s State>) -> Vec<Command> {
+fn variants(call: &Call, seen: &mut dyn Iterator<Item = &State>) -> Vec<Command> {
     match &call.asked {
         Asked::Change(command) => vec![command.clone()],
         Asked::Report(Command::Report { task, by, claim, report, .. }) => {

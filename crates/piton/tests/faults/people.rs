@@ -240,3 +240,37 @@ fn a_target_that_is_checked_out_nowhere_is_moved_from_where_it_was_or_not_at_all
         assert_eq!(sandbox.git(["rev-parse", "main"]), old);
     });
 }
+
+/// Whatever git's own upkeep may collect, prune or pack, nothing that a run needs is among it.
+#[test]
+fn the_upkeep_of_git_at_any_step_of_a_run_takes_nothing_away() {
+    let points = [
+        "prepare.added",
+        "prepare.done",
+        "work.ended",
+        "capture.committed",
+        "capture.pinned",
+        "check.ended",
+        "land.merged",
+        "landing.pinned",
+    ];
+    let upkeep = [Deed::Collect, Deed::PruneWorktrees, Deed::PackRefs, Deed::Maintain];
+    let mut cases: Vec<_> = points.iter().flat_map(|point| upkeep.map(|deed| (*point, deed))).collect();
+    if !thorough() {
+        cases.retain(|(point, deed)| matches!(deed, Deed::Collect) || *point == "capture.committed");
+    }
+    in_parallel(&cases, |(point, deed)| {
+        let sandbox = project();
+        let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, point, 1).spawn();
+        let pause = run.until_paused(&sandbox);
+        deed.done(&sandbox);
+        drop(pause);
+        let out = run.wait().exits(0).lacks("attempt 2");
+        sandbox.assert_landed_once("main", &["T1"]);
+        let agents = sandbox.events().iter().filter(|line| line.contains("agent_ended")).count();
+        assert_eq!(agents, 1, "{out}");
+        sandbox.git(["fsck", "--connectivity-only"]);
+        let _ = sandbox.run("doctor").exits(0);
+        sandbox.assert_tidy();
+    });
+}

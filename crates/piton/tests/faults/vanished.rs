@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use piton_testkit::sandbox::{Running, Sandbox, task, until, writers};
+use piton_testkit::sandbox::{Output, Running, Sandbox, task, until, writers};
 
 use crate::{in_parallel, sandbox};
 
@@ -105,4 +105,30 @@ fn a_journal_that_is_replaced_under_its_engine_is_noticed_and_both_are_kept() {
         Some("no database\n")
     );
     assert_done(&sandbox);
+}
+
+/// The same file, with other bytes in it. What is still in the log, or in memory, goes on for a while.
+#[test]
+fn a_journal_that_is_overwritten_under_its_engine_is_said_to_be_damaged_and_nothing_lands_twice() {
+    let sandbox = sandbox();
+    sandbox.plan(&["T0", "T1", "T2"].map(|id| task(id, "")).concat());
+    sandbox.script(&(writers(&["T0", "T2"]) + "[T1]\nwrite T1.txt done\nmeet SIDE/gate\n"));
+    sandbox.fifo("gate");
+    // Its end moves the log into the database.
+    let _ = sandbox.run("run plan.toml --task T0").exits(0);
+    let mut run = sandbox.piton(["run", "plan.toml", "--task", "T1"]).spawn();
+    run.until_says("T1       attempt 1 started");
+    let path = sandbox.own().join("piton.db");
+    let length = usize::try_from(fs::metadata(&path).expect("it is there").len()).expect("small");
+    fs::write(&path, vec![0x5a; length]).expect("our own file");
+    sandbox.meet("gate");
+    let damaged =
+        |out: Output| out.exits(1).says("piton.db: damaged").says("`piton doctor --repair` keeps it aside");
+    let _ = damaged(run.wait());
+    let _ = damaged(sandbox.run("status"));
+    let _ = damaged(sandbox.run("run plan.toml"));
+    let _ = sandbox.run("doctor --repair").exits(0).says("plan-").says("whole");
+    let _ = sandbox.run("run plan.toml").exits(0).lacks("T0       attempt").lacks("T1       attempt");
+    sandbox.assert_landed_once("main", &["T0", "T1", "T2"]);
+    sandbox.assert_tidy();
 }
