@@ -3,6 +3,9 @@
 //! They stand wherever a recovery rule starts: between an effect and the event that records it. The
 //! tests kill the real binary there; without the variables a point costs one atomic load.
 //!
+//! With `PITON_PAUSE=FIFO` the process does not die there: it waits until somebody has opened the FIFO for
+//! writing and let go of it again. So a test can step in between two steps of a process that lives on.
+//!
 //! With `PITON_CRASH_TRACE=FILE` every pass is a line in that file. Passes are then counted in there, over
 //! all processes of a run, and one process alone aborts: keepers live too short to count for themselves.
 
@@ -17,11 +20,13 @@ struct Wish {
     nth: u64,
     passed: AtomicU64,
     trace: Option<PathBuf>,
+    pause: Option<PathBuf>,
 }
 
 static WISH: OnceLock<Option<Wish>> = OnceLock::new();
 
-/// Abort here if the environment asks for it. Nothing is flushed and no destructor runs, as in a `kill -9`.
+/// Abort or wait here if the environment asks for it. An abort flushes nothing and runs no destructor, as in
+/// a `kill -9`.
 pub fn point(name: &str) {
     let Some(wish) = WISH.get_or_init(read) else { return };
     let meant = wish.name.as_deref() == Some(name);
@@ -33,7 +38,10 @@ pub fn point(name: &str) {
         None => meant && wish.passed.fetch_add(1, Ordering::SeqCst) + 1 == wish.nth,
     };
     if hit {
-        std::process::abort();
+        match &wish.pause {
+            Some(fifo) => drop(std::fs::read(fifo)),
+            None => std::process::abort(),
+        }
     }
 }
 
@@ -46,7 +54,8 @@ fn read() -> Option<Wish> {
         Some((name, nth)) => (Some(name.to_owned()), nth.parse().unwrap_or(1)),
         None => (None, 1),
     };
-    Some(Wish { name, nth, passed: AtomicU64::new(0), trace: trace.map(PathBuf::from) })
+    let pause = std::env::var_os("PITON_PAUSE").map(PathBuf::from);
+    Some(Wish { name, nth, passed: AtomicU64::new(0), trace: trace.map(PathBuf::from), pause })
 }
 
 /// Add a line and count those like it. A test's file: what cannot be written is seen there soon enough.

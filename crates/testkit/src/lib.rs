@@ -1,6 +1,8 @@
 //! Test support: the simulator that the pure core is proven in, and what tests of the real binary share.
 
 #[cfg(unix)]
+mod aftermath;
+#[cfg(unix)]
 pub mod sandbox;
 pub mod sim;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

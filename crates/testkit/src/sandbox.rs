@@ -19,6 +19,8 @@ use rustix::process::{Pid, Signal, kill_process};
 const FOREVER: Duration = Duration::from_secs(120);
 /// Between two looks at something.
 const GLANCE: Duration = Duration::from_millis(10);
+/// The FIFO of a pause.
+const PAUSE: &str = "pause";
 
 /// A temporary folder with a project in it. What is left running in it ends by its own limits.
 #[derive(Debug)]
@@ -163,9 +165,46 @@ impl Sandbox {
 
     /// A call of the binary, in the project.
     pub fn piton<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Invocation {
-        let mut command = Command::new(&self.binary);
+        self.called(Command::new(&self.binary), args)
+    }
+
+    /// The same, started by another program that gets the whole command line as its last arguments.
+    pub fn piton_by<'a>(&self, starter: &[&str], args: impl IntoIterator<Item = &'a str>) -> Invocation {
+        let (program, words) = starter.split_first().expect("a program");
+        let mut command = Command::new(program);
+        command.args(words).arg(&self.binary);
+        self.called(command, args)
+    }
+
+    fn called<'a>(&self, mut command: Command, args: impl IntoIterator<Item = &'a str>) -> Invocation {
         self.environment(&mut command).args(args).current_dir(&self.project).stdin(Stdio::null());
         Invocation { command, root: self.root.clone() }
+    }
+
+    /// A call of the binary to its end, and to the end of everything it started, with a tracer at its side.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[track_caller]
+    pub fn traced(
+        &self,
+        line: &str,
+        calls: crate::trace::Calls,
+        watch: impl FnMut(&crate::trace::Point) -> crate::trace::Answer + Send + 'static,
+    ) -> Output {
+        let kept = tempfile::Builder::new().prefix("said-").tempdir().expect("a temporary folder");
+        let file = |name: &str| File::create(kept.path().join(name)).expect("a new file");
+        let prepare = |command: &mut Command| {
+            self.environment(command).current_dir(&self.project).stdout(file("out")).stderr(file("err"));
+        };
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let traced = crate::trace::start(self.binary.as_str(), &words, prepare, calls, watch);
+        let traced = traced.expect("a tracer");
+        let status = traced.end(FOREVER).expect("the end of piton");
+        traced.all_end();
+        let read = |name: &str| {
+            let text = fs::read_to_string(kept.path().join(name)).expect("our own file");
+            text.replace(self.root.as_str(), "[ROOT]")
+        };
+        Output { code: status.code(), stdout: read("out"), stderr: read("err") }
     }
 
     /// `piton` with words that hold no spaces.
@@ -194,13 +233,18 @@ impl Sandbox {
 
     /// Whether somebody was at the FIFO; then they go on.
     fn met(&self, name: &str) -> bool {
+        self.held(name).is_some()
+    }
+
+    /// The other end of the FIFO, if somebody is at it. Who reads it goes on when this is dropped.
+    fn held(&self, name: &str) -> Option<File> {
         let path = self.root.join(name);
         // Opened for writing without waiting, a FIFO that nobody reads says so.
         let nobody = rustix::io::Errno::NXIO.raw_os_error();
         let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).expect("a small number");
         match OpenOptions::new().write(true).custom_flags(flags).open(&path) {
-            Ok(_) => true,
-            Err(error) if error.raw_os_error() == Some(nobody) => false,
+            Ok(other_end) => Some(other_end),
+            Err(error) if error.raw_os_error() == Some(nobody) => None,
             Err(error) => panic!("cannot open {path}: {error}"),
         }
     }
@@ -277,6 +321,16 @@ impl Invocation {
         self.env("PATH", format!("{folder}:{path}"))
     }
 
+    /// Wait at the N-th pass of a crash point until [`Running::until_paused`] lets go: see `crash.rs`.
+    #[must_use]
+    pub fn pausing_at(self, sandbox: &Sandbox, point: &str, nth: usize) -> Invocation {
+        let fifo = sandbox.root.join(PAUSE);
+        if !fifo.exists() {
+            sandbox.fifo(PAUSE);
+        }
+        self.env("PITON_CRASH", format!("{point}:{nth}")).env("PITON_PAUSE", fifo)
+    }
+
     #[must_use]
     pub fn within(mut self, folder: impl AsRef<Utf8Path>) -> Invocation {
         self.command.current_dir(folder.as_ref());
@@ -313,8 +367,33 @@ pub struct Running {
 
 impl Running {
     pub fn signal(&self, signal: Signal) {
-        let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a process id")).expect("not zero");
+        let pid = Pid::from_raw(self.pid()).expect("not zero");
         kill_process(pid, signal).expect("our own child");
+    }
+
+    pub fn pid(&self) -> i32 {
+        i32::try_from(self.child.id()).expect("a process id")
+    }
+
+    /// Wait until it is where [`Invocation::pausing_at`] said. It goes on when the answer is dropped.
+    #[track_caller]
+    pub fn until_paused(&mut self, sandbox: &Sandbox) -> File {
+        until("a pause of the engine", || {
+            let ended = self.child.try_wait().expect("our own child");
+            let said = || fs::read_to_string(&self.err).unwrap_or_default();
+            assert!(ended.is_none(), "it ended before it paused:\n{}", said());
+            sandbox.held(PAUSE)
+        })
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().expect("our own child").is_some()
+    }
+
+    /// What it has said on standard error so far.
+    pub fn said(&self) -> String {
+        fs::read_to_string(&self.err).unwrap_or_default()
     }
 
     /// Wait until it has said this on standard error.

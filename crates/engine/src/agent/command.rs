@@ -15,7 +15,7 @@ use crate::keeper::{Ended, JobSpec};
 const TEMPORARY: i32 = 75;
 
 /// Variables that would make an agent's git, or its own Piton, work somewhere else.
-pub(crate) const NOT_INHERITED: [&str; 8] = [
+pub(crate) const NOT_INHERITED: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -24,6 +24,7 @@ pub(crate) const NOT_INHERITED: [&str; 8] = [
     "GIT_PREFIX",
     "PITON_CRASH",
     "PITON_CRASH_TRACE",
+    "PITON_PAUSE",
 ];
 
 /// The job of one try, with the prompt already in `prompt`.

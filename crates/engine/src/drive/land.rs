@@ -121,11 +121,17 @@ pub(super) fn move_target(order: &Order) -> Result<Vec<Command>, Trouble> {
     let lease = LandingLease::take(repo, target)?;
     let landed = Command::Landed { task: task.clone(), fence, commit: candidate.clone() };
     let rewound = |tip: Option<&Oid>| {
-        let now = tip.map_or("gone".to_owned(), |tip| format!("at {}", tip.short()));
-        Trouble::Defect(format!(
-            "`{target}` was moved away from {} and is {now}: look at its reflog",
-            old.short()
-        ))
+        let short = old.short();
+        Trouble::Defect(match tip {
+            None => format!(
+                "`{target}` was at {short} and is gone: `git branch {target} {short}` and `piton retry {task}` go on"
+            ),
+            Some(tip) => format!(
+                "`{target}` was moved away from {short} and is at {}: `git reflog {target}` tells how; \
+                 `piton clean --unfinished` and `piton reset {task}` do it anew on what is there now",
+                tip.short()
+            ),
+        })
     };
     let returned = |tip: &Oid| Command::LandingReturned {
         task: task.clone(),

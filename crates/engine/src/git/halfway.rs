@@ -18,7 +18,7 @@ use super::error::GitError;
 use super::index::TempIndex;
 use super::merge::Version;
 use super::repo::Repo;
-use super::status;
+use super::status::{self, Status};
 use super::worktree::remove_if_there;
 
 /// File times come from a clock that ticks more slowly than the one an intent is stamped with.
@@ -50,6 +50,9 @@ pub(super) enum CutOff {
 pub(super) struct Judged {
     pub(super) ours: Vec<OsString>,
     pub(super) theirs: Vec<String>,
+    /// What was checked out there, and at which commit.
+    pub(super) branch: Option<String>,
+    pub(super) head: Option<Oid>,
 }
 
 impl<'a> Concerned<'a> {
@@ -67,14 +70,15 @@ impl<'a> Concerned<'a> {
 
     /// Sort the concerned files that are not as `old` has them. `recovering`: some may be ours.
     pub(super) fn judge(&self, recovering: bool, cut_off: CutOff) -> Result<Judged, GitError> {
-        let changed = self.changed()?;
+        let status = self.look()?;
+        let changed: HashSet<OsString> = status.raw.into_iter().collect();
         let suspects: Vec<OsString> = self
             .paths
             .iter()
             .filter(|(path, (old, _))| changed.contains(*path) || (old.is_none() && self.in_the_way(path)))
             .map(|(path, _)| path.clone())
             .collect();
-        let mut judged = Judged::default();
+        let mut judged = Judged { branch: status.branch, head: status.head, ..Judged::default() };
         if suspects.is_empty() {
             return Ok(judged);
         }
@@ -107,12 +111,12 @@ impl<'a> Concerned<'a> {
         Ok(judged)
     }
 
-    /// Of the concerned files, and perhaps others, those that differ from HEAD or are not tracked.
-    fn changed(&self) -> Result<HashSet<OsString>, GitError> {
+    /// The status of the concerned files, and perhaps of others.
+    fn look(&self) -> Result<Status, GitError> {
         let paths: Vec<OsString> = self.paths.keys().cloned().collect();
         // All of them, if these are more than a command line holds.
         let paths = if portions(&paths).count() == 1 { paths } else { Vec::new() };
-        Ok(status::look(self.git, self.git_dir, &paths)?.raw.into_iter().collect())
+        status::look(self.git, self.git_dir, &paths)
     }
 
     /// Put files back to `old`, in the index and on disk.
@@ -178,7 +182,7 @@ impl<'a> Concerned<'a> {
 
     /// With the target at the candidate: write the files again whose content a power cut took.
     pub(super) fn finish(&self, since: SystemTime) -> Result<(), GitError> {
-        let changed = self.changed()?;
+        let changed: HashSet<OsString> = self.look()?.raw.into_iter().collect();
         let torn = |path: &OsString, new: Option<&(String, Oid)>| {
             changed.contains(path) && self.is_torn(path, new, CutOff::Maybe(since))
         };

@@ -206,7 +206,7 @@ impl Repo {
     }
 
     pub(super) fn write_refs(&self, lines: &str) -> Result<(), GitError> {
-        self.scribe.write(&self.git, lines)
+        self.scribe.write(&self.git, &self.common, lines)
     }
 
     /// The commit at a ref, named in full.

@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
 use std::sync::Mutex;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::{Call, Git, oid};
+use super::door::{Git, oid};
 use super::error::GitError;
 
 /// A git that reads lines and answers with lines.
@@ -21,8 +21,10 @@ struct Talk {
 }
 
 impl Talk {
-    fn start(call: Call<'_>) -> Result<Talk, GitError> {
-        let (child, input, output) = call.converse()?;
+    fn start(git: &Git, common: &Utf8Path, args: &[&str]) -> Result<Talk, GitError> {
+        // It stands somewhere else: whoever looks for a git at work in the repository must not find this one.
+        let git = git.at(common.ancestors().last().unwrap_or(common));
+        let (child, input, output) = git.call(args).global(format!("--git-dir={common}")).converse()?;
         Ok(Talk { child, input: Some(input), output: BufReader::new(output) })
     }
 
@@ -55,15 +57,13 @@ impl Drop for Talk {
 #[derive(Debug)]
 pub(super) struct Oracle {
     git: Git,
-    common: String,
+    common: Utf8PathBuf,
     talk: Mutex<Option<Talk>>,
 }
 
 impl Oracle {
     pub(super) fn new(git: &Git, common: &Utf8Path) -> Oracle {
-        // Somewhere else: whoever looks for a git at work in the repository must not find this one.
-        let outside = common.ancestors().last().unwrap_or(common);
-        Oracle { git: git.at(outside), common: format!("--git-dir={common}"), talk: Mutex::new(None) }
+        Oracle { git: git.clone(), common: common.to_owned(), talk: Mutex::new(None) }
     }
 
     /// The object that a name stands for now, if it stands for one.
@@ -81,7 +81,7 @@ impl Oracle {
         for _ in 0..2 {
             let mut current = match talk.take() {
                 Some(current) => current,
-                None => Talk::start(self.git.call(ARGS).global(&self.common))?,
+                None => Talk::start(&self.git, &self.common, &ARGS)?,
             };
             if let Some([answer]) = current.ask(&format!("{name}\n")) {
                 *talk = Some(current);
@@ -102,12 +102,12 @@ pub(super) struct Scribe(Mutex<Option<Talk>>);
 
 impl Scribe {
     /// Carry out lines of `update-ref --stdin`, all or none.
-    pub(super) fn write(&self, git: &Git, lines: &str) -> Result<(), GitError> {
-        let call = || git.call(["update-ref", "-m", "piton", "--stdin"]);
+    pub(super) fn write(&self, git: &Git, common: &Utf8Path, lines: &str) -> Result<(), GitError> {
+        const ARGS: [&str; 4] = ["update-ref", "-m", "piton", "--stdin"];
         if let Ok(mut talk) = self.0.lock() {
             let current = match talk.take() {
                 Some(current) => Ok(current),
-                None => Talk::start(call()),
+                None => Talk::start(git, common, &ARGS),
             };
             if let Ok(mut current) = current
                 && let Some([_, committed]) = current.ask(&format!("start\n{lines}commit\n"))
@@ -118,6 +118,6 @@ impl Scribe {
             }
         }
         // It ends at the first refusal, without a word to us: one that is asked nothing else says why.
-        call().input(lines.to_owned()).run()
+        git.call(ARGS).input(lines.to_owned()).run()
     }
 }

@@ -150,25 +150,30 @@ impl Repo {
             return Err(GitError::WrongLease);
         }
         let repo = self.guarded_by(Arc::clone(&lease.lock));
-        if let Some(moved) = repo.verdict(lease, old, candidate)? {
-            return Ok(moved);
-        }
-        crash::point("landing.before-move");
-        let holders = repo.holders(&lease.branch)?;
-        let away = holders.iter().find(|holder| !holder.path.exists() && holder.locked.is_some());
-        if let Some(holder) = away {
-            return Ok(Moved::Waits(Wait::Away { checkout: holder.path.clone() }));
-        }
-        let here: Vec<&Checkout> = holders.iter().filter(|holder| holder.path.exists()).collect();
-        let moved = match here[..] {
-            [] => repo.move_ref(lease, old, candidate, recovering)?,
-            [holder] => {
-                let step = Step { repo: &repo, lease, old, candidate, recovering };
-                step.move_checkout(&holder.path)?
+        let moved = loop {
+            if let Some(moved) = repo.verdict(lease, old, candidate)? {
+                return Ok(moved);
             }
-            _ => {
-                let paths = here.iter().map(|holder| holder.path.clone()).collect();
-                Moved::Waits(Wait::SeveralCheckouts { paths })
+            crash::point("landing.before-move");
+            let holders = repo.holders(&lease.branch)?;
+            let away = holders.iter().find(|holder| !holder.path.exists() && holder.locked.is_some());
+            if let Some(holder) = away {
+                return Ok(Moved::Waits(Wait::Away { checkout: holder.path.clone() }));
+            }
+            let here: Vec<&Checkout> = holders.iter().filter(|holder| holder.path.exists()).collect();
+            match here[..] {
+                [] => break repo.move_ref(lease, old, candidate, recovering)?,
+                [holder] => {
+                    let step = Step { repo: &repo, lease, old, candidate, recovering };
+                    // Otherwise somebody switched or moved the branch meanwhile: look again.
+                    if let Some(moved) = step.move_checkout(&holder.path)? {
+                        break moved;
+                    }
+                }
+                _ => {
+                    let paths = here.iter().map(|holder| holder.path.clone()).collect();
+                    break Moved::Waits(Wait::SeveralCheckouts { paths });
+                }
             }
         };
         if moved == Moved::Done {
@@ -297,21 +302,22 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn move_checkout(&self, checkout: &Utf8Path) -> Result<Moved, GitError> {
+    /// `None`: the branch is no longer checked out there, or no longer at `old`.
+    fn move_checkout(&self, checkout: &Utf8Path) -> Result<Option<Moved>, GitError> {
         let git = self.repo.git().at(checkout);
         let git_dir = repo::git_dir_of(&git)?;
         if let Some(what) = status::operation(&git_dir) {
-            return Ok(Moved::Waits(Wait::Operation { checkout: checkout.to_owned(), what }));
+            return Ok(Some(Moved::Waits(Wait::Operation { checkout: checkout.to_owned(), what })));
         }
         // With the ref locked git would change the files and then fail.
         if let Some(wait) = self.repo.clear_ref_lock(self.lease, self.candidate, self.recovering)? {
-            return Ok(Moved::Waits(wait));
+            return Ok(Some(Moved::Waits(wait)));
         }
         let locks = locks_in(&git_dir);
         let places = [checkout.to_owned()];
         for lock in &locks {
             if !self.recovering.is_some_and(|since| halfway::is_dead(lock, &places, since)) {
-                return Ok(Moved::Waits(Wait::Locked { path: lock.clone() }));
+                return Ok(Some(Moved::Waits(Wait::Locked { path: lock.clone() })));
             }
         }
         let concerned = Concerned::read(self.repo, &git, (checkout, &git_dir), (self.old, self.candidate))?;
@@ -322,15 +328,20 @@ impl Step<'_> {
             None => CutOff::No,
         };
         let judged = concerned.judge(self.recovering.is_some(), cut_off)?;
+        // Git would move whatever is checked out, from wherever it is: a branch of the person's, or the
+        // target over what they have just taken back.
+        if judged.branch.as_ref() != Some(&self.lease.branch) || judged.head.as_ref() != Some(self.old) {
+            return Ok(None);
+        }
         if !judged.theirs.is_empty() {
             let files = judged.theirs;
-            return Ok(Moved::Waits(Wait::Files { checkout: checkout.to_owned(), files }));
+            return Ok(Some(Moved::Waits(Wait::Files { checkout: checkout.to_owned(), files })));
         }
         for lock in &locks {
             remove_if_there(lock)?;
         }
         concerned.put_back(&judged.ours)?;
-        self.fast_forward(&git, &concerned)
+        self.fast_forward(&git, &concerned).map(Some)
     }
 
     fn fast_forward(&self, git: &Git, concerned: &Concerned<'_>) -> Result<Moved, GitError> {

@@ -52,7 +52,11 @@ pub enum Trouble {
     Full,
     #[error("cannot be written: the file, its folder or the disk is read-only")]
     ReadOnly,
-    #[error("in use by another process for longer than {} seconds", super::schema::BUSY.as_secs())]
+    #[error(
+        "in use by another process for longer than {} seconds: it may have been stopped; let it go on or end it, \
+         then try again",
+        super::schema::BUSY.as_secs()
+    )]
     Busy,
     #[error("other Piton processes have it open: stop them first")]
     Occupied,
@@ -60,6 +64,8 @@ pub enum Trouble {
     NotOpened { detail: String },
     #[error("{detail}; whether the last change was kept is known after a new start")]
     Io { detail: String },
+    #[error("its files were removed or replaced while it was in use; {then}")]
+    Removed { then: String },
     #[error("closed after an error")]
     Closed,
     #[error("SQLite {found} is too old: {need} or newer is needed")]
@@ -75,7 +81,13 @@ impl Trouble {
 
     /// Nothing this connection says can be trusted after this.
     pub(super) fn is_fatal(&self) -> bool {
-        matches!(self, Trouble::Io { .. } | Trouble::NotOpened { .. } | Trouble::Damaged { .. })
+        matches!(
+            self,
+            Trouble::Io { .. }
+                | Trouble::NotOpened { .. }
+                | Trouble::Damaged { .. }
+                | Trouble::Removed { .. }
+        )
     }
 
     pub(super) fn snapshot(detail: impl Into<String>) -> Trouble {
@@ -96,6 +108,8 @@ impl From<rusqlite::Error> for Trouble {
         match code.extended_code & 0xff {
             ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => Trouble::Damaged { detail: detail() },
             ffi::SQLITE_FULL => Trouble::Full,
+            // The index of the log is the first thing that has to grow.
+            ffi::SQLITE_IOERR if code.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Trouble::Full,
             ffi::SQLITE_READONLY | ffi::SQLITE_PERM => Trouble::ReadOnly,
             ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => Trouble::Busy,
             ffi::SQLITE_CANTOPEN => Trouble::NotOpened { detail: detail() },

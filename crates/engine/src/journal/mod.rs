@@ -47,6 +47,8 @@ pub struct Journal {
     loaded: usize,
     /// Held as long as the journal is open, so that nobody moves the file away meanwhile.
     _presence: Option<File>,
+    /// What `path` named when it was opened.
+    footing: recover::Footing,
 }
 
 /// A place in the plan: group and dependency level.
@@ -98,6 +100,7 @@ impl Journal {
 
     fn new(connection: Connection, path: Utf8PathBuf, presence: Option<File>) -> Journal {
         Journal {
+            footing: recover::Footing::of(&path),
             connection,
             path,
             writable: presence.is_some(),
@@ -130,6 +133,14 @@ impl Journal {
     /// How many tasks the last one-shot command read. It does not grow with the plan.
     pub fn tasks_loaded(&self) -> usize {
         self.loaded
+    }
+
+    /// Nothing counts that went into files which nobody finds any more.
+    fn check_footing(&self) -> Result<(), Trouble> {
+        match self.writable && !self.footing.holds() {
+            true => Err(recover::save_removed(&self.connection, &self.path, &self.footing)),
+            false => Ok(()),
+        }
     }
 
     fn error(&self, trouble: impl Into<Trouble>) -> JournalError {

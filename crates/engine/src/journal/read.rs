@@ -65,6 +65,7 @@ impl Journal {
 
     /// Fold what others appended since, and tell what it was. Costs next to nothing if nobody did.
     pub fn catch_up(&mut self, run: &RunId, state: &mut State) -> Result<Vec<Recorded>, JournalError> {
+        self.check_footing().map_err(|trouble| self.error(trouble))?;
         let (version, news) = self.reading(|db| {
             let version = query::data_version(db)?;
             if self.seen.as_ref().is_some_and(|(r, v, s)| r == run && *v == version && *s == state.seq()) {

@@ -21,6 +21,7 @@ use super::error::{JournalError, Trouble};
 use super::rows::{key, unkey, unsigned};
 use super::{prove, query, schema, write};
 use crate::disk;
+use crate::lock::Lock;
 
 /// Written as long as it is not complete.
 const RECOVERING: &str = "piton.db.recovering";
@@ -123,6 +124,13 @@ fn recover(folder: &Utf8Path, path: &Utf8Path) -> Result<Recovery, Trouble> {
     if found.is_empty() && runs.iter().all(|(salvaged, _)| salvaged.lost.is_none()) {
         return Ok(Recovery::default());
     }
+    let told = write_anew(folder, runs, &folder.join(RECOVERED))?;
+    let kept = finish(folder)?;
+    Ok(Recovery { kept, found, runs: told })
+}
+
+/// Write what was saved into a database that is complete before it gets its name.
+fn write_anew(folder: &Utf8Path, runs: Vec<Saved>, to: &Utf8Path) -> Result<Vec<Salvaged>, Trouble> {
     let recovering = folder.join(RECOVERING);
     for leftover in with_companions(&recovering) {
         remove(&leftover)?;
@@ -136,19 +144,89 @@ fn recover(folder: &Utf8Path, path: &Utf8Path) -> Result<Recovery, Trouble> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     db.close().map_err(|(_, error)| error)?;
     File::open(&recovering)?.sync_all()?;
-    fs::rename(&recovering, folder.join(RECOVERED))?;
+    fs::rename(&recovering, to)?;
     disk::sync_folder(folder)?;
-    let kept = finish(folder)?;
-    Ok(Recovery { kept, found, runs: told })
+    Ok(told)
+}
+
+/// The files of an open database. SQLite goes on with files that were removed, and nobody else sees what it
+/// writes there.
+#[derive(Debug)]
+pub(super) struct Footing(Vec<(Utf8PathBuf, FileId)>);
+
+impl Footing {
+    /// The files as they are now, by which they are known again.
+    pub(super) fn of(path: &Utf8Path) -> Footing {
+        Footing(
+            with_companions(path).into_iter().filter_map(|path| Some((path.clone(), id(&path)?))).collect(),
+        )
+    }
+
+    pub(super) fn holds(&self) -> bool {
+        self.0.iter().all(|(path, known)| id(path).as_ref() == Some(known))
+    }
+
+    /// Whether this one is where it was.
+    fn knows(&self, path: &Utf8Path) -> bool {
+        self.0.iter().any(|(known, was)| known == path && id(path).as_ref() == Some(was))
+    }
+}
+
+/// Device and number.
+type FileId = (u64, u64);
+
+#[cfg(unix)]
+fn id(path: &Utf8Path) -> Option<FileId> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(path).ok().map(|facts| (facts.dev(), facts.ino()))
+}
+
+/// Windows does not remove what is open.
+#[cfg(not(unix))]
+fn id(_: &Utf8Path) -> Option<FileId> {
+    None
+}
+
+/// Save what a database holds whose files were removed, as long as this connection has them open. It is put
+/// in its place by whoever opens the journal next, unless somebody has begun another one meanwhile.
+pub(super) fn save_removed(db: &Connection, path: &Utf8Path, footing: &Footing) -> Trouble {
+    let [file, log, _] = with_companions(path);
+    let save = || -> Result<String, Trouble> {
+        if footing.knows(&file) && footing.knows(&log) {
+            return Ok("nothing is lost: run the same command again".to_owned());
+        }
+        let folder = path.parent().unwrap_or(Utf8Path::new("."));
+        disk::private_folder(folder)?;
+        let _alone = Lock::take(&folder.join("locks/save.lock"))?;
+        let another = if footing.knows(&file) {
+            log.metadata().is_ok_and(|facts| facts.len() > 0)
+        } else {
+            matches!(schema::peek(&file), Ok(Some(())))
+        };
+        if another {
+            let aside = unused(folder, "removed");
+            write_anew(folder, salvage(db), &aside)?;
+            return Ok(format!("another one is in its place, and what it held is kept in {aside}"));
+        }
+        if !is_unfinished(folder) {
+            write_anew(folder, salvage(db), &folder.join(RECOVERED))?;
+        }
+        Ok("what it held is saved: `piton doctor --repair`, or the next `piton run`, puts it back".to_owned())
+    };
+    let then = save().unwrap_or_else(|trouble| format!("what it held could not be saved: {trouble}"));
+    Trouble::Removed { then }
+}
+
+/// A name beside the database that nobody has.
+fn unused(folder: &Utf8Path, why: &str) -> Utf8PathBuf {
+    let name = |n: u32| folder.join(format!("{}.{why}-{n}", schema::FILE));
+    (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(0))
 }
 
 /// Put the complete new database in the place of the old one.
 fn finish(folder: &Utf8Path) -> Result<Option<Utf8PathBuf>, Trouble> {
     let old = folder.join(schema::FILE);
-    let aside = (1..)
-        .map(|n| folder.join(format!("{}.damaged-{n}", schema::FILE)))
-        .find(|aside| !aside.exists())
-        .unwrap_or_else(|| folder.join(format!("{}.damaged", schema::FILE)));
+    let aside = unused(folder, "damaged");
     // The log before its database: whoever is interrupted here finds the same free number again.
     let mut moved = false;
     for (from, to) in with_companions(&old).into_iter().zip(with_companions(&aside)).rev() {

@@ -175,7 +175,7 @@ pub(super) fn move_log(connection: &mut Connection) {
 
 /// Look at the head of the file without SQLite: `None` if there is nothing yet. What a newer version
 /// wrote, or somebody else, is not even opened.
-fn peek(path: &Utf8Path) -> Result<Option<()>, Trouble> {
+pub(super) fn peek(path: &Utf8Path) -> Result<Option<()>, Trouble> {
     let mut head = Vec::with_capacity(100);
     match File::open(path) {
         Ok(file) => file.take(100).read_to_end(&mut head)?,

@@ -146,6 +146,7 @@ impl Journal {
         crash::point("journal.before-commit");
         transaction.commit()?;
         crash::point("journal.after-commit");
+        self.check_footing()?;
         if changed > BULK {
             super::schema::move_log(&mut self.connection);
         }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::process::{Command, Stdio};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::tree::Tree;
 use super::{KeeperError, Output};
 use crate::lock::Lock;
-use crate::{crash, disk};
+use crate::{clock, crash, disk};
 
 const MIB: u64 = 1024 * 1024;
 
@@ -298,9 +297,5 @@ impl Job {
 }
 
 pub(super) fn now_ms() -> i64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .ok()
-        .and_then(|since| i64::try_from(since.as_millis()).ok())
-        .unwrap_or(0)
+    clock::now().0
 }

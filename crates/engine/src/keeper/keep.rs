@@ -59,7 +59,8 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     crash::point("keeper.before-outcome");
     let mut tries = 1;
     while let Err(error) = job.write("outcome.json", &outcome) {
-        if tries == OUTCOME_TRIES {
+        // A folder that was taken away does not come back by waiting.
+        if tries == OUTCOME_TRIES || !dir.is_dir() {
             return Err(error);
         }
         tries += 1;

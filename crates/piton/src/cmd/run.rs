@@ -429,10 +429,11 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
         StopReason::PlanChanged { .. } => {
             vec!["piton run PLAN --replan   adopts the plan as it is now".to_owned()]
         }
-        StopReason::LandingWaits { .. } => vec![
+        StopReason::LandingWaits { detail } if detail.contains(" has changes of its own in ") => vec![
             "commit or stash your changes in that checkout, then `piton run` again".to_owned(),
             "or begin with --onto BRANCH to land elsewhere".to_owned(),
         ],
+        StopReason::LandingWaits { .. } => vec!["see to that, then `piton run` again".to_owned()],
         StopReason::Person | StopReason::Elsewhere { .. } | StopReason::Environment { .. } => {
             let facts = journal.facts(run)?;
             let plan = facts.map(|facts| find::shown(Utf8Path::new(&facts.plan))).unwrap_or_default();

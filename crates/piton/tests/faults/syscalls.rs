@@ -1,0 +1,149 @@
+//! Single calls of the kernel that fail: a sync, a write, a rename, of the engine, a keeper or a git.
+
+use std::sync::{Arc, Mutex};
+
+use piton_testkit::sandbox::{Output, Sandbox, task};
+use piton_testkit::trace::{Answer, Calls, Point, Who};
+
+use crate::{in_parallel, sandbox, thorough};
+
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+/// Two tasks whose agents leave a line each time they run.
+fn project() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_wait = '0s'", &(task("T1", "") + &task("T2", "depends_on = ['T1']\n")));
+    let agent = |id: &str| format!("[{id}]\nrun sh SIDE/ran.sh\nwrite {id}.txt done\n");
+    sandbox.script(&(agent("T1") + &agent("T2")));
+    let ran = format!("echo $PITON_TASK >> {}/ran\n", sandbox.root());
+    sandbox.write(sandbox.root().join("ran.sh"), &ran);
+    sandbox
+}
+
+/// A run in which one call fails, and every call of that kind that came after it.
+struct Failing {
+    out: Output,
+    failed: Option<Point>,
+    after: Vec<Point>,
+}
+
+/// Let the N-th call of a kind fail.
+fn run_failing(
+    sandbox: &Sandbox,
+    errno: i32,
+    nth: usize,
+    meant: impl Fn(&Point) -> bool + Send + 'static,
+) -> Failing {
+    let seen: Arc<Mutex<Vec<Point>>> = Arc::default();
+    let noted = Arc::clone(&seen);
+    let calls = Calls { writes: errno == ENOSPC, ..Calls::default() };
+    let out = sandbox.traced("run plan.toml", calls, move |point| {
+        if point.end.is_some() || !meant(point) {
+            return Answer::Go;
+        }
+        let mut noted = noted.lock().expect("nobody panics in here");
+        noted.push(point.clone());
+        if noted.len() == nth { Answer::Fail(errno) } else { Answer::Go }
+    });
+    let mut seen = std::mem::take(&mut *seen.lock().expect("nobody panics in here"));
+    let after = seen.split_off(nth.min(seen.len()));
+    Failing { out, failed: seen.into_iter().nth(nth - 1), after }
+}
+
+fn is_sync(point: &Point) -> bool {
+    ["fsync", "fdatasync"].contains(&point.call)
+}
+
+fn is_about(point: &Point, end: &str) -> bool {
+    point.paths.iter().any(|path| path.ends_with(end))
+}
+
+/// The next run ends well, and every agent ran as often as it should have.
+#[track_caller]
+fn assert_goes_on(sandbox: &Sandbox, first: &Output, runs: usize) {
+    let _ = sandbox.run("run plan.toml").exits(0);
+    sandbox.assert_landed_once("main", &["T1", "T2"]);
+    let ran = sandbox.read(sandbox.root().join("ran"));
+    assert_eq!(ran.lines().count(), runs, "{ran}\n{first}");
+    let _ = sandbox.run("doctor").exits(0);
+    sandbox.assert_tidy();
+}
+
+/// After a failed sync nobody knows what is on the disk, and a second one says nothing about the first.
+#[test]
+fn a_sync_of_the_journal_that_fails_ends_the_engine_and_is_not_tried_again() {
+    let cases: Vec<usize> = if thorough() { (1..=24).collect() } else { vec![2, 5, 9, 14] };
+    in_parallel(&cases, |nth| {
+        let sandbox = project();
+        let _ = sandbox.run("next --plan plan.toml").exits(0);
+        let run = run_failing(&sandbox, EIO, *nth, |point| {
+            point.who == Who::Engine && is_sync(point) && is_about(point, "/piton.db-wal")
+        });
+        assert!(run.failed.is_some() || *nth > 14, "the journal is synced more often than {nth} times");
+        if run.failed.is_some() && run.out.code == Some(0) {
+            // The very last one, when the log is moved over: every commit in it had been synced by then.
+            let _ = run.out.clone().says("every task is completed");
+            assert_eq!(run.after.len(), 0, "{:?}", run.after);
+        } else if run.failed.is_some() {
+            let out = run.out.clone().exits(1).says("[ROOT]/project/.git/piton/piton.db: ");
+            let _ = out.says("whether the last change was kept is known after a new start");
+            assert_eq!(run.after.len(), 0, "{:?}", run.after);
+        }
+        assert_goes_on(&sandbox, &run.out, 2);
+    });
+}
+
+#[test]
+fn a_write_of_the_journal_that_finds_no_room_ends_the_engine_with_nothing_changed() {
+    let cases: Vec<usize> = if thorough() { (1..=40).collect() } else { vec![1, 8, 21] };
+    in_parallel(&cases, |nth| {
+        let sandbox = project();
+        let _ = sandbox.run("next --plan plan.toml").exits(0);
+        let run = run_failing(&sandbox, ENOSPC, *nth, |point| {
+            point.who == Who::Engine && point.call.contains("write") && is_about(point, "/piton.db-wal")
+        });
+        assert!(run.failed.is_some(), "the journal is written more often than {nth} times");
+        let _ = run.out.clone().exits(1).says("piton.db: no space left on the disk: nothing was changed");
+        assert_goes_on(&sandbox, &run.out, 2);
+    });
+}
+
+/// An hour's work hangs on it, so it is tried again: as a new file with a sync of its own. The one whose sync
+/// failed is never trusted.
+#[test]
+fn an_outcome_whose_sync_fails_is_written_anew_and_no_work_is_lost() {
+    // A file before it gets its name, and the folder afterwards: for the mark that it started, and for the end.
+    in_parallel(&[(true, 1), (false, 1), (true, 2), (false, 2)], |(is_file, nth)| {
+        let (sandbox, is_file) = (project(), *is_file);
+        let run = run_failing(&sandbox, EIO, *nth, move |point| {
+            let path = point.paths.first().map(String::as_str).unwrap_or_default();
+            let meant = path.contains("/T1/1.agent0") && path.contains("/.piton-") == is_file;
+            point.who == Who::Keeper && is_sync(point) && meant
+        });
+        let failed = run.failed.as_ref().expect("each is synced twice");
+        let _ = run.out.clone().exits(0);
+        if is_file && *nth == 2 {
+            assert_eq!(run.after.len(), 1, "{:?}", run.after);
+            assert!(run.after.iter().all(|point| point.paths != failed.paths), "{failed:?}: {:?}", run.after);
+        }
+        assert_goes_on(&sandbox, &run.out, 2);
+    });
+}
+
+/// Git's own files: the call fails, git says so, and the step is done again or waits.
+#[test]
+fn a_git_that_cannot_sync_is_told_of_and_its_step_is_done_again() {
+    let cases: Vec<usize> = if thorough() { (1..=40).collect() } else { vec![1, 3, 6, 10] };
+    in_parallel(&cases, |nth| {
+        let sandbox = project();
+        let run =
+            run_failing(&sandbox, EIO, *nth, |point| matches!(point.who, Who::Git(_)) && is_sync(point));
+        assert!(matches!(run.out.code, Some(0 | 3)), "{:?}: {}", run.failed, run.out);
+        let ran = sandbox.read(sandbox.root().join("ran")).lines().count();
+        assert!(ran <= 3, "one fault costs one try at most: {}", run.out);
+        let _ = sandbox.run("run plan.toml").exits(0);
+        sandbox.assert_landed_once("main", &["T1", "T2"]);
+        let _ = sandbox.run("doctor").exits(0);
+    });
+}

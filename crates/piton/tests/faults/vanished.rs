@@ -1,0 +1,134 @@
+//! Things that are taken away under those who work with them: worktrees, job folders, the journal.
+
+use std::fs;
+
+use piton_testkit::sandbox::{Output, Running, Sandbox, task, until, writers};
+
+use crate::{in_parallel, sandbox};
+
+/// T1's agent is at a gate, where it waits once; T2 waits for T1.
+fn at_a_gate() -> (Sandbox, Running) {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']\n")));
+    sandbox.fifo("gate");
+    sandbox.script(&("[T1]\nwrite T1.txt done\nrun sh SIDE/once.sh\n".to_owned() + &writers(&["T2"])));
+    let once = "mv SIDE/gate SIDE/held 2>/dev/null && read go < SIDE/held\ntrue\n";
+    sandbox.write(sandbox.root().join("once.sh"), &once.replace("SIDE", sandbox.root().as_str()));
+    let run = sandbox.piton(["run", "plan.toml"]).spawn();
+    until("the agent at its gate", || sandbox.root().join("held").exists().then_some(()));
+    (sandbox, run)
+}
+
+#[track_caller]
+fn assert_done(sandbox: &Sandbox) {
+    sandbox.assert_landed_once("main", &["T1", "T2"]);
+    assert_eq!(sandbox.git(["show", "main:T1.txt"]), "done");
+    let _ = sandbox.run("doctor").exits(0);
+    sandbox.assert_tidy();
+}
+
+#[test]
+fn a_worktree_that_is_deleted_under_its_agent_is_made_anew() {
+    in_parallel(&["T1", ""], |what| {
+        let (sandbox, run) = at_a_gate();
+        fs::remove_dir_all(sandbox.worktrees().join(what)).expect("it is there");
+        sandbox.meet("held");
+        let _ = run.wait().exits(0).says("T1 is gone").lacks("attempt 2");
+        assert_done(&sandbox);
+    });
+}
+
+#[test]
+fn a_job_whose_folder_is_deleted_under_its_keeper_died_and_is_run_again() {
+    let (sandbox, run) = at_a_gate();
+    let jobs = sandbox.own().join("runs");
+    fs::remove_dir_all(&jobs).expect("it is there");
+    sandbox.meet("held");
+    let _ = run.wait().exits(0).says("the agent died with its keeper").lacks("attempt 2");
+    assert_done(&sandbox);
+}
+
+/// What an engine has open it can still read, though nobody else can.
+#[test]
+fn a_journal_that_is_deleted_under_its_engine_is_saved_by_it() {
+    let cases: [&[&str]; 4] =
+        [&["piton.db"], &["piton.db-wal"], &["piton.db-shm"], &["piton.db", "piton.db-wal", "piton.db-shm"]];
+    in_parallel(&cases, |files| {
+        let (sandbox, run) = at_a_gate();
+        for file in *files {
+            fs::remove_file(sandbox.own().join(file)).expect("it is there");
+        }
+        let out = run.wait().exits(1).says("its files were removed or replaced while it was in use");
+        let lost = if **files == ["piton.db-shm"] { "nothing is lost" } else { "what it held is saved" };
+        let _ = out.says(lost);
+        // The agent lives on, and the next engine takes it over.
+        let next = sandbox.piton(["run", "plan.toml"]).spawn();
+        sandbox.meet("held");
+        let _ = next.wait().exits(0).lacks("T1       attempt 1 started");
+        assert_eq!(sandbox.events().iter().filter(|line| line.contains("agent_ended")).count(), 2);
+        assert_done(&sandbox);
+    });
+}
+
+/// A one-shot command is not told that it was heard where nobody can hear it.
+#[test]
+fn a_command_whose_journal_is_deleted_under_it_does_not_succeed() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("next --plan plan.toml").exits(0);
+    let skip = ["skip", "T1", "--reason", "no"];
+    let mut skip = sandbox.piton(skip).pausing_at(&sandbox, "journal.before-commit", 1).spawn();
+    let pause = skip.until_paused(&sandbox);
+    fs::remove_file(sandbox.own().join("piton.db")).expect("it is there");
+    drop(pause);
+    let _ = skip.wait().exits(1).says("piton.db: its files were removed");
+    let _ = sandbox.run("status").exits(1).says("piton doctor --repair");
+    let _ = sandbox.run("doctor --repair").exits(0);
+    // It was saved with what had been committed.
+    let _ = sandbox.run("status T1").exits(0).says("skipped");
+    let _ = sandbox.run("doctor").exits(0);
+}
+
+#[test]
+fn a_journal_that_is_replaced_under_its_engine_is_noticed_and_both_are_kept() {
+    let (sandbox, run) = at_a_gate();
+    let garbage = sandbox.own().join("garbage");
+    fs::write(&garbage, "no database\n").expect("a new file");
+    fs::rename(&garbage, sandbox.own().join("piton.db")).expect("a file");
+    let _ = run.wait().exits(1).says("its files were removed or replaced while it was in use");
+    let next = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("held");
+    let _ = next.wait().exits(0).lacks("T1       attempt 1 started");
+    assert_eq!(
+        fs::read_to_string(sandbox.own().join("piton.db.damaged-1")).ok().as_deref(),
+        Some("no database\n")
+    );
+    assert_done(&sandbox);
+}
+
+/// The same file, with other bytes in it. What is still in the log, or in memory, goes on for a while.
+#[test]
+fn a_journal_that_is_overwritten_under_its_engine_is_said_to_be_damaged_and_nothing_lands_twice() {
+    let sandbox = sandbox();
+    sandbox.plan(&["T0", "T1", "T2"].map(|id| task(id, "")).concat());
+    sandbox.script(&(writers(&["T0", "T2"]) + "[T1]\nwrite T1.txt done\nmeet SIDE/gate\n"));
+    sandbox.fifo("gate");
+    // Its end moves the log into the database.
+    let _ = sandbox.run("run plan.toml --task T0").exits(0);
+    let mut run = sandbox.piton(["run", "plan.toml", "--task", "T1"]).spawn();
+    run.until_says("T1       attempt 1 started");
+    let path = sandbox.own().join("piton.db");
+    let length = usize::try_from(fs::metadata(&path).expect("it is there").len()).expect("small");
+    fs::write(&path, vec![0x5a; length]).expect("our own file");
+    sandbox.meet("gate");
+    let damaged =
+        |out: Output| out.exits(1).says("piton.db: damaged").says("`piton doctor --repair` keeps it aside");
+    let _ = damaged(run.wait());
+    let _ = damaged(sandbox.run("status"));
+    let _ = damaged(sandbox.run("run plan.toml"));
+    let _ = sandbox.run("doctor --repair").exits(0).says("plan-").says("whole");
+    let _ = sandbox.run("run plan.toml").exits(0).lacks("T0       attempt").lacks("T1       attempt");
+    sandbox.assert_landed_once("main", &["T0", "T1", "T2"]);
+    sandbox.assert_tidy();
+}
