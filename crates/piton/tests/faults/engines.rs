@@ -130,7 +130,13 @@ fn a_landing_waits_for_one_that_is_stopped_and_goes_on_when_that_is_killed() {
     let pause = first.until_paused(&sandbox);
     first.signal(Signal::STOP);
     let mut second = sandbox.piton(["run", "other.toml"]).spawn();
-    second.until_says("B1       verified, waits to land");
+    let pid = second.pid().to_string();
+    until("the second at the lock of the branch", || {
+        assert!(!second.has_ended(), "it did not wait: {}", second.said());
+        let locks = std::fs::read_to_string("/proc/locks").expect("Linux");
+        let waits = |line: &str| line.contains("->") && line.split_whitespace().any(|word| word == pid);
+        locks.lines().any(waits).then_some(())
+    });
     assert_eq!(sandbox.landed("main").len(), 0);
     first.signal(Signal::KILL);
     drop(pause);
