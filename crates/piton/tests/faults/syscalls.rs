@@ -147,3 +147,24 @@ fn a_git_that_cannot_sync_is_told_of_and_its_step_is_done_again() {
         let _ = sandbox.run("doctor").exits(0);
     });
 }
+
+/// What an agent wrote is synced by us. If that fails, the next sync may succeed without the data: a person looks.
+#[test]
+fn work_that_the_disk_could_not_keep_waits_for_a_person() {
+    let cases: Vec<usize> = if thorough() { (1..=16).collect() } else { vec![1, 4, 8, 12] };
+    in_parallel(&cases, |nth| {
+        let sandbox = project();
+        let run = run_failing(&sandbox, EIO, *nth, |point| {
+            let ours = point.paths.iter().any(|path| path.contains("/.git/objects/"));
+            point.who == Who::Engine && is_sync(point) && ours
+        });
+        assert!(run.failed.is_some(), "objects are synced more often than {nth} times");
+        let out = run.out.clone().exits(4).says("the disk could not keep [ROOT]/project/.git/objects/");
+        let _ = out.says("run `git fsck` before `piton retry`");
+        let blocked = if sandbox.run("status T1 --json").stdout.contains("\"blocked\"") { "T1" } else { "T2" };
+        let _ = sandbox.run(&format!("retry {blocked}")).exits(0);
+        let _ = sandbox.run("run plan.toml").exits(0);
+        sandbox.assert_landed_once("main", &["T1", "T2"]);
+        sandbox.assert_tidy();
+    });
+}
