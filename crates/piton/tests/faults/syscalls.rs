@@ -161,7 +161,8 @@ fn work_that_the_disk_could_not_keep_waits_for_a_person() {
         assert!(run.failed.is_some(), "objects are synced more often than {nth} times");
         let out = run.out.clone().exits(4).says("the disk could not keep [ROOT]/project/.git/objects/");
         let _ = out.says("run `git fsck` before `piton retry`");
-        let blocked = if sandbox.run("status T1 --json").stdout.contains("\"blocked\"") { "T1" } else { "T2" };
+        let blocked =
+            if sandbox.run("status T1 --json").stdout.contains("\"blocked\"") { "T1" } else { "T2" };
         let _ = sandbox.run(&format!("retry {blocked}")).exits(0);
         let _ = sandbox.run("run plan.toml").exits(0);
         sandbox.assert_landed_once("main", &["T1", "T2"]);

@@ -1,0 +1,97 @@
+//! One-shot commands, as a script or another agent gives them, and reading plans.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::bench::{Figure, PITON, Project, Raw, median, plan, show, timed};
+
+const ROUNDS: usize = 25;
+
+pub(crate) fn figures() -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for tasks in [100, 10_000, 100_000] {
+        let project = Project::new(&plan(tasks, 3, "true", |_| String::new()), 1);
+        if tasks > 100 {
+            let most = if tasks == 10_000 { "0.3 s" } else { "3 s" };
+            let times = (0..3).map(|_| timed(|| project.piton("plan plan.toml")).0);
+            let time = median(times.collect());
+            figures.push(Figure::plain(
+                format!("load and check a plan of {}", number(tasks)),
+                show(time),
+                most,
+            ));
+        }
+        let _ = project.piton("next --plan plan.toml");
+        figures.extend(commands(&project, tasks));
+        if tasks > 100 {
+            let most = if tasks == 10_000 { "20 ms" } else { "60 ms" };
+            let times = (0..ROUNDS).map(|_| timed(|| project.piton("status")).0);
+            let time = median(times.collect());
+            figures.push(Figure::plain(format!("`status`, {} tasks", number(tasks)), show(time), most));
+        }
+    }
+    figures
+}
+
+fn commands(project: &Project, tasks: usize) -> Vec<Figure> {
+    let raw = Raw::open(&project.root);
+    let names = ["start", "report … done", "status of one task"];
+    let mut times: [Vec<Duration>; 3] = Default::default();
+    let mut floor = Vec::new();
+    for n in 0..ROUNDS {
+        let task = format!("T{}", n * 7919 % tasks + 1);
+        let lines = [
+            format!("start {task} --by me"),
+            format!("report {task} done --by me --note finished"),
+            format!("status {task}"),
+        ];
+        for (line, times) in lines.iter().zip(&mut times) {
+            times.push(timed(|| project.piton(line)).0);
+        }
+        // A process that does nothing, and one commit.
+        let mut nothing = project.command(PITON, &project.repo);
+        nothing.arg("--version").stdout(Stdio::null());
+        floor.push(timed(|| nothing.status().unwrap()).0 + raw.commit(&"x".repeat(200)));
+    }
+    let floor = median(floor);
+    let times = times.map(median);
+    let figure = |(name, time)| {
+        Figure::over(format!("`{name}`, {} tasks", number(tasks)), time, floor, "5 ms over the floor")
+    };
+    let mut figures: Vec<Figure> = names.into_iter().zip(times).map(figure).collect();
+    figures.extend(recipe(project, tasks));
+    figures
+}
+
+/// What the same change costs with `jq` on a state file of that many tasks.
+fn recipe(project: &Project, tasks: usize) -> Option<Figure> {
+    if Command::new("jq").arg("--version").output().is_err() {
+        return None;
+    }
+    let state = project.root.join("state.json");
+    let entry = |n: usize| {
+        format!(
+            "\"T{n}\": {{\"name\": \"Write the file of {n}\", \"layer\": \"main\", \"status\": \"pending\", \
+             \"attempts\": 0, \"dependencies\": [], \"commits\": [], \"error\": null, \"started_at\": null, \
+             \"completed_at\": null, \"retry_feedback\": null}}"
+        )
+    };
+    let all: Vec<String> = (1..=tasks).map(entry).collect();
+    fs::write(&state, format!("{{\"status\": \"running\", \"tasks\": {{\n{}\n}}}}\n", all.join(",\n")))
+        .unwrap();
+    let script =
+        "jq '.tasks[\"T7\"].status = \"in_progress\"' state.json > state.tmp && mv state.tmp state.json";
+    let run =
+        || assert!(project.command("sh", &project.root).args(["-c", script]).status().unwrap().success());
+    let time = median((0..3).map(|_| timed(run).0).collect());
+    Some(Figure::plain(
+        format!("for comparison: one field by `jq`, {} tasks", number(tasks)),
+        show(time),
+        "–",
+    ))
+}
+
+fn number(n: usize) -> String {
+    if n < 1000 { n.to_string() } else { format!("{},000", n / 1000) }
+}

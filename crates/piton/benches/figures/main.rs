@@ -1,0 +1,45 @@
+//! Every figure that `docs/performance.md` shows, measured against a floor in the same run.
+//!
+//! `cargo bench` measures all of them; `cargo bench -- ledger` those of one part; `cargo bench -- --write` puts
+//! the table into the page. Nothing here passes or fails: a busy machine is no bug.
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people, which may panic")]
+
+mod bench;
+mod journal;
+mod ledger;
+mod runs;
+
+use std::fs;
+use std::path::Path;
+
+use bench::Figure;
+
+const PARTS: [(&str, fn() -> Vec<Figure>); 3] =
+    [("journal", journal::figures), ("ledger", ledger::figures), ("runs", runs::figures)];
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
+const MARKS: [&str; 2] =
+    ["<!-- figures: written by `cargo bench -- --write` -->\n", "<!-- end of figures -->\n"];
+
+fn main() {
+    let wishes: Vec<String> = std::env::args().skip(1).filter(|wish| wish != "--bench").collect();
+    let write = wishes.iter().any(|wish| wish == "--write");
+    let named: Vec<&String> = wishes.iter().filter(|wish| !wish.starts_with("--")).collect();
+    let mut table =
+        String::from("| what | measured | floor | against it | at most |\n|---|---|---|---|---|\n");
+    for (name, figures) in PARTS {
+        if named.is_empty() || named.iter().any(|wish| *wish == name) {
+            println!("measuring: {name}");
+            for figure in figures() {
+                println!("  {figure}");
+                table.push_str(&figure.row());
+            }
+        }
+    }
+    if write && named.is_empty() {
+        let page = fs::read_to_string(PAGE).unwrap();
+        let (before, rest) = page.split_once(MARKS[0]).unwrap();
+        let (_, after) = rest.split_once(MARKS[1]).unwrap();
+        fs::write(Path::new(PAGE), format!("{before}{}{table}{}{after}", MARKS[0], MARKS[1])).unwrap();
+        println!("written: docs/performance.md");
+    }
+}

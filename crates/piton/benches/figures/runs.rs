@@ -1,0 +1,206 @@
+//! Whole runs: the time until an agent works, what a landing costs, and two hundred small tasks.
+
+use std::fs;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use piton_core::plan::TaskId;
+use piton_core::run::Event;
+use piton_engine::journal::Journal;
+
+use crate::bench::{Figure, PITON, Project, median, plan, show, timed};
+
+pub(crate) fn figures() -> Vec<Figure> {
+    let mut figures = vec![resumed()];
+    figures.extend(at_rest());
+    figures.extend(chain(100));
+    figures.extend(chain(20_000));
+    figures.push(two_hundred());
+    let size = fs::metadata(PITON).unwrap().len();
+    let size = format!("{:.1} MB", size as f64 / 1e6);
+    figures.push(Figure::plain("the binary, as `cargo build --release` makes it", size, "20 MB"));
+    figures
+}
+
+/// Writes down when it began.
+const STAMP: &str = "date +%s%N >> \"$HOME/began\"; echo $PITON_TASK > $PITON_TASK.txt";
+
+fn began(project: &Project) -> Vec<u128> {
+    let text = fs::read_to_string(project.root.join("began")).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+fn now() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()
+}
+
+fn engine(project: &Project) -> Child {
+    let mut command = project.command(PITON, &project.repo);
+    command.args(["run", "plan.toml"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+fn until(mut is_so: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(120), "it does not come");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn stop(project: &Project, mut engine: Child) {
+    let _ = project.command(PITON, &project.repo).args(["stop", "--now"]).output();
+    let _ = engine.wait();
+}
+
+/// From the start of an engine that goes on with 10,000 tasks to the first agent of it.
+fn resumed() -> Figure {
+    let agent = "date +%s%N >> \"$HOME/began\"; sleep 600";
+    let project = Project::new(&plan(10_000, 1, agent, |_| String::new()), 100);
+    let _ = project.piton("next --plan plan.toml");
+    let mut times = Vec::new();
+    for round in 1..=3 {
+        let start = now();
+        let child = engine(&project);
+        until(|| began(&project).len() == round);
+        times.push(Duration::from_nanos(u64::try_from(began(&project)[round - 1] - start).unwrap()));
+        stop(&project, child);
+    }
+    Figure::plain("from start to the first agent, going on with 10,000 tasks", show(median(times)), "0.5 s")
+}
+
+/// What an engine takes while agents work and nothing happens.
+fn at_rest() -> Vec<Figure> {
+    const REST: Duration = Duration::from_secs(10);
+    let project =
+        Project::new(&plan(10_000, 8, "date +%s%N >> \"$HOME/began\"; sleep 600", |_| String::new()), 100);
+    let child = engine(&project);
+    until(|| began(&project).len() == 8);
+    thread::sleep(Duration::from_millis(500));
+    let before = cpu_ticks(child.id());
+    thread::sleep(REST);
+    let used = (cpu_ticks(child.id()) - before) as f64 / 100.0 / REST.as_secs_f64() * 100.0;
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap_or(0);
+    stop(&project, child);
+    vec![
+        Figure::plain(
+            "memory of the engine at its peak, 10,000 tasks",
+            format!("{} MB", peak / 1024),
+            "60 MB",
+        ),
+        Figure::plain(
+            "processor while eight agents work and nothing happens",
+            format!("{used:.2} %"),
+            "0.5 %",
+        ),
+    ]
+}
+
+/// User and system time in hundredths of a second.
+fn cpu_ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
+/// Tasks one after the other, in a repository of so many files.
+fn chain(files: usize) -> Vec<Figure> {
+    const LENGTH: usize = 12;
+    let each = |n: usize| if n == 1 { String::new() } else { format!("depends_on = [\"T{}\"]\n", n - 1) };
+    let project = Project::new(&plan(LENGTH, 4, STAMP, each), files);
+    let _ = project.piton("run plan.toml");
+    let journal = Journal::open(&project.repo.join(".git/piton")).unwrap();
+    let run = journal.runs().unwrap()[0].id.clone();
+    let when = |task: usize, is_it: fn(&Event) -> bool| {
+        let task = TaskId::new(&format!("T{task}")).unwrap();
+        let events = journal.events(&run, 0, Some(&task), 100).unwrap();
+        u64::try_from(events.iter().rfind(|recorded| is_it(&recorded.event)).unwrap().at.0).unwrap()
+    };
+    let verified = |event: &Event| matches!(event, Event::Verified { .. });
+    let landed = |event: &Event| matches!(event, Event::Completed { .. });
+    let began = began(&project);
+    let begun = (2..=LENGTH).map(|n| {
+        let began = u64::try_from(began[n - 1] / 1_000_000).unwrap();
+        Duration::from_millis(began.saturating_sub(when(n - 1, landed)))
+    });
+    let took = (2..=LENGTH).map(|n| Duration::from_millis(when(n, landed).saturating_sub(when(n, verified))));
+    let (begun, took) = (median(begun.collect()), median(took.collect()));
+    let (added, merged) = by_hand(&project);
+    vec![
+        Figure::over(
+            format!("a task became ready → its agent runs, {files} files (floor: `git worktree add`)"),
+            begun,
+            added,
+            "5 ms over the floor",
+        ),
+        Figure::over(
+            format!("one landing, {files} files (floor: its git commands)"),
+            took,
+            merged,
+            "10 ms over the floor",
+        ),
+    ]
+}
+
+/// The same git work by hand: adding a worktree, and the commands of a landing.
+fn by_hand(project: &Project) -> (Duration, Duration) {
+    let repo = &project.repo;
+    let (mut added, mut merged) = (Vec::new(), Vec::new());
+    for n in 0..5 {
+        let path = project.root.join(format!("by-hand-{n}"));
+        let git = |args: &[&str]| project.git(repo, args);
+        added.push(timed(|| git(&["worktree", "add", "-q", "--detach", path.as_str(), "main"])).0);
+        fs::write(path.join(format!("by-hand-{n}.txt")), "by hand\n").unwrap();
+        project.git(&path, &["add", "-A"]);
+        project.git(&path, &["commit", "-q", "-m", "By hand"]);
+        let work = project.git(&path, &["rev-parse", "HEAD"]);
+        let land = || {
+            let tip = git(&["rev-parse", "main"]);
+            git(&["rev-list", &work, "--not", &tip]);
+            let tree = git(&["merge-tree", "--write-tree", &tip, &work]);
+            git(&["diff-tree", "-r", "-t", &format!("{tip}^{{tree}}"), &tree]);
+            let candidate = git(&["commit-tree", &tree, "-p", &tip, "-p", &work, "-m", "Merge"]);
+            git(&["update-ref", "refs/by-hand", &candidate]);
+            git(&["status", "--porcelain=v2", "--", &format!("by-hand-{n}.txt")]);
+            git(&["merge", "-q", "--ff-only", &candidate]);
+        };
+        merged.push(timed(land).0);
+        git(&["worktree", "remove", "--force", path.as_str()]);
+    }
+    (median(added), median(merged))
+}
+
+/// What a shell script does that works on one task after the other.
+const SCRIPT: &str = "
+for n in $(seq 200); do
+    git worktree add -q --detach ../w/T$n main
+    (cd ../w/T$n && sh -c \"echo T$n > T$n.txt\" && git add -A && git commit -q -m T$n)
+    git merge -q --no-ff -m \"Merge T$n\" $(git -C ../w/T$n rev-parse HEAD)
+    git worktree remove --force ../w/T$n
+done";
+
+fn two_hundred() -> Figure {
+    let agent = "echo $PITON_TASK > $PITON_TASK.txt";
+    let text = plan(200, 8, agent, |_| String::new());
+    let rounds: Vec<(Duration, Duration)> = (0..3)
+        .map(|_| {
+            let project = Project::new(&text, 100);
+            let ours = timed(|| project.piton("run plan.toml")).0;
+            assert_eq!(project.git(&project.repo, &["rev-list", "--count", "--merges", "main"]), "200");
+            let project = Project::new(&text, 100);
+            let mut script = project.command("sh", &project.repo);
+            let floor = timed(|| assert!(script.args(["-ec", SCRIPT]).status().unwrap().success())).0;
+            (ours, floor)
+        })
+        .collect();
+    let (ours, floor) = rounds.into_iter().unzip::<_, _, Vec<_>, Vec<_>>();
+    Figure::times(
+        "200 tasks that write one file, eight at a time (floor: a shell script, one after the other)",
+        median(ours),
+        median(floor),
+        "1.2 ×",
+    )
+}
