@@ -31,6 +31,8 @@ pub enum BadId {
     NotAnObject,
     #[error("it is absolute, or leaves the project")]
     Outside,
+    #[error("it starts with a dash, which programs take for an option")]
+    Dash,
 }
 
 /// A task's id as the plan spells it. Ordered as people count: `T9` before `T10`.
@@ -114,19 +116,25 @@ pub struct RepoPath(Arc<str>);
 
 impl RepoPath {
     pub fn new(text: &str) -> Result<RepoPath, BadId> {
-        let text = text.strip_prefix("./").unwrap_or(text);
-        if text.is_empty() {
+        let slashed = text.replace('\\', "/");
+        let mut path = slashed.as_str();
+        while let Some(rest) = path.strip_prefix("./") {
+            path = rest;
+        }
+        if path.is_empty() {
             return Err(BadId::Empty);
         }
-        if let Some(c) = text.chars().find(|c| c.is_control()) {
+        if let Some(c) = path.chars().find(|c| c.is_control()) {
             return Err(BadId::Character(c));
         }
-        let slashed = text.replace('\\', "/");
-        let drive = slashed.as_bytes().get(1) == Some(&b':');
-        if slashed.starts_with('/') || drive || slashed.split('/').any(|part| part == "..") {
+        let drive = path.as_bytes().get(1) == Some(&b':');
+        if path.starts_with('/') || drive || path.split('/').any(|part| part == "..") {
             return Err(BadId::Outside);
         }
-        Ok(RepoPath(slashed.into()))
+        if path.starts_with('-') {
+            return Err(BadId::Dash);
+        }
+        Ok(RepoPath(path.into()))
     }
 
     pub fn as_str(&self) -> &str {
@@ -303,10 +311,11 @@ mod tests {
     #[test]
     fn paths_stay_inside() {
         assert_eq!(RepoPath::new("./a\\b.rs").expect("valid").as_str(), "a/b.rs");
-        for bad in ["/etc/passwd", "a/../../b", "C:\\x", "", "a\0b"] {
+        for bad in ["/etc/passwd", "a/../../b", "C:\\x", "", "a\0b", "-x", "./-x", ".\\-x"] {
             assert!(RepoPath::new(bad).is_err(), "{bad:?}");
         }
         assert!(RepoPath::new("..a/b..").is_ok());
+        assert_eq!(RepoPath::new("././a").expect("valid").as_str(), "a", "a path has one spelling");
     }
 
     proptest::proptest! {
