@@ -2,8 +2,8 @@
 //!
 //! `cargo xtask generate [--check]` writes the files that are made from the code.
 //! `cargo xtask tidy` looks after the house rules.
-//! `cargo xtask simulate [--seeds N] [--from S] [--seed S] [--trace]` lives through seeds of the simulator.
-//! For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
+//! `cargo xtask simulate [--seeds N | --queues N] [--from S] [--seed S | --queue S] [--trace]` lives through seeds
+//! of the simulator. For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
 
 #![expect(clippy::print_stdout, reason = "a chore speaks to the terminal it was started in")]
 
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use piton_testkit::sim::{self, Coverage, Options, Violation};
+use piton_testkit::sim::{self, Coverage, Options, Violation, World};
 
 fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
@@ -37,8 +37,10 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
         };
         match word.as_str() {
             "--seeds" => seeds = number()?,
+            "--queues" => (seeds, options.world) = (number()?, World::Queue),
             "--from" => from = number()?,
             "--seed" => one = Some(number()?),
+            "--queue" => (one, options.world) = (Some(number()?), World::Queue),
             "--trace" => options.trace = true,
             _ => bail!("unknown option {word}"),
         }
@@ -52,13 +54,28 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
     let begun = Instant::now();
     let mut coverage = Coverage::default();
     let mut broken: BTreeMap<&'static str, (u64, Violation)> = BTreeMap::new();
-    for seed in from..from + seeds {
-        // A violation is told without its trace: the command that repeats it shows that.
-        match sim::simulate(seed, Options { trace: false, ..options }) {
-            Ok(outcome) => coverage.merge(&outcome.coverage),
-            Err(violation) => broken.entry(violation.law).or_insert((0, violation)).0 += 1,
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        let live = |thread: usize| {
+            let (mut seen, mut wrong) = (Coverage::default(), Vec::new());
+            for seed in (from..from + seeds).skip(thread).step_by(threads) {
+                // A violation is told without its trace: the command that repeats it shows that.
+                match sim::simulate(seed, Options { trace: false, ..options }) {
+                    Ok(outcome) => seen.merge(&outcome.coverage),
+                    Err(violation) => wrong.push(violation),
+                }
+            }
+            (seen, wrong)
+        };
+        let all: Vec<_> = (0..threads).map(|thread| scope.spawn(move || live(thread))).collect();
+        for one in all {
+            let (seen, wrong) = one.join().expect("a simulation does not panic");
+            coverage.merge(&seen);
+            for violation in wrong {
+                broken.entry(violation.law).or_insert((0, violation)).0 += 1;
+            }
         }
-    }
+    });
     for (what, n) in &coverage.seen {
         println!("{n:>12}  {what}");
     }
