@@ -4,6 +4,7 @@
 //! `cargo xtask tidy` looks after the house rules.
 //! `cargo xtask simulate [--seeds N | --queues N] [--from S] [--seed S | --queue S] [--trace]` lives through seeds
 //! of the simulator. For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
+//! `cargo xtask makespan [--plans N]` measures the scheduler against the least time there is.
 
 #![expect(clippy::print_stdout, reason = "a chore speaks to the terminal it was started in")]
 
@@ -15,6 +16,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use piton_testkit::makespan::{LANDING, Makespan, Shape, makespan as live, quantile};
 use piton_testkit::sim::{self, Coverage, Options, Violation, World};
 
 fn main() -> Result<()> {
@@ -24,7 +26,8 @@ fn main() -> Result<()> {
         Some("generate") => generate::generate(root, words.next().as_deref() == Some("--check")),
         Some("tidy") => tidy::tidy(root),
         Some("simulate") => simulate(words),
-        other => bail!("no such chore: {other:?}; there are generate, tidy and simulate"),
+        Some("makespan") => makespan(words),
+        other => bail!("no such chore: {other:?}; there are generate, tidy, simulate and makespan"),
     }
 }
 
@@ -84,4 +87,29 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
         println!("\n{n} times, first: {first}");
     }
     if broken.is_empty() { Ok(()) } else { bail!("laws were broken: {}", broken.len()) }
+}
+
+/// How far the scheduler is from the least time there is, over many plans.
+fn makespan(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let mut plans = 1000;
+    match (words.next().as_deref(), words.next()) {
+        (None, _) => {}
+        (Some("--plans"), Some(text)) => {
+            plans = text.parse().with_context(|| format!("{text:?} is not a number"))?;
+        }
+        (Some(word), _) => bail!("unknown option {word}; there is --plans N"),
+    }
+    let all: Vec<Makespan> = (0..plans).map(live).collect();
+    println!("time taken / max(longest chain, work / slots), landings of {LANDING} ms on top");
+    println!("{:>8}  {:>6}  {:>6}  {:>6}  {:>6}", "", "plans", "median", "p90", "max");
+    let row = |name: &str, of: &[Makespan]| {
+        let [median, p90, max] = [0.5, 0.9, 1.0].map(|part| quantile(of, part));
+        println!("{name:>8}  {:>6}  {median:>6.3}  {p90:>6.3}  {max:>6.3}", of.len());
+    };
+    for shape in Shape::ALL {
+        let of: Vec<Makespan> = all.iter().copied().filter(|m| m.shape == shape).collect();
+        row(&format!("{shape:?}").to_lowercase(), &of);
+    }
+    row("all", &all);
+    Ok(())
 }

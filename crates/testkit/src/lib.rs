@@ -1,5 +1,6 @@
-//! Test support: the simulator that the pure core is proven in.
+//! Test support: the simulator that the pure core is proven in, and the clock of its scheduler.
 
+pub mod makespan;
 mod rng;
 #[cfg(unix)]
 pub mod sandbox;
