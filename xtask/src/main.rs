@@ -5,9 +5,11 @@
 //! `cargo xtask simulate [--seeds N | --queues N] [--from S] [--seed S | --queue S] [--trace]` lives through seeds
 //! of the simulator. For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
 //! `cargo xtask makespan [--plans N]` measures the scheduler against the least time there is.
+//! `cargo xtask fuzz [TARGET…] [--minutes N]` looks for inputs that a reader does not stand.
 
 #![expect(clippy::print_stdout, reason = "a chore speaks to the terminal it was started in")]
 
+mod fuzz;
 mod generate;
 mod tidy;
 
@@ -27,7 +29,8 @@ fn main() -> Result<()> {
         Some("tidy") => tidy::tidy(root),
         Some("simulate") => simulate(words),
         Some("makespan") => makespan(words),
-        other => bail!("no such chore: {other:?}; there are generate, tidy, simulate and makespan"),
+        Some("fuzz") => fuzz::fuzz(root, words),
+        other => bail!("no such chore: {other:?}; there are generate, tidy, simulate, makespan and fuzz"),
     }
 }
 

@@ -25,6 +25,9 @@ const CLOCK_TICK: Duration = Duration::from_millis(20);
 /// Mode and blob; `None`: absent.
 type Version = Option<(String, Oid)>;
 
+/// Paths, each with its old and its new version.
+pub(super) type Versions = BTreeMap<OsString, (Version, Version)>;
+
 /// The paths a landing changes, in the checkout where it is to change them.
 pub(super) struct Concerned<'a> {
     repo: &'a Repo,
@@ -33,14 +36,31 @@ pub(super) struct Concerned<'a> {
     git_dir: &'a Utf8Path,
     old: &'a Oid,
     candidate: &'a Oid,
-    /// Each with its old and its new version.
-    paths: BTreeMap<OsString, (Version, Version)>,
+    paths: Versions,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Judged {
     pub(super) ours: Vec<OsString>,
     pub(super) theirs: Vec<String>,
+}
+
+/// What `diff-tree -z --raw` lists.
+pub(super) fn read_versions(list: &[u8]) -> Versions {
+    let mut rest = fields(list);
+    let mut paths = BTreeMap::new();
+    while let (Some(facts), Some(path)) = (rest.next(), rest.next()) {
+        let facts = lossy(facts);
+        let mut words = facts.trim_start_matches(':').split(' ');
+        let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let mut version = |mode: &str| {
+            let blob = words.next().and_then(oid)?;
+            (mode != "000000").then(|| (mode.to_owned(), blob))
+        };
+        let old_version = version(old_mode);
+        paths.insert(os(path), (old_version, version(new_mode)));
+    }
+    paths
 }
 
 impl<'a> Concerned<'a> {
@@ -52,20 +72,7 @@ impl<'a> Concerned<'a> {
     ) -> Result<Concerned<'a>, GitError> {
         let call = repo.git().call(["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev"]);
         let list = call.args([old.as_str(), candidate.as_str()]).bytes()?;
-        let mut rest = fields(&list);
-        let mut paths = BTreeMap::new();
-        while let (Some(facts), Some(path)) = (rest.next(), rest.next()) {
-            let facts = lossy(facts);
-            let mut words = facts.trim_start_matches(':').split(' ');
-            let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            let mut version = |mode: &str| {
-                let blob = words.next().and_then(oid)?;
-                (mode != "000000").then(|| (mode.to_owned(), blob))
-            };
-            let old_version = version(old_mode);
-            paths.insert(os(path), (old_version, version(new_mode)));
-        }
-        Ok(Concerned { repo, git, top, git_dir, old, candidate, paths })
+        Ok(Concerned { repo, git, top, git_dir, old, candidate, paths: read_versions(&list) })
     }
 
     /// Sort the concerned files that are not as `old` has them. `recovering`: some may be ours. `cut_off`:

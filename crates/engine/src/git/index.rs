@@ -107,9 +107,12 @@ impl TempIndex {
     }
 
     pub(super) fn entries(&self) -> Result<Vec<Entry>, GitError> {
-        let list = self.call(["ls-files", "--stage", "-z"]).bytes()?;
-        Ok(fields(&list).filter_map(Entry::parse).collect())
+        Ok(read_entries(&self.call(["ls-files", "--stage", "-z"]).bytes()?))
     }
+}
+
+pub(super) fn read_entries(list: &[u8]) -> Vec<Entry> {
+    fields(list).filter_map(Entry::parse).collect()
 }
 
 /// A line of `ls-files --stage` or `ls-tree`.
@@ -175,6 +178,6 @@ impl Repo {
         }
         let paths = paths.iter().map(|path| path.as_str().trim_end_matches('/'));
         let call = self.git().call(["ls-tree", "-r", "-z", "--full-tree", tree.as_str(), "--"]).args(paths);
-        Ok(fields(&call.bytes()?).filter_map(Entry::parse).collect())
+        Ok(read_entries(&call.bytes()?))
     }
 }

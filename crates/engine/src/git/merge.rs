@@ -77,12 +77,7 @@ impl Repo {
     pub fn changed(&self, from: &Oid, to: &Oid) -> Result<Vec<Change>, GitError> {
         let call = self.git().call(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]);
         let list = call.args([from.as_str(), to.as_str()]).bytes()?;
-        let mut rest = fields(&list);
-        let mut changes = Vec::new();
-        while let (Some(status), Some(path)) = (rest.next(), rest.next()) {
-            changes.push(Change { status: lossy(status).chars().next().unwrap_or('?'), path: lossy(path) });
-        }
-        Ok(changes)
+        Ok(read_changes(&list))
     }
 
     pub fn diff_names(&self, from: &Oid, to: &Oid) -> Result<Vec<String>, GitError> {
@@ -97,8 +92,18 @@ impl Repo {
     }
 }
 
+/// What `diff-tree -z --name-status` lists.
+pub(super) fn read_changes(list: &[u8]) -> Vec<Change> {
+    let mut rest = fields(list);
+    let mut changes = Vec::new();
+    while let (Some(status), Some(path)) = (rest.next(), rest.next()) {
+        changes.push(Change { status: lossy(status).chars().next().unwrap_or('?'), path: lossy(path) });
+    }
+    changes
+}
+
 /// Records of `count, that many paths, kind, text`.
-fn read_messages<'a>(mut rest: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, String) {
+pub(super) fn read_messages<'a>(mut rest: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, String) {
     let (mut named, mut messages) = (Vec::new(), String::new());
     while let Some(count) = rest.next().and_then(|count| lossy(count).parse::<usize>().ok()) {
         let paths: Vec<String> = rest.by_ref().take(count).map(lossy).collect();
