@@ -2,8 +2,10 @@
 //!
 //! `cargo xtask generate [--check]` writes the files that are made from the code.
 //! `cargo xtask tidy` looks after the house rules.
-//! `cargo xtask simulate [--seeds N] [--from S] [--seed S] [--trace]` lives through seeds of the simulator.
-//! For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
+//! `cargo xtask simulate [--seeds N | --queues N] [--from S] [--seed S | --queue S] [--trace]` lives through seeds
+//! of the simulator. For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
+//! `cargo xtask makespan [--plans N]` measures the scheduler against the least time there is.
+//! `cargo xtask fuzz [TARGET…] [--minutes N]` looks for inputs that a reader does not stand.
 //! `cargo xtask crash [--sample N] [--double N] [--seed S]` kills the real binary at every
 //! change of the disk, and cuts the power at every commit to the journal. One of them again:
 //! `--point 'KIND #NTH'`, or `--power 'KIND #NTH'`.
@@ -11,6 +13,7 @@
 #![expect(clippy::print_stdout, reason = "a chore speaks to the terminal it was started in")]
 
 mod crash;
+mod fuzz;
 mod generate;
 mod tidy;
 
@@ -19,7 +22,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use piton_testkit::sim::{self, Coverage, Options, Violation};
+use piton_testkit::makespan::{LANDING, Makespan, Shape, makespan as live, quantile};
+use piton_testkit::sim::{self, Coverage, Options, Violation, World};
 
 fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
@@ -28,8 +32,12 @@ fn main() -> Result<()> {
         Some("generate") => generate::generate(root, words.next().as_deref() == Some("--check")),
         Some("tidy") => tidy::tidy(root),
         Some("simulate") => simulate(words),
+        Some("makespan") => makespan(words),
+        Some("fuzz") => fuzz::fuzz(root, words),
         Some("crash") => crash::crash(root, words),
-        other => bail!("no such chore: {other:?}; there are generate, tidy, simulate and crash"),
+        other => {
+            bail!("no such chore: {other:?}; there are generate, tidy, simulate, makespan, fuzz and crash")
+        }
     }
 }
 
@@ -42,8 +50,10 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
         };
         match word.as_str() {
             "--seeds" => seeds = number()?,
+            "--queues" => (seeds, options.world) = (number()?, World::Queue),
             "--from" => from = number()?,
             "--seed" => one = Some(number()?),
+            "--queue" => (one, options.world) = (Some(number()?), World::Queue),
             "--trace" => options.trace = true,
             _ => bail!("unknown option {word}"),
         }
@@ -57,13 +67,28 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
     let begun = Instant::now();
     let mut coverage = Coverage::default();
     let mut broken: BTreeMap<&'static str, (u64, Violation)> = BTreeMap::new();
-    for seed in from..from + seeds {
-        // A violation is told without its trace: the command that repeats it shows that.
-        match sim::simulate(seed, Options { trace: false, ..options }) {
-            Ok(outcome) => coverage.merge(&outcome.coverage),
-            Err(violation) => broken.entry(violation.law).or_insert((0, violation)).0 += 1,
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    std::thread::scope(|scope| {
+        let live = |thread: usize| {
+            let (mut seen, mut wrong) = (Coverage::default(), Vec::new());
+            for seed in (from..from + seeds).skip(thread).step_by(threads) {
+                // A violation is told without its trace: the command that repeats it shows that.
+                match sim::simulate(seed, Options { trace: false, ..options }) {
+                    Ok(outcome) => seen.merge(&outcome.coverage),
+                    Err(violation) => wrong.push(violation),
+                }
+            }
+            (seen, wrong)
+        };
+        let all: Vec<_> = (0..threads).map(|thread| scope.spawn(move || live(thread))).collect();
+        for one in all {
+            let (seen, wrong) = one.join().expect("a simulation does not panic");
+            coverage.merge(&seen);
+            for violation in wrong {
+                broken.entry(violation.law).or_insert((0, violation)).0 += 1;
+            }
         }
-    }
+    });
     for (what, n) in &coverage.seen {
         println!("{n:>12}  {what}");
     }
@@ -72,4 +97,29 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
         println!("\n{n} times, first: {first}");
     }
     if broken.is_empty() { Ok(()) } else { bail!("laws were broken: {}", broken.len()) }
+}
+
+/// How far the scheduler is from the least time there is, over many plans.
+fn makespan(mut words: impl Iterator<Item = String>) -> Result<()> {
+    let mut plans = 1000;
+    match (words.next().as_deref(), words.next()) {
+        (None, _) => {}
+        (Some("--plans"), Some(text)) => {
+            plans = text.parse().with_context(|| format!("{text:?} is not a number"))?;
+        }
+        (Some(word), _) => bail!("unknown option {word}; there is --plans N"),
+    }
+    let all: Vec<Makespan> = (0..plans).map(live).collect();
+    println!("time taken / max(longest chain, work / slots), landings of {LANDING} ms on top");
+    println!("{:>8}  {:>6}  {:>6}  {:>6}  {:>6}", "", "plans", "median", "p90", "max");
+    let row = |name: &str, of: &[Makespan]| {
+        let [median, p90, max] = [0.5, 0.9, 1.0].map(|part| quantile(of, part));
+        println!("{name:>8}  {:>6}  {median:>6.3}  {p90:>6.3}  {max:>6.3}", of.len());
+    };
+    for shape in Shape::ALL {
+        let of: Vec<Makespan> = all.iter().copied().filter(|m| m.shape == shape).collect();
+        row(&format!("{shape:?}").to_lowercase(), &of);
+    }
+    row("all", &all);
+    Ok(())
 }

@@ -60,9 +60,10 @@ fn implements(spec: &TaskSpec) -> String {
     body
 }
 
-/// One line: a title with a newline in it must not become a trailer.
+/// One line: a title with a newline in it must not become a trailer. Nor can git be told a NUL.
 fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|c| !c.is_control()).collect()
 }
 
 #[cfg(test)]
@@ -74,7 +75,7 @@ mod tests {
     fn forms() {
         let run = RunId::new("demo-1").expect("valid");
         let mut spec = task("L1-002", &[]);
-        spec.title = "Add store\nPiton-Task: forged".into();
+        spec.title = "Add store\nPiton-Task: forged\0".into();
         let said = [
             work(&spec, &run, None, 1, 5, None),
             work(&spec, &run, Some("feat:"), 2, 5, Some("check `a` failed\nmore")),

@@ -1,7 +1,10 @@
-//! Test support: the simulator that the pure core is proven in, and what tests of the real binary share.
+//! Test support: the simulator that the pure core is proven in, the clock of its scheduler, and what tests of the
+//! real binary share.
 
 #[cfg(unix)]
 mod aftermath;
+pub mod makespan;
+mod rng;
 #[cfg(unix)]
 pub mod sandbox;
 pub mod sim;

@@ -1,21 +1,34 @@
-//! The simulator over a thousand seeds, and proof that it can fail.
+//! The simulator over a thousand seeds and ten thousand queues, and proof that it can fail.
 
-use piton_testkit::sim::{Options, Sabotage, Violation, simulate, simulate_all};
+use piton_testkit::sim::{Options, Sabotage, Violation, World, simulate, simulate_all, simulate_wide};
 
 /// More of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
 #[test]
 fn a_thousand_seeds_break_no_law() {
-    let coverage = match simulate_all(0..1000, Options::default()) {
+    let coverage = match simulate_wide(0..1000, Options::default()) {
         Ok(coverage) => coverage,
         Err(violation) => panic!("{violation}"),
     };
     assert_eq!(coverage.blind_spots(), Vec::<&str>::new(), "never seen in a thousand seeds");
 }
 
+/// More of them: `cargo run --release -p xtask -- simulate --queues 100000`.
+#[test]
+fn ten_thousand_queues_are_never_red() {
+    let coverage = match simulate_wide(0..10_000, Options { world: World::Queue, ..Options::default() }) {
+        Ok(coverage) => coverage,
+        Err(violation) => panic!("{violation}"),
+    };
+    assert_eq!(coverage.queue_blind_spots(), Vec::<&str>::new(), "never seen in ten thousand queues");
+}
+
 #[test]
 fn a_seed_is_one_run() {
-    let live = |seed| simulate(seed, Options { trace: true, sabotage: None });
-    for seed in 0..10 {
+    let live = |seed| {
+        let world = if seed % 2 == 0 { World::Any } else { World::Queue };
+        simulate(seed, Options { world, trace: true, sabotage: None })
+    };
+    for seed in 0..20 {
         let (one, two) = (live(seed).expect("no law is broken"), live(seed).expect("no law is broken"));
         assert_eq!(one.trace, two.trace);
         assert!(!one.trace.is_empty());
@@ -23,19 +36,30 @@ fn a_seed_is_one_run() {
 }
 
 fn noticed(sabotage: Sabotage, within: u64) -> Violation {
-    let options = Options { trace: false, sabotage: Some(sabotage) };
+    let options = Options { sabotage: Some(sabotage), ..Options::default() };
     simulate_all(0..within, options).expect_err("a world that lies is found out")
 }
 
 #[test]
 fn merged_trees_that_nobody_checked_are_noticed() {
-    assert_eq!(noticed(Sabotage::SkipMergedChecks, 500).law, "never_red");
+    assert_eq!(noticed(Sabotage::SkipMergedChecks, 500).law, "landings_were_observed");
+    // Also where nobody keeps a list of what was run.
+    let options =
+        Options { world: World::Queue, trace: false, sabotage: Some(Sabotage::LieAboutMergedChecks) };
+    assert_eq!(simulate_all(0..50, options).expect_err("red is noticed").law, "never_red");
+}
+
+#[test]
+fn a_proof_of_another_tree_is_noticed() {
+    let options = Options { world: World::Queue, trace: false, sabotage: Some(Sabotage::ProveTheWrongTree) };
+    let law = simulate_all(0..50, options).expect_err("what lands was not proven").law;
+    assert_eq!(law, "landings_were_observed");
 }
 
 #[test]
 fn work_that_nobody_checked_is_noticed() {
     let law = noticed(Sabotage::TrustTheAgent, 50).law;
-    assert!(matches!(law, "never_red" | "completed_is_proven"), "{law}");
+    assert!(matches!(law, "landings_were_observed" | "completed_is_proven"), "{law}");
 }
 
 #[test]

@@ -52,6 +52,15 @@ impl Graph {
         Ok(Graph { dependents, levels, order })
     }
 
+    /// How many tasks the longest chain behind each one has: what is to start first, when there are few slots.
+    pub fn tails(&self) -> Vec<u32> {
+        let mut tails = vec![0; self.levels.len()];
+        for &task in self.order.iter().rev() {
+            tails[task] = self.dependents[task].iter().map(|&next| tails[next] + 1).max().unwrap_or(0);
+        }
+        tails
+    }
+
     /// The heaviest chain from start to end, with its weight. Ties go to the earlier task.
     pub fn critical_path(&self, weight: impl Fn(usize) -> u64) -> (Vec<usize>, u64) {
         let mut best: BTreeMap<usize, (u64, Option<usize>)> = BTreeMap::new();
@@ -100,6 +109,7 @@ mod tests {
         let tasks = tasks(&[("a", &[]), ("b", &["a"]), ("c", &["a"]), ("d", &["c", "b"]), ("e", &[])]);
         let graph = Graph::new(&tasks).expect("no cycle");
         assert_eq!(graph.levels, [0, 1, 1, 2, 0]);
+        assert_eq!(graph.tails(), [2, 1, 1, 0, 0]);
         assert_eq!(graph.critical_path(|_| 1), (vec![0, 1, 3], 3));
         assert_eq!(graph.critical_path(|task| if task == 4 { 9 } else { 1 }), (vec![4], 9));
     }

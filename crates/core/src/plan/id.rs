@@ -31,6 +31,8 @@ pub enum BadId {
     NotAnObject,
     #[error("it is absolute, or leaves the project")]
     Outside,
+    #[error("it starts with a dash, which programs take for an option")]
+    Dash,
 }
 
 /// A task's id as the plan spells it. Ordered as people count: `T9` before `T10`.
@@ -114,19 +116,25 @@ pub struct RepoPath(Arc<str>);
 
 impl RepoPath {
     pub fn new(text: &str) -> Result<RepoPath, BadId> {
-        let text = text.strip_prefix("./").unwrap_or(text);
-        if text.is_empty() {
+        let slashed = text.replace('\\', "/");
+        let mut path = slashed.as_str();
+        while let Some(rest) = path.strip_prefix("./") {
+            path = rest;
+        }
+        if path.is_empty() {
             return Err(BadId::Empty);
         }
-        if let Some(c) = text.chars().find(|c| c.is_control()) {
+        if let Some(c) = path.chars().find(|c| c.is_control()) {
             return Err(BadId::Character(c));
         }
-        let slashed = text.replace('\\', "/");
-        let drive = slashed.as_bytes().get(1) == Some(&b':');
-        if slashed.starts_with('/') || drive || slashed.split('/').any(|part| part == "..") {
+        let drive = path.as_bytes().get(1) == Some(&b':');
+        if path.starts_with('/') || drive || path.split('/').any(|part| part == "..") {
             return Err(BadId::Outside);
         }
-        Ok(RepoPath(slashed.into()))
+        if path.starts_with('-') {
+            return Err(BadId::Dash);
+        }
+        Ok(RepoPath(path.into()))
     }
 
     pub fn as_str(&self) -> &str {
@@ -180,7 +188,16 @@ impl PartialOrd for TaskId {
 
 /// Compare runs of digits as numbers and the rest as text; equal only for equal strings.
 fn natural(a: &str, b: &str) -> Ordering {
-    let (mut x, mut y) = (a.as_bytes(), b.as_bytes());
+    // Ids of a plan are much alike, and a map of them compares all the time: what they share says nothing,
+    // but for the digits of a number that goes on after it.
+    let (x, y) = (a.as_bytes(), b.as_bytes());
+    let Some(differ) = x.iter().zip(y).position(|(c, d)| c != d) else { return x.len().cmp(&y.len()) };
+    let shared = x[..differ].iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    by_numbers(&x[shared..], &y[shared..]).then_with(|| a.cmp(b))
+}
+
+/// Numbers that differ in leading zeros only are equal here.
+fn by_numbers(mut x: &[u8], mut y: &[u8]) -> Ordering {
     loop {
         match (x.first(), y.first()) {
             (Some(c), Some(d)) if c.is_ascii_digit() && d.is_ascii_digit() => {
@@ -193,7 +210,7 @@ fn natural(a: &str, b: &str) -> Ordering {
                 (x, y) = (rest_x, rest_y);
             }
             (Some(c), Some(d)) if c == d => (x, y) = (&x[1..], &y[1..]),
-            (None, None) => return a.cmp(b),
+            (None, None) => return Ordering::Equal,
             (c, d) => return c.cmp(&d),
         }
     }
@@ -294,10 +311,11 @@ mod tests {
     #[test]
     fn paths_stay_inside() {
         assert_eq!(RepoPath::new("./a\\b.rs").expect("valid").as_str(), "a/b.rs");
-        for bad in ["/etc/passwd", "a/../../b", "C:\\x", "", "a\0b"] {
+        for bad in ["/etc/passwd", "a/../../b", "C:\\x", "", "a\0b", "-x", "./-x", ".\\-x"] {
             assert!(RepoPath::new(bad).is_err(), "{bad:?}");
         }
         assert!(RepoPath::new("..a/b..").is_ok());
+        assert_eq!(RepoPath::new("././a").expect("valid").as_str(), "a", "a path has one spelling");
     }
 
     proptest::proptest! {
@@ -305,6 +323,8 @@ mod tests {
         fn the_order_is_total(a in "[0-9a-zA-Z.#-]{1,8}", b in "[0-9a-zA-Z.#-]{1,8}", c in "[0-9a-zA-Z.#-]{1,8}") {
             use proptest::prop_assert;
             prop_assert!(natural(&a, &b) == natural(&b, &a).reverse());
+            let from_the_start = by_numbers(a.as_bytes(), b.as_bytes()).then_with(|| a.cmp(&b));
+            prop_assert!(natural(&a, &b) == from_the_start, "what is shared says nothing");
             prop_assert!((natural(&a, &b) == Ordering::Equal) == (a == b));
             if natural(&a, &b).is_le() && natural(&b, &c).is_le() {
                 prop_assert!(natural(&a, &c).is_le());

@@ -43,10 +43,15 @@ pub enum Event {
     TaskAdded {
         spec: Box<TaskSpec>,
         level: u32,
+        /// How many tasks the longest chain behind it has.
+        #[serde(default)]
+        tail: u32,
     },
     TaskChanged {
         spec: Box<TaskSpec>,
         level: u32,
+        #[serde(default)]
+        tail: u32,
     },
     TaskRemoved {
         task: TaskId,

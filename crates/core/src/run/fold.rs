@@ -65,8 +65,8 @@ impl State {
                 });
                 Ok(())
             }
-            Event::TaskAdded { spec, level } => self.add(spec, *level, at, seq),
-            Event::TaskChanged { spec, level } => self.change_spec(spec, *level, at, seq),
+            Event::TaskAdded { spec, level, tail } => self.add(spec, (*level, *tail), at, seq),
+            Event::TaskChanged { spec, level, tail } => self.change_spec(spec, (*level, *tail), at, seq),
             Event::TaskRemoved { task } => self.update(task, at, |task| {
                 task.removed = true;
                 if task.decided != Status::Completed {
@@ -309,12 +309,19 @@ impl State {
         })
     }
 
-    fn add(&mut self, spec: &TaskSpec, level: u32, at: Timestamp, seq: u64) -> Result<(), Missing> {
+    fn add(
+        &mut self,
+        spec: &TaskSpec,
+        (level, tail): (u32, u32),
+        at: Timestamp,
+        seq: u64,
+    ) -> Result<(), Missing> {
         self.link(&spec.id, spec.depends_on.clone().into());
         let mut task = Task {
             id: spec.id.clone(),
             group: spec.group,
             level,
+            tail,
             priority: spec.priority,
             decided: Status::Pending,
             since: at,
@@ -347,7 +354,13 @@ impl State {
         self.update(&spec.id, at, |task| (task.waiting, task.dead) = (counted.waiting, counted.dead))
     }
 
-    fn change_spec(&mut self, spec: &TaskSpec, level: u32, at: Timestamp, seq: u64) -> Result<(), Missing> {
+    fn change_spec(
+        &mut self,
+        spec: &TaskSpec,
+        (level, tail): (u32, u32),
+        at: Timestamp,
+        seq: u64,
+    ) -> Result<(), Missing> {
         self.link(&spec.id, spec.depends_on.clone().into());
         let mut counted =
             self.tasks.get(&spec.id).cloned().ok_or_else(|| Missing::Tasks(vec![spec.id.clone()]))?;
@@ -355,6 +368,7 @@ impl State {
         self.update(&spec.id, at, |task| {
             task.group = spec.group;
             task.level = level;
+            task.tail = tail;
             task.priority = spec.priority;
             task.budget = spec.attempts.max(task.spent + u32::from(task.decided != Status::Abandoned));
             task.spec_seq = seq;
@@ -380,7 +394,7 @@ impl State {
 
 /// End whatever is under way: results of it are stale from now on.
 fn release(task: &mut Task) {
-    task.fence += 1;
+    task.fence = task.fence.saturating_add(1);
     task.holder = None;
     task.progress.ready = false;
     task.progress.agent_done = false;

@@ -193,7 +193,7 @@ fn create(new: &NewRun) -> Decision {
     if plan.tasks.is_empty() {
         return Err(Refusal::because("a plan without tasks is never complete"));
     }
-    let levels = levels(plan)?;
+    let places = places(plan)?;
     let created = Event::RunCreated {
         run: new.run.clone(),
         name: plan.name.clone(),
@@ -205,16 +205,16 @@ fn create(new: &NewRun) -> Decision {
         base: new.base.clone(),
         worktree_dir: new.worktree_dir.clone(),
     };
-    let added = plan
-        .tasks
-        .iter()
-        .zip(levels)
-        .map(|(spec, level)| Event::TaskAdded { spec: Box::new(spec.clone()), level });
+    let added = plan.tasks.iter().zip(places).map(|(spec, (level, tail))| Event::TaskAdded {
+        spec: Box::new(spec.clone()),
+        level,
+        tail,
+    });
     Ok([created].into_iter().chain(added).collect())
 }
 
-/// The dependency level of each task of a plan that can be carried out.
-fn levels(plan: &Plan) -> Result<Vec<u32>, Stop> {
+/// For each task of a plan that can be carried out, the longest chains before it and behind it.
+fn places(plan: &Plan) -> Result<Vec<(u32, u32)>, Stop> {
     let ids: BTreeSet<&TaskId> = plan.tasks.iter().map(|spec| &spec.id).collect();
     for spec in &plan.tasks {
         if let Some(unknown) = spec.depends_on.iter().find(|need| !ids.contains(need)) {
@@ -225,7 +225,7 @@ fn levels(plan: &Plan) -> Result<Vec<u32>, Stop> {
         }
     }
     match Graph::new(&plan.tasks) {
-        Ok(graph) => Ok(graph.levels),
+        Ok(graph) => Ok(graph.levels.iter().copied().zip(graph.tails()).collect()),
         Err(cycle) => Err(Refusal::because(format!("the dependencies form a cycle: {:?}", cycle.0))),
     }
 }
@@ -367,7 +367,7 @@ impl<'a> Rules<'a> {
         Event::AttemptStarted {
             task: task.id.clone(),
             attempt: task.spent + 1,
-            fence: task.fence + 1,
+            fence: task.fence.saturating_add(1),
             holder: holder.clone(),
         }
     }
@@ -628,7 +628,7 @@ impl<'a> Rules<'a> {
         if plan.tasks.is_empty() {
             return Err(Refusal::because("a plan without tasks is never complete"));
         }
-        let levels = levels(plan)?;
+        let places = places(plan)?;
         let mut gone: BTreeMap<&TaskId, &Task> =
             self.state.tasks().filter(|task| !task.removed).map(|task| (&task.id, task)).collect();
         let mut events = vec![Event::PlanAdopted {
@@ -636,11 +636,11 @@ impl<'a> Rules<'a> {
             groups: plan.groups.clone(),
             settings: Box::new(plan.settings.clone()),
         }];
-        for (spec, level) in plan.tasks.iter().zip(levels) {
+        for (spec, (level, tail)) in plan.tasks.iter().zip(places) {
             let spec_event = Box::new(spec.clone());
             events.push(match (gone.remove(&spec.id), self.state.task(&spec.id)?) {
-                (None, None) => Event::TaskAdded { spec: spec_event, level },
-                _ => Event::TaskChanged { spec: spec_event, level },
+                (None, None) => Event::TaskAdded { spec: spec_event, level, tail },
+                _ => Event::TaskChanged { spec: spec_event, level, tail },
             });
         }
         if let Some(task) = gone.values().find(|task| task.decided == Status::Merging) {

@@ -1,6 +1,8 @@
 //! What to do next, computed from the state alone. There is no resume: an engine that starts computes
 //! the same actions as one that never stopped, and each action can be repeated or found done.
 
+use std::cmp::Reverse;
+
 use super::event::Selection;
 use super::state::{Run, State};
 use super::tally::Horizon;
@@ -193,12 +195,15 @@ pub fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Ite
     let mut paused: Vec<_> = state.later.iter().filter(|(time, _)| due(*time)).map(|(_, key)| key).collect();
     paused.sort();
     let paused: Vec<&Task> =
-        paused.into_iter().filter_map(|key| known(&key.3)).filter(|task| free(task)).collect();
+        paused.into_iter().filter_map(|key| known(&key.4)).filter(|task| free(task)).collect();
     let ready: Box<dyn Iterator<Item = &Task>> = match &run.session.selection {
         Selection::Task(id) => Box::new(known(id).filter(|task| state.is_ready(task)).into_iter()),
         _ => {
             let from = if flow { 0 } else { first };
-            let in_order = state.ready.range((from, 0, 0, least())..).filter_map(move |key| known(&key.3));
+            let in_order = state
+                .ready
+                .range((from, 0, 0, Reverse(u32::MAX), least())..)
+                .filter_map(move |key| known(&key.4));
             Box::new(in_order.take_while(move |task| free(task) && (flow || selected(task))))
         }
     };

@@ -3,6 +3,7 @@
 //! A state is either complete, or holds the part that one command touches. In a part, a task that was
 //! not loaded is [`Missing`], never absent: no decision is taken on what was not looked at.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -77,8 +78,9 @@ pub struct Links {
     pub dependents: Vec<TaskId>,
 }
 
-/// Order of the ready queue: by barrier, then priority, then id. What the schedule ignores is zero.
-type ReadyKey = (u32, u32, u32, TaskId);
+/// Order of the ready queue: by barrier, then priority, then what most hangs on, then id. What the schedule
+/// ignores is zero.
+pub(super) type ReadyKey = (u32, u32, u32, Reverse<u32>, TaskId);
 
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -292,7 +294,7 @@ impl State {
             Schedule::Batch => (task.group, task.level),
             Schedule::Flow => (0, 0),
         };
-        (group, level, task.priority, task.id.clone())
+        (group, level, task.priority, Reverse(task.tail), task.id.clone())
     }
 
     /// Put a task into every set it belongs to. The one place that says what belongs where.

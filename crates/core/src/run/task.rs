@@ -92,6 +92,8 @@ pub struct Task {
     pub id: TaskId,
     pub group: u32,
     pub level: u32,
+    /// How many tasks the longest chain behind it has.
+    pub tail: u32,
     pub priority: u32,
     /// As last decided; [`Task::status`] is what to show.
     pub decided: Status,

@@ -1,6 +1,8 @@
 //! Whatever is asked of a run, in whatever order: decisions are total, repeatable, foldable and readable
 //! again, and a part of the state decides as the whole does.
 
+use std::cmp::Reverse;
+
 use piton_core::plan::{Plan, Schedule, TaskId, TaskSpec};
 use piton_core::run::{
     Action, AgentEnd, Claim, Class, Command, Event, Holder, Links, Missing, Proof, Recorded, Report,
@@ -239,14 +241,14 @@ fn schedule_agrees_with_rules(bench: &Bench) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn order(state: &State, id: &TaskId) -> (u32, u32, u32, TaskId) {
+fn order(state: &State, id: &TaskId) -> (u32, u32, u32, Reverse<u32>, TaskId) {
     let task = state.task(id).expect("complete").expect("offered");
     let (group, level) = match state.run().expect("it was created").session.schedule {
         Schedule::Layered => (task.group, 0),
         Schedule::Batch => (task.group, task.level),
         Schedule::Flow => (0, 0),
     };
-    (group, level, task.priority, id.clone())
+    (group, level, task.priority, Reverse(task.tail), id.clone())
 }
 
 proptest! {

@@ -5,4 +5,6 @@ mod outbox;
 
 pub(crate) use command::{NOT_INHERITED, environment};
 pub use command::{end_of, job};
+#[doc(hidden)]
+pub use outbox::last_message;
 pub use outbox::{Message, OUTBOX, Said, take};

@@ -45,6 +45,10 @@ pub fn take(outbox: &Utf8Path) -> Option<Message> {
     if std::fs::metadata(outbox).ok()?.len() > LARGEST {
         return None;
     }
-    let text = std::fs::read(outbox).ok()?;
-    String::from_utf8_lossy(&text).lines().rev().find_map(|line| serde_json::from_str(line).ok())
+    last_message(&std::fs::read(outbox).ok()?)
+}
+
+#[doc(hidden)]
+pub fn last_message(bytes: &[u8]) -> Option<Message> {
+    String::from_utf8_lossy(bytes).lines().rev().find_map(|line| serde_json::from_str(line).ok())
 }

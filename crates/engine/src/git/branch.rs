@@ -164,12 +164,17 @@ impl Repo {
             if prefix.is_empty() { "refs/piton".to_owned() } else { valid(&format!("refs/piton/{prefix}"))? };
         let list =
             self.git().call(["for-each-ref", "--format=%(objectname) %(refname)", &pattern]).bytes()?;
-        let pin = |line: &str| {
-            let (id, name) = line.split_once(' ')?;
-            Some(Pin { name: name.strip_prefix("refs/piton/")?.to_owned(), oid: oid(id)? })
-        };
-        Ok(lossy(&list).lines().filter_map(pin).collect())
+        Ok(read_pins(&lossy(&list)))
     }
+}
+
+/// Lines of an object and a ref.
+pub(super) fn read_pins(list: &str) -> Vec<Pin> {
+    let pin = |line: &str| {
+        let (id, name) = line.split_once(' ')?;
+        Some(Pin { name: name.strip_prefix("refs/piton/")?.to_owned(), oid: oid(id)? })
+    };
+    list.lines().filter_map(pin).collect()
 }
 
 pub(super) fn branch_ref(branch: &str) -> Result<String, GitError> {

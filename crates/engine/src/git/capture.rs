@@ -155,7 +155,7 @@ fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// A beginning, a middle and an end, in that order: a heading underlined with `=======` is no conflict.
-fn has_markers(bytes: &[u8]) -> bool {
+pub(super) fn has_markers(bytes: &[u8]) -> bool {
     let mut wanted = [&b"<<<<<<<"[..], b"=======", b">>>>>>>"].into_iter();
     let mut next = wanted.next();
     for line in bytes.split(|byte| *byte == b'\n') {

@@ -125,7 +125,7 @@ impl Git {
     }
 }
 
-fn parse_version(answer: &str) -> Option<Version> {
+pub(super) fn parse_version(answer: &str) -> Option<Version> {
     // Vendors append: "git version 2.39.2 (Apple Git-143)", "git version 2.45.1.windows.1".
     let mut parts = answer.strip_prefix("git version ")?.split(['.', ' ', '-']);
     Some(Version(parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))

@@ -35,14 +35,7 @@ impl Repo {
             .git()
             .call(["log", "--first-parent", "-z", &format, "--end-of-options", tip.as_str(), "--"])
             .bytes()?;
-        let mut landed = BTreeMap::new();
-        let mut parts = fields(&list).map(lossy);
-        while let (Some(commit), Some(of_run), Some(task)) = (parts.next(), parts.next(), parts.next()) {
-            if let Some(commit) = oid(commit.trim()).filter(|_| of_run == run) {
-                landed.entry(task).or_insert(commit);
-            }
-        }
-        Ok(landed)
+        Ok(read_landed(&list, run))
     }
 
     /// The last commits of a branch as git draws them.
@@ -61,4 +54,16 @@ impl Repo {
         ]);
         Ok(lossy(&call.bytes()?))
     }
+}
+
+/// Triples of a commit, its run and its task, newest first: the last landing of a task counts.
+pub(super) fn read_landed(list: &[u8], run: &str) -> BTreeMap<String, Oid> {
+    let mut landed = BTreeMap::new();
+    let mut parts = fields(list).map(lossy);
+    while let (Some(commit), Some(of_run), Some(task)) = (parts.next(), parts.next(), parts.next()) {
+        if let Some(commit) = oid(commit.trim()).filter(|_| of_run == run) {
+            landed.entry(task).or_insert(commit);
+        }
+    }
+    landed
 }

@@ -124,9 +124,12 @@ impl TempIndex {
     }
 
     pub(super) fn entries(&self) -> Result<Vec<Entry>, GitError> {
-        let list = self.call(["ls-files", "--stage", "-z"]).bytes()?;
-        Ok(fields(&list).filter_map(Entry::parse).collect())
+        Ok(read_entries(&self.call(["ls-files", "--stage", "-z"]).bytes()?))
     }
+}
+
+pub(super) fn read_entries(list: &[u8]) -> Vec<Entry> {
+    fields(list).filter_map(Entry::parse).collect()
 }
 
 /// A line of `ls-files --stage` or `ls-tree`.

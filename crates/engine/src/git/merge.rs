@@ -101,20 +101,7 @@ impl Repo {
         }
         let call = self.git().call(["diff-tree", "-r", "-t", "-z", "--no-renames", "--raw", "--no-abbrev"]);
         let list = call.args([asked.0.as_str(), asked.1.as_str()]).bytes()?;
-        let mut rest = fields(&list);
-        let mut found = Vec::new();
-        while let (Some(facts), Some(path)) = (rest.next(), rest.next()) {
-            let facts = lossy(facts);
-            let mut words = facts.trim_start_matches(':').split(' ');
-            let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            let mut version = |mode: &str| {
-                let object = words.next().and_then(oid)?;
-                (mode != "000000").then(|| (mode.to_owned(), object))
-            };
-            let old = version(old_mode);
-            found.push(Difference { path: os(path), old, new: version(new_mode) });
-        }
-        Ok(self.keep_differences(asked, found))
+        Ok(self.keep_differences(asked, read_differences(&list)))
     }
 
     pub fn diff_names(&self, from: &Oid, to: &Oid) -> Result<Vec<String>, GitError> {
@@ -151,8 +138,26 @@ impl Repo {
     }
 }
 
+/// What `diff-tree -z --raw` lists.
+pub(super) fn read_differences(list: &[u8]) -> Vec<Difference> {
+    let mut rest = fields(list);
+    let mut found = Vec::new();
+    while let (Some(facts), Some(path)) = (rest.next(), rest.next()) {
+        let facts = lossy(facts);
+        let mut words = facts.trim_start_matches(':').split(' ');
+        let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let mut version = |mode: &str| {
+            let object = words.next().and_then(oid)?;
+            (mode != "000000").then(|| (mode.to_owned(), object))
+        };
+        let old = version(old_mode);
+        found.push(Difference { path: os(path), old, new: version(new_mode) });
+    }
+    found
+}
+
 /// Records of `count, that many paths, kind, text`.
-fn read_messages<'a>(mut rest: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, String) {
+pub(super) fn read_messages<'a>(mut rest: impl Iterator<Item = &'a [u8]>) -> (Vec<String>, String) {
     let (mut named, mut messages) = (Vec::new(), String::new());
     while let Some(count) = rest.next().and_then(|count| lossy(count).parse::<usize>().ok()) {
         let paths: Vec<String> = rest.by_ref().take(count).map(lossy).collect();

@@ -8,6 +8,8 @@
 //! - nothing that exists once is deleted: content goes to a rescue ref first;
 //! - every function can be called again after a crash.
 
+#[doc(hidden)]
+pub mod answers;
 mod branch;
 mod capture;
 mod checkout;

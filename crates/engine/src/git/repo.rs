@@ -353,24 +353,7 @@ impl Repo {
             let _lock = super::worktree::lock_worktrees(self)?;
             list()
         })?;
-        let mut found: Vec<Checkout> = Vec::new();
-        for field in fields(&list) {
-            let text = lossy(field);
-            let (key, value) = text.split_once(' ').unwrap_or((&text, ""));
-            if key == "worktree" {
-                found.push(Checkout { path: value.into(), ..Checkout::default() });
-            }
-            let Some(last) = found.last_mut() else { continue };
-            match key {
-                "HEAD" => last.head = oid(value).filter(|oid| oid.as_str().bytes().any(|b| b != b'0')),
-                "branch" => last.branch = Some(value.strip_prefix("refs/heads/").unwrap_or(value).to_owned()),
-                "bare" => last.bare = true,
-                "locked" => last.locked = Some(value.to_owned()),
-                "prunable" => last.prunable = Some(value.to_owned()),
-                _ => {}
-            }
-        }
-        Ok(found)
+        Ok(read_checkouts(&list))
     }
 
     /// Piton's own folder in the git directory.
@@ -403,6 +386,28 @@ pub(super) fn resolve(git: &Git, revision: &str) -> Result<Option<Oid>, GitError
         Some(128) if !answer.stderr.contains("not a git repository") => Ok(None),
         _ => Err(answer.failed()),
     }
+}
+
+/// What `worktree list --porcelain -z` lists.
+pub(super) fn read_checkouts(list: &[u8]) -> Vec<Checkout> {
+    let mut found: Vec<Checkout> = Vec::new();
+    for field in fields(list) {
+        let text = lossy(field);
+        let (key, value) = text.split_once(' ').unwrap_or((&text, ""));
+        if key == "worktree" {
+            found.push(Checkout { path: value.into(), ..Checkout::default() });
+        }
+        let Some(last) = found.last_mut() else { continue };
+        match key {
+            "HEAD" => last.head = oid(value).filter(|oid| oid.as_str().bytes().any(|b| b != b'0')),
+            "branch" => last.branch = Some(value.strip_prefix("refs/heads/").unwrap_or(value).to_owned()),
+            "bare" => last.bare = true,
+            "locked" => last.locked = Some(value.to_owned()),
+            "prunable" => last.prunable = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// The git directory of the checkout that `git` works in.

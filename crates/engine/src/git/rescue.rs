@@ -96,7 +96,7 @@ impl Repo {
         let place = valid(place.trim_end_matches('/'))?;
         let format = "--format=%(objectname) %(committerdate:unix) %(refname) %(contents:subject)";
         let list = self.git().call(["for-each-ref", "--sort=committerdate", format, &place]).bytes()?;
-        Ok(lossy(&list).lines().filter_map(parse).collect())
+        Ok(read_rescued(&lossy(&list)))
     }
 
     /// What a rescue holds, as people read it.
@@ -188,6 +188,11 @@ impl Repo {
         }
         Err(GitError::BadName(first))
     }
+}
+
+/// Lines of an object, a time, a ref and a subject.
+pub(super) fn read_rescued(list: &str) -> Vec<Rescued> {
+    list.lines().filter_map(parse).collect()
 }
 
 fn parse(line: &str) -> Option<Rescued> {

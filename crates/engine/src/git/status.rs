@@ -56,40 +56,46 @@ pub(super) fn look(git: &Git, git_dir: &Utf8Path, paths: &[OsString]) -> Result<
         "--ignore-submodules=dirty",
         "--no-renames",
     ]);
-    let mut status = Status { merge_head: head_file(&git_dir.join("MERGE_HEAD")), ..Status::default() };
-    let list = call.arg("--").args(paths).bytes()?;
-    for field in fields(&list) {
-        let (kind, rest) = (field.first(), field.get(2..).unwrap_or_default());
-        match kind {
-            Some(b'#') => {
-                let text = lossy(rest);
-                match text.split_once(' ') {
-                    Some(("branch.oid", value)) => status.head = oid(value),
-                    Some(("branch.head", value)) if value != "(detached)" => {
-                        status.branch = Some(value.to_owned());
-                    }
-                    _ => {}
-                }
-            }
-            Some(b'1') => status.add_dirty(after(rest, 7)),
-            Some(b'u') => {
-                let path = after(rest, 9);
-                status.unmerged.push(lossy(path));
-                status.add_dirty(path);
-            }
-            // Git names a folder here, with every file asked for, only when it is a repository.
-            Some(b'?') if rest.ends_with(b"/") => status.nested.push(lossy(&rest[..rest.len() - 1])),
-            Some(b'?') => {
-                status.untracked.push(lossy(rest));
-                status.raw.push(os(rest));
-            }
-            _ => {}
-        }
-    }
+    let mut status = Status::parse(&call.arg("--").args(paths).bytes()?);
+    status.merge_head = head_file(&git_dir.join("MERGE_HEAD"));
     Ok(status)
 }
 
 impl Status {
+    /// What `status --porcelain=v2 -z` lists.
+    pub(super) fn parse(list: &[u8]) -> Status {
+        let mut status = Status::default();
+        for field in fields(list) {
+            let (kind, rest) = (field.first(), field.get(2..).unwrap_or_default());
+            match kind {
+                Some(b'#') => {
+                    let text = lossy(rest);
+                    match text.split_once(' ') {
+                        Some(("branch.oid", value)) => status.head = oid(value),
+                        Some(("branch.head", value)) if value != "(detached)" => {
+                            status.branch = Some(value.to_owned());
+                        }
+                        _ => {}
+                    }
+                }
+                Some(b'1') => status.add_dirty(after(rest, 7)),
+                Some(b'u') => {
+                    let path = after(rest, 9);
+                    status.unmerged.push(lossy(path));
+                    status.add_dirty(path);
+                }
+                // Git names a folder here, with every file asked for, only when it is a repository.
+                Some(b'?') if rest.ends_with(b"/") => status.nested.push(lossy(&rest[..rest.len() - 1])),
+                Some(b'?') => {
+                    status.untracked.push(lossy(rest));
+                    status.raw.push(os(rest));
+                }
+                _ => {}
+            }
+        }
+        status
+    }
+
     fn add_dirty(&mut self, path: &[u8]) {
         self.dirty.push(lossy(path));
         self.raw.push(os(path));

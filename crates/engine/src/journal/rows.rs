@@ -12,7 +12,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 1;
+pub(super) const LAYOUT: i64 = 2;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -58,11 +58,13 @@ fn lane_of(task: &Task) -> Option<i64> {
     }
 }
 
-/// A key whose bytes are ordered as ids are: a number becomes its length and its digits, and what
+/// A key whose bytes are ordered as tasks of one priority are: the longest chain behind a task first, then ids
+/// as people count them: a number becomes its length and its digits, and what
 /// differs only in leading zeros is told apart by the id itself.
-pub(super) fn turn(id: &TaskId) -> Vec<u8> {
+pub(super) fn turn(tail: u32, id: &TaskId) -> Vec<u8> {
     let text = id.as_str().as_bytes();
-    let mut key = Vec::with_capacity(2 * text.len() + 4);
+    let mut key = Vec::with_capacity(2 * text.len() + 8);
+    key.extend((u32::MAX - tail).to_be_bytes());
     let mut rest = text;
     while let Some(&first) = rest.first() {
         if !first.is_ascii_digit() {
@@ -121,6 +123,8 @@ const REMOVED: u32 = 4;
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Rest {
+    #[serde(skip_serializing_if = "is_zero")]
+    tail: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     judges: Vec<Digest>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,6 +142,7 @@ impl TaskRow {
             id,
             group,
             level,
+            tail,
             priority,
             decided,
             since,
@@ -163,19 +168,21 @@ impl TaskRow {
         let lane = lane_of(task);
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         let rest = Rest {
+            tail: *tail,
             judges: judges.clone(),
             holder: holder.clone(),
             proof: proof.clone(),
             progress: (*progress != Progress::default()).then(|| progress.clone()),
         };
-        let empty = judges.is_empty() && holder.is_none() && proof.is_none() && rest.progress.is_none();
+        let empty =
+            *tail == 0 && judges.is_empty() && holder.is_none() && proof.is_none() && rest.progress.is_none();
         Ok(TaskRow {
             id: id.as_str().to_owned(),
             lane,
             grp: *group,
             level: *level,
             priority: *priority,
-            turn: lane.map(|_| turn(id)),
+            turn: lane.map(|_| turn(*tail, id)),
             decided: *decided as u32,
             since: since.0,
             attempt: *attempt,
@@ -232,6 +239,7 @@ impl TaskRow {
             id: TaskId::new(&self.id).map_err(|error| bad(error.to_string()))?,
             group: self.grp,
             level: self.level,
+            tail: rest.tail,
             priority: self.priority,
             decided: *Status::ALL
                 .get(self.decided as usize)
@@ -390,6 +398,10 @@ pub(super) fn by_cell(changes: &BTreeMap<(Cell, Status), i64>) -> BTreeMap<Cell,
     cells
 }
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// JSON of our own types, whose keys are strings.
 pub(super) fn json(value: &impl Serialize) -> Result<String, Trouble> {
     serde_json::to_string(value).map_err(|error| Trouble::inconsistent(error.to_string()))
@@ -410,7 +422,8 @@ mod tests {
                 .collect();
         for a in &ids {
             for b in &ids {
-                assert_eq!(turn(a).cmp(&turn(b)), a.cmp(b), "{a} and {b}");
+                assert_eq!(turn(1, a).cmp(&turn(1, b)), a.cmp(b), "{a} and {b}");
+                assert!(turn(3, a) < turn(2, b), "the longer chain first");
             }
         }
     }
@@ -422,7 +435,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                1,
+                2,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable"
             )

@@ -82,6 +82,22 @@ pub const SITUATIONS: &[&str] = &[
     "all completed",
 ];
 
+/// Situations that queues exist for.
+pub const QUEUE_SITUATIONS: &[&str] = &[
+    "red together",
+    "red together, already brought up",
+    "conflict in the text",
+    "target moved by a person",
+    "check failed without a reason",
+    "check passed without a reason",
+    "red by a check that lied",
+    "engine left out a check",
+    "crash: between intent and Landed",
+    "move found done",
+    "late result refused",
+    "all completed",
+];
+
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     pub seen: BTreeMap<&'static str, u64>,
@@ -106,5 +122,10 @@ impl Coverage {
     pub fn blind_spots(&self) -> Vec<&'static str> {
         let all = KINDS.iter().chain(SITUATIONS);
         all.filter(|what| !self.seen.contains_key(*what)).copied().collect()
+    }
+
+    /// The same of queues.
+    pub fn queue_blind_spots(&self) -> Vec<&'static str> {
+        QUEUE_SITUATIONS.iter().filter(|what| !self.seen.contains_key(*what)).copied().collect()
     }
 }

@@ -1,9 +1,9 @@
 //! The loop: whatever happens, in the order of time, and the journal it ends up in.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap};
 
-use piton_core::plan::{RunId, TaskSpec};
+use piton_core::plan::{Digest, RunId, TaskSpec};
 use piton_core::run::{AgentEnd, Command, Event, NewRun, Recorded, Refusal, State, Stop, decide};
 use piton_core::time::Timestamp;
 
@@ -15,9 +15,9 @@ use super::git::{Git, oid};
 use super::keeper::{Keepers, Key};
 use super::laws::{self, Broken};
 use super::people::People;
-use super::rng::Rng;
 use super::scenario::{Scenario, index};
-use super::{Options, Sabotage};
+use super::{Options, Sabotage, World};
+use crate::rng::Rng;
 
 /// More than any world needs that comes to rest.
 const MOST_STEPS: u64 = 40_000;
@@ -29,6 +29,10 @@ pub(super) struct Sim {
     pub(super) git: Git,
     /// The one checkout, where there are no commits.
     pub(super) checkout: Tree,
+    /// Checks that were run and passed, by tree: what anybody can know.
+    pub(super) observed: BTreeSet<(usize, Digest)>,
+    /// Checks that passed on a tree that is red.
+    pub(super) lied: BTreeSet<Digest>,
     pub(super) keepers: Keepers,
     pub(super) people: People,
     pub(super) state: State,
@@ -74,10 +78,15 @@ pub(super) enum Answer {
 impl Sim {
     pub(super) fn new(seed: u64, options: Options) -> Sim {
         let mut rng = Rng::new(seed);
-        let mut scenario = Scenario::new(&mut rng);
+        let mut scenario = match options.world {
+            World::Any => Scenario::new(&mut rng),
+            World::Queue => Scenario::queue(&mut rng),
+        };
         Sim {
             git: Git::new(),
             checkout: Tree::new(),
+            observed: BTreeSet::new(),
+            lied: BTreeSet::new(),
             keepers: Keepers::default(),
             people: People::default(),
             state: State::new(),
@@ -230,6 +239,10 @@ impl Sim {
             self.coverage.saw("usage limit");
         }
         let event = &self.journal[self.journal.len() - 1].event;
+        if !self.lied.is_empty() && matches!(event, Event::Completed { .. }) && laws::is_red(self) {
+            self.coverage.saw("red by a check that lied");
+        }
+        let event = &self.journal[self.journal.len() - 1].event;
         laws::after(self, event, old.as_ref())?;
         if self.journal.len().is_multiple_of(50) {
             laws::fold_agrees(self)?;
@@ -260,8 +273,8 @@ fn describe(plan: &piton_core::plan::Plan) -> String {
 fn told(event: &Event) -> String {
     let mut text = match event {
         Event::RunCreated { .. } | Event::PlanAdopted { .. } => kind(event).to_owned(),
-        Event::TaskAdded { spec, level } => format!("TaskAdded {} level {level}", spec.id),
-        Event::TaskChanged { spec, level } => format!("TaskChanged {} level {level}", spec.id),
+        Event::TaskAdded { spec, level, .. } => format!("TaskAdded {} level {level}", spec.id),
+        Event::TaskChanged { spec, level, .. } => format!("TaskChanged {} level {level}", spec.id),
         event => format!("{event:?}"),
     };
     if text.len() > 400 {

@@ -46,6 +46,10 @@ impl Sim {
                 self.person();
                 Ok(())
             }
+            8.. if weather.movers => {
+                self.passer_by();
+                Ok(())
+            }
             12.. if weather.people => self.client(),
             _ => Ok(()),
         }

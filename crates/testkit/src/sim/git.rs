@@ -81,6 +81,10 @@ impl Git {
         &self.trees[self.commits[commit].tree]
     }
 
+    pub(super) fn tree_at(&self, commit: CommitNo) -> usize {
+        self.commits[commit].tree
+    }
+
     pub(super) fn tip(&self) -> &Tree {
         self.tree(self.target)
     }
@@ -96,7 +100,12 @@ impl Git {
 
     /// The landings in the target's history, each with its task.
     pub(super) fn landings(&self) -> impl Iterator<Item = (CommitNo, usize)> {
-        let here = move |no: CommitNo| self.is_ancestor(no, self.target);
+        self.landings_before(self.target)
+    }
+
+    /// Those in the history of a commit.
+    pub(super) fn landings_before(&self, tip: CommitNo) -> impl Iterator<Item = (CommitNo, usize)> {
+        let here = move |no: CommitNo| self.is_ancestor(no, tip);
         self.commits.iter().enumerate().filter_map(move |(no, c)| Some((no, c.trailer.filter(|_| here(no))?)))
     }
 

@@ -7,8 +7,8 @@ use piton_core::time::Timestamp;
 
 use super::content::{MARKER, WRONG, extra, get, own};
 use super::git::Git;
-use super::rng::Rng;
 use super::scenario::{Behaviour, Scenario};
+use crate::rng::Rng;
 
 /// Task, fence and pass.
 pub(super) type Key = (usize, u64, u32);

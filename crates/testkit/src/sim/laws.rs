@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Schedule, TaskId};
+use piton_core::plan::{Check, Digest, Oid, Schedule, TaskId};
 use piton_core::run::{
     Action, Class, Counts, Event, Holder, Proof, Selection, State, Status, Task, is_current,
 };
 
 use super::driver::Sim;
+use super::git::commit_no;
 use super::scenario::task_id;
 
 type Verdict = Result<(), String>;
@@ -27,6 +28,7 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("attempts_are_spent_by_code", attempts_are_spent_by_code(sim, event, old))?;
     named("fences_never_decrease", fences_never_decrease(sim, event, old))?;
     named("lands_once", lands_once(sim, event))?;
+    named("landings_were_observed", landings_were_observed(sim, event, old))?;
     named("never_red", never_red(sim, event))?;
     named("completed_is_proven", completed_is_proven(sim, event, old))
 }
@@ -134,26 +136,57 @@ fn lands_once(sim: &Sim, event: &Event) -> Verdict {
     twice.map_or(Ok(()), |(task, n)| Err(format!("{} landed {n} times", task_id(*task))))
 }
 
+/// What lands was seen to pass, on exactly the tree that lands: the task's own checks, those of every task
+/// that landed since its base, and the landing checks. With checks that flake this is all that can be
+/// promised; whatever they say, nobody's word stands in for them.
+fn landings_were_observed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    let (Event::LandingPrepared { task, intent, .. }, Some(old)) = (event, old) else { return Ok(()) };
+    let number = |oid: Option<&Oid>| oid.and_then(commit_no).ok_or(format!("{task} lands from nowhere"));
+    let (candidate, base) = (number(Some(&intent.candidate))?, number(old.progress.base.as_ref())?);
+    let tip = number(Some(&intent.old))?;
+    // Told from git, and not from the numbers that the core keeps.
+    let since = sim.git.landings_before(tip).filter(|&(commit, _)| !sim.git.is_ancestor(commit, base));
+    // A landing that a person took back, and that comes back with what was built on it, is nobody's any more.
+    let since = since.filter(|_| !sim.people.touched);
+    let others = since.filter_map(|(_, other)| known(sim, &task_id(other)).filter(|other| !other.removed));
+    let landing = sim.run().settings.landing_checks.iter().map(Check::digest);
+    let mut judges = old.judges.iter().chain(others.flat_map(|other| &other.judges)).cloned().chain(landing);
+    let tree = sim.git.tree_at(candidate);
+    let unseen = judges.find(|judge| !sim.observed.contains(&(tree, judge.clone())));
+    let told =
+        |judge: &Digest| format!("{task} lands, and nobody saw {:?} pass", sim.scenario.predicates[judge]);
+    unseen.map_or(Ok(()), |judge| Err(told(&judge)))
+}
+
 /// After a landing the target passes the landing checks and those of every task that has landed, as long
-/// as no person touched the target.
+/// as no person touched the target. Only a check that once passed on a red tree may be red itself: checks that
+/// fail without a reason cost time, and let nothing in.
 fn never_red(sim: &Sim, event: &Event) -> Verdict {
     let Event::Completed { proof: Proof::Landed { .. }, task: landed, .. } = event else { return Ok(()) };
     if sim.people.touched {
         return Ok(());
     }
-    let tip = sim.git.tip();
+    let red = |check: &Digest| {
+        !sim.lied.contains(check)
+            && !sim.scenario.subjects.holds(sim.scenario.predicates[check], sim.git.tip())
+    };
     let all = tasks(sim).filter(|t| matches!(t.proof, Some(Proof::Landed { .. })));
     for (who, check) in all.flat_map(|t| t.judges.iter().map(move |judge| (&t.id, judge))) {
-        let predicate = sim.scenario.predicates[check];
-        let green = sim.scenario.subjects.holds(predicate, tip);
-        ensure(green, || format!("{landed} landed and {predicate:?} of {who} is red: {tip:?}"))?;
+        let told = || format!("{:?} of {who} is red: {:?}", sim.scenario.predicates[check], sim.git.tip());
+        ensure(!red(check), || format!("{landed} landed and {}", told()))?;
     }
-    for check in &sim.run().settings.landing_checks {
-        let predicate = sim.scenario.predicates[&check.digest()];
-        let green = sim.scenario.subjects.holds(predicate, tip);
-        ensure(green, || format!("{landed} landed and the landing check {predicate:?} is red"))?;
+    for check in sim.run().settings.landing_checks.iter().map(Check::digest) {
+        let predicate = sim.scenario.predicates[&check];
+        ensure(!red(&check), || format!("{landed} landed and the landing check {predicate:?} is red"))?;
     }
     Ok(())
+}
+
+/// Whether a check that lied is red on the target now.
+pub(super) fn is_red(sim: &Sim) -> bool {
+    let red = |check: &Digest| !sim.scenario.subjects.holds(sim.scenario.predicates[check], sim.git.tip());
+    let landed = tasks(sim).filter(|t| matches!(t.proof, Some(Proof::Landed { .. })));
+    landed.flat_map(|t| &t.judges).any(|check| sim.lied.contains(check) && red(check))
 }
 
 /// What completes was proven: landed by its own verified commit, checked by all its checks on that tree, or
@@ -169,10 +202,10 @@ fn completed_is_proven(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict 
             let Some(tree) = tree.as_ref().and_then(|tree| sim.git.find_tree(tree)) else {
                 return Err(format!("{task} was checked on no tree"));
             };
-            let red = old
-                .judges
-                .iter()
-                .find(|judge| !sim.scenario.subjects.holds(sim.scenario.predicates[*judge], tree));
+            let red = old.judges.iter().find(|judge| {
+                let green = sim.scenario.subjects.holds(sim.scenario.predicates[*judge], tree);
+                !green && !sim.lied.contains(*judge)
+            });
             ensure(red.is_none(), || format!("{task} is called checked, and a check of it is red"))
         }
     }

@@ -15,19 +15,23 @@ mod keeper;
 mod laws;
 mod people;
 mod rest;
-mod rng;
 mod scenario;
 mod world;
 
 use std::fmt;
+use std::ops::Range;
 
-pub use coverage::{Coverage, KINDS, SITUATIONS};
+pub use coverage::{Coverage, KINDS, QUEUE_SITUATIONS, SITUATIONS};
 
 /// A world that breaks its word, to prove that the laws notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
     /// Checks on the merged tree are said to have passed.
     SkipMergedChecks,
+    /// The same, and they are said to have been run.
+    LieAboutMergedChecks,
+    /// What was proven is the tree that was verified, and what lands is the merged one.
+    ProveTheWrongTree,
     /// Checks of a task are said to have passed because its agent says it is done.
     TrustTheAgent,
     /// A landing is reported, and the target was not moved.
@@ -42,8 +46,20 @@ pub enum Sabotage {
     ForgeFences,
 }
 
+/// What a seed is made into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum World {
+    /// Everything that can happen to a run.
+    #[default]
+    Any,
+    /// A landing queue under pressure: tasks that are green alone and red together, checks that fail or pass
+    /// without a reason, a target that moves, an engine that crashes.
+    Queue,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
+    pub world: World,
     /// Keep every step, to be read.
     pub trace: bool,
     pub sabotage: Option<Sabotage>,
@@ -52,6 +68,7 @@ pub struct Options {
 /// A law was broken.
 #[derive(Clone, Debug)]
 pub struct Violation {
+    pub world: World,
     pub seed: u64,
     pub law: &'static str,
     pub detail: String,
@@ -64,7 +81,11 @@ impl fmt::Display for Violation {
             writeln!(f, "{line}")?;
         }
         writeln!(f, "seed {} breaks `{}`: {}", self.seed, self.law, self.detail)?;
-        write!(f, "see it again: cargo xtask simulate --seed {} --trace", self.seed)
+        let kind = match self.world {
+            World::Any => "--seed",
+            World::Queue => "--queue",
+        };
+        write!(f, "see it again: cargo xtask simulate {kind} {} --trace", self.seed)
     }
 }
 
@@ -82,7 +103,7 @@ pub fn simulate(seed: u64, options: Options) -> Result<Outcome, Violation> {
     let mut sim = driver::Sim::new(seed, options);
     match sim.live() {
         Ok(()) => Ok(Outcome { coverage: sim.coverage, trace: sim.trace }),
-        Err((law, detail)) => Err(Violation { seed, law, detail, trace: sim.trace }),
+        Err((law, detail)) => Err(Violation { world: options.world, seed, law, detail, trace: sim.trace }),
     }
 }
 
@@ -93,4 +114,26 @@ pub fn simulate_all(seeds: impl IntoIterator<Item = u64>, options: Options) -> R
         coverage.merge(&simulate(seed, options)?.coverage);
     }
     Ok(coverage)
+}
+
+/// The same on every processor there is. What is returned is the violation of the least seed.
+pub fn simulate_wide(seeds: Range<u64>, options: Options) -> Result<Coverage, Violation> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let of = |thread: usize| simulate_all(seeds.clone().skip(thread).step_by(threads), options);
+    let results: Vec<Result<Coverage, Violation>> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|thread| scope.spawn(move || of(thread))).collect();
+        all.into_iter().map(|one| one.join().expect("a simulation does not panic")).collect()
+    });
+    let mut coverage = Coverage::default();
+    let mut first: Option<Violation> = None;
+    for result in results {
+        match result {
+            Ok(seen) => coverage.merge(&seen),
+            Err(violation) if first.as_ref().is_none_or(|known| violation.seed < known.seed) => {
+                first = Some(violation);
+            }
+            Err(_) => {}
+        }
+    }
+    first.map_or(Ok(coverage), Err)
 }

@@ -59,6 +59,15 @@ impl Sim {
         }
     }
 
+    /// Somebody commits what has nothing to do with the plan.
+    pub(super) fn passer_by(&mut self) {
+        let (tip, mut tree) = (self.git.target, self.git.tip().clone());
+        let no = self.rng.below(50);
+        tree.insert(persons(no), self.rng.small(1, 9));
+        self.git.target = self.git.commit(tree, &[tip], None);
+        self.note(|| "a person commits".to_owned());
+    }
+
     fn rewind(&mut self, tip: CommitNo) {
         (self.people.touched, self.people.rewound) = (true, true);
         if let Some(before) = self.people.reflog.take()

@@ -8,7 +8,7 @@ use piton_core::plan::{
 use piton_core::time::Span;
 
 use super::content::{Predicate, Subjects};
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// What an agent does when it is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,14 @@ pub(super) struct Weather {
     pub(super) clock_jumps: bool,
     /// In a hundred: a check that fails without a reason.
     pub(super) flaky: u64,
+    /// In a hundred: a check that says fail on a tree that is green.
+    pub(super) false_fail: u64,
+    /// In a hundred: a check that says pass on a tree that is red.
+    pub(super) false_pass: u64,
+    /// In a hundred: a landing for which the engine leaves out some of the checks.
+    pub(super) sloppy: u64,
+    /// People commit to the target what has nothing to do with the plan.
+    pub(super) movers: bool,
     /// In a hundred: an action of the engine that fails.
     pub(super) trouble: u64,
     /// So many agents in a row cannot be run at all.
@@ -95,6 +103,10 @@ impl Scenario {
             deadly: if promise { 1 } else { 99 },
             clock_jumps: rng.chance(50),
             flaky: if promise || rng.chance(60) { 0 } else { rng.between(1, 10) },
+            false_fail: 0,
+            false_pass: 0,
+            sloppy: 0,
+            movers: false,
             trouble: if promise || rng.chance(60) { 0 } else { rng.between(1, 10) },
             outage: if !promise && rng.chance(5) { rng.small(1, 50) } else { 0 },
         };
@@ -113,6 +125,58 @@ impl Scenario {
         }
         let impossible = (!promise && rng.chance(5)).then(|| rng.below(count));
         Scenario { plan, subjects, scripts, predicates, impossible, weather, promise, later }
+    }
+
+    /// Few tasks that mostly do not wait for each other, so that they meet where they land.
+    pub(super) fn queue(rng: &mut Rng) -> Scenario {
+        let count = usize::try_from(rng.between(3, 9)).unwrap_or(3);
+        let weather = Weather {
+            faults: rng.small(0, 8),
+            crashes: rng.chance(50),
+            deadly: 1,
+            false_fail: if rng.chance(50) { rng.between(1, 30) } else { 0 },
+            // A check that lies lets red in. What is promised then is less, so most queues have none.
+            false_pass: if rng.chance(25) { rng.between(1, 30) } else { 0 },
+            sloppy: if rng.chance(30) { rng.between(1, 50) } else { 0 },
+            movers: rng.chance(60),
+            trouble: if rng.chance(20) { rng.between(1, 5) } else { 0 },
+            ..Weather::default()
+        };
+        let mut subjects = subjects(rng, count);
+        for _ in 0..count {
+            let (a, b) = (rng.below(count), rng.below(count));
+            if a != b && !subjects.pairs.contains(&(a, b)) && !subjects.pairs.contains(&(b, a)) {
+                subjects.pairs.push((a, b));
+            }
+        }
+        let wrong = [Behaviour::Lies, Behaviour::Idle, Behaviour::LeavesMarkers, Behaviour::Crashes];
+        let scripts: Vec<Script> = (0..count)
+            .map(|_| Script {
+                runs: rng.pick(&wrong).filter(|_| rng.chance(20)).copied().into_iter().collect(),
+                finds: 0,
+            })
+            .collect();
+        let mut predicates = BTreeMap::new();
+        let mut plan = plan(rng, &subjects, &scripts, false, &mut predicates);
+        let settings = &mut plan.settings;
+        (settings.schedule, settings.no_commits) = (Schedule::Flow, false);
+        (settings.max_parallel, settings.exhausted) = (rng.small(2, 6), Exhausted::Continue);
+        for spec in &mut plan.tasks {
+            (spec.confirm, spec.attempts) = (false, rng.small(2, 5));
+            if rng.chance(70) {
+                spec.depends_on.clear();
+            }
+        }
+        Scenario {
+            plan,
+            subjects,
+            scripts,
+            predicates,
+            impossible: None,
+            weather,
+            promise: false,
+            later: Vec::new(),
+        }
     }
 
     pub(super) fn spec(&self, id: &TaskId) -> Option<&TaskSpec> {

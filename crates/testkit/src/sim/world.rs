@@ -140,19 +140,26 @@ impl Sim {
     fn run_check(&mut self, task: &Task, check: &Digest, tree: &Tree, blind: bool) -> CheckResult {
         let predicate = self.scenario.predicates[check];
         let holds = self.scenario.subjects.holds(predicate, tree);
-        let flaky = self.scenario.weather.flaky;
+        let weather = self.scenario.weather;
         let impossible = self.scenario.impossible == Some(index(&task.id));
         let verdict = if blind {
             Verdict::Pass
         } else if impossible && task.decided == Status::Verifying {
             Verdict::Impossible { reason: "no such program".to_owned() }
-        } else if !holds {
+        } else if !holds && self.flakes(weather.false_pass, "check passed without a reason") {
+            self.lied.insert(check.clone());
+            Verdict::Pass
+        } else if !holds || self.flakes(weather.false_fail, "check failed without a reason") {
             Verdict::Fail { exit: 1 }
-        } else if self.rng.chance(flaky) {
+        } else if self.rng.chance(weather.flaky) {
             Verdict::Broken { reason: "it was slow today".to_owned() }
         } else {
             Verdict::Pass
         };
+        if verdict == Verdict::Pass && !blind {
+            let tree = self.git.tree_no(tree.clone());
+            self.observed.insert((tree, check.clone()));
+        }
         CheckResult {
             name: format!("{predicate:?}"),
             check: check.clone(),
@@ -163,6 +170,15 @@ impl Sim {
             log: String::new(),
             tail: String::new(),
         }
+    }
+
+    /// Whether a check is wrong this time. Dice that nobody needs are not rolled: seeds stay what they were.
+    fn flakes(&mut self, percent: u64, what: &'static str) -> bool {
+        let wrong = percent > 0 && self.rng.chance(percent);
+        if wrong {
+            self.coverage.saw(what);
+        }
+        wrong
     }
 
     fn land(&mut self, action: &Action, task: &Task) -> Vec<Command> {
@@ -200,11 +216,24 @@ impl Sim {
             self.coverage.saw("conflict in the text");
             return failed("conflict");
         }
-        let tree = self.git.tree_oid(&merged);
-        let wanted = self.unproven(task, self.landing_judges(task), &tree);
-        let blind = self.sabotage == Some(Sabotage::SkipMergedChecks);
+        let mut tree = self.git.tree_oid(&merged);
+        if self.sabotage == Some(Sabotage::ProveTheWrongTree) {
+            tree = task.progress.tree.clone().unwrap_or(tree);
+        }
+        let mut wanted = self.unproven(task, self.landing_judges(task), &tree);
+        if self.flakes(self.scenario.weather.sloppy, "engine left out a check") {
+            // The rules have to notice: they ask for each check by name.
+            wanted.retain(|_| self.rng.chance(50));
+        }
+        let lies = self.sabotage == Some(Sabotage::LieAboutMergedChecks);
+        let blind = lies || self.sabotage == Some(Sabotage::SkipMergedChecks);
+        let proven = self.git.find_tree(&tree).cloned().unwrap_or_else(|| merged.clone());
         let results: Vec<CheckResult> =
-            wanted.iter().map(|check| self.run_check(task, check, &merged, blind)).collect();
+            wanted.iter().map(|check| self.run_check(task, check, &proven, blind)).collect();
+        if lies {
+            let tree = self.git.tree_no(merged.clone());
+            self.observed.extend(wanted.into_iter().map(|check| (tree, check)));
+        }
         if results.iter().any(|result| result.verdict != Verdict::Pass) {
             self.coverage.saw("red together");
             if self.git.is_ancestor(tip, verified) {

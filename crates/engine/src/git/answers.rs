@@ -1,0 +1,56 @@
+//! Every reader of what git prints, as a function of bytes: the fuzzer's way in. Nothing else needs it, for
+//! whoever asks git gets values.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use piton_core::plan::Oid;
+
+use super::{Checkout, Pin, Rescued, Status};
+use super::{branch, capture, door, history, index, merge, repo, rescue};
+
+pub fn status(list: &[u8]) -> Status {
+    Status::parse(list)
+}
+
+pub fn checkouts(list: &[u8]) -> Vec<Checkout> {
+    repo::read_checkouts(list)
+}
+
+/// Mode, object and path.
+pub fn entries(list: &[u8]) -> Vec<(String, Oid, OsString)> {
+    index::read_entries(list).into_iter().map(|entry| (entry.mode, entry.oid, entry.path)).collect()
+}
+
+/// The paths in conflict, and what git says about them.
+pub fn conflicts(list: &[u8]) -> (Vec<String>, String) {
+    merge::read_messages(door::fields(list))
+}
+
+/// Mode and object; `None`: absent.
+pub type Version = Option<(String, Oid)>;
+
+/// Paths with what was there before and after.
+pub fn differences(list: &[u8]) -> Vec<(OsString, Version, Version)> {
+    merge::read_differences(list).into_iter().map(|found| (found.path, found.old, found.new)).collect()
+}
+
+pub fn landed(list: &[u8], run: &str) -> BTreeMap<String, Oid> {
+    history::read_landed(list, run)
+}
+
+pub fn pins(list: &str) -> Vec<Pin> {
+    branch::read_pins(list)
+}
+
+pub fn rescued(list: &str) -> Vec<Rescued> {
+    rescue::read_rescued(list)
+}
+
+pub fn version(line: &str) -> Option<super::Version> {
+    door::parse_version(line)
+}
+
+pub fn has_markers(file: &[u8]) -> bool {
+    capture::has_markers(file)
+}

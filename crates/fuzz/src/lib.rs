@@ -1,0 +1,73 @@
+//! What every reader of Piton must hold on any input.
+//!
+//! A target is a function of bytes that panics where a promise is broken. The tests replay the inputs in
+//! `corpus/` with a bounded number of variations; `cargo xtask fuzz` looks for new ones with coverage to guide
+//! it. An input that broke a promise once is kept in the corpus.
+
+mod answers;
+mod events;
+mod names;
+mod plans;
+mod vary;
+mod words;
+
+use std::path::PathBuf;
+
+pub use vary::Variations;
+
+/// One reader, or several of a kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub name: &'static str,
+    /// Panics where a promise is broken.
+    pub check: fn(&[u8]),
+    /// What is worth putting into an input.
+    pub words: &'static [&'static str],
+}
+
+pub const TARGETS: &[Target] = &[
+    Target { name: "plan", check: plans::plan, words: plans::WORDS },
+    Target { name: "config", check: plans::config, words: plans::WORDS },
+    Target { name: "names", check: names::names, words: names::WORDS },
+    Target { name: "time", check: words::time, words: words::TIMES },
+    Target { name: "signal", check: words::signal, words: words::SIGNALS },
+    Target { name: "message", check: words::message, words: words::LINES },
+    Target { name: "text", check: words::text, words: words::ESCAPES },
+    Target { name: "events", check: events::events, words: events::WORDS },
+    Target { name: "jobs", check: events::jobs, words: events::WORDS },
+    Target { name: "git", check: answers::git, words: answers::WORDS },
+];
+
+impl Target {
+    pub fn named(name: &str) -> Option<Target> {
+        TARGETS.iter().find(|target| target.name == name).copied()
+    }
+
+    /// The inputs that are kept, in the order of their names.
+    pub fn corpus(&self) -> Vec<Vec<u8>> {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus").join(self.name);
+        let entries = std::fs::read_dir(&folder).expect("every target has a corpus");
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("a readable folder").path()).collect();
+        files.sort();
+        files.iter().map(|file| std::fs::read(file).expect("a readable file")).collect()
+    }
+}
+
+/// Reading twice gives the same; the value comes back.
+fn same<T: PartialEq + std::fmt::Debug>(read: impl Fn() -> T) -> T {
+    let value = read();
+    assert_eq!(value, read(), "reading twice gives two values");
+    value
+}
+
+/// What is read, written and read again is the same value.
+fn round_trip<T>(text: &str) -> Option<T>
+where
+    T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug,
+{
+    let value: T = serde_json::from_str(text).ok()?;
+    let written = serde_json::to_string(&value).expect("what was read can be written");
+    let again: T = serde_json::from_str(&written).expect("what was written can be read");
+    assert_eq!(value, again, "written as {written}");
+    Some(value)
+}

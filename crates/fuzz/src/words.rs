@@ -1,0 +1,196 @@
+//! Short texts: times, signals of agents, commit messages, output of terminals.
+
+use piton_core::message::{self, RUN_TRAILER, TASK_TRAILER};
+use piton_core::plan::{Argv, Check, RunId, TaskId, TaskSpec};
+use piton_core::prompt::prompt;
+use piton_core::signal::{Signal, last_signal};
+use piton_core::time::{Span, Timestamp};
+use piton_engine::keeper::clean_text;
+
+use crate::same;
+
+pub(crate) const TIMES: &[&str] = &[
+    "1h30m",
+    "ms",
+    "s",
+    "m",
+    "min",
+    "h",
+    "d",
+    " ",
+    "0",
+    "5",
+    "18446744073709551615",
+    "2026-03-01T12:00:00Z",
+    "+02:00",
+    "-9999",
+    "9999-12-31T23:59:60Z",
+    "[UTC]",
+    ".5",
+    "٣",
+];
+
+pub(crate) fn time(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(span) = same(|| Span::parse(&text)) {
+        // A number of one unit says the same in another.
+        assert_eq!(Span::parse(&format!("{}ms", span.0)), Some(span));
+        let shown = span.to_string();
+        assert!(!shown.is_empty() && shown.is_ascii());
+        assert!(Timestamp(0).plus(span) >= Timestamp(0));
+        assert!(Timestamp(i64::MAX).plus(span) == Timestamp(i64::MAX));
+    }
+    if let Some(time) = same(|| Timestamp::parse(&text)) {
+        let shown = Timestamp::parse(&time.to_string()).expect("a time is shown as one");
+        assert_eq!(shown.0, time.0.div_euclid(1000) * 1000, "{time}");
+        assert_eq!(time.since(time), Span(0));
+    }
+    if let Some(Ok(number)) = bytes.get(..8).map(<[u8; 8]>::try_from) {
+        let (time, span) = (Timestamp(i64::from_le_bytes(number)), Span(u64::from_le_bytes(number)));
+        assert!(!time.to_string().is_empty() && !span.to_string().is_empty());
+        assert!(time.plus(span) >= time);
+    }
+}
+
+pub(crate) const SIGNALS: &[&str] = &[
+    "<signal>",
+    "</signal>",
+    "DONE",
+    "T1_DONE",
+    "FAILED:",
+    "BLOCKED:",
+    "RETRY:",
+    "LIMIT:",
+    "5m",
+    "\n",
+    "\r\n",
+    "2026-03-01T12:00:00Z",
+    "é",
+    "\u{2028}",
+    "999999999999d",
+];
+
+pub(crate) fn signal(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let id = TaskId::new("T1").expect("a letter and a digit");
+    let now = Timestamp(1_800_000_000_000);
+    let Some(signal) = same(|| last_signal(&text, &id, now)) else { return };
+    let last =
+        text.lines().map(str::trim).rfind(|line| !line.is_empty()).expect("a signal is said somewhere");
+    assert!(last.contains("<signal>") && last.ends_with("</signal>"));
+    // Written down again it says the same.
+    let written = match &signal {
+        Signal::Done => "DONE".to_owned(),
+        Signal::Failed(reason) => format!("FAILED:{reason}"),
+        Signal::Blocked(reason) => format!("BLOCKED:{reason}"),
+        Signal::Retry(reason) => format!("RETRY:{reason}"),
+        Signal::Limit(until) => format!("LIMIT:{until}"),
+    };
+    let again = last_signal(&format!("<signal>{written}</signal>"), &id, now);
+    match (signal, again) {
+        // To the second, and only where a calendar has it.
+        (Signal::Limit(until), Some(Signal::Limit(read))) => {
+            assert_eq!(read.0, until.0.div_euclid(1000) * 1000)
+        }
+        (Signal::Limit(until), None) => assert!(until.to_string().starts_with('@')),
+        (signal, again) => assert_eq!(Some(signal), again),
+    }
+}
+
+pub(crate) const LINES: &[&str] = &[
+    "\n",
+    "\r",
+    "\r\n",
+    "Piton-Task: T9",
+    "Piton-Run: x",
+    "\nPiton-Task: T9",
+    "\u{2028}",
+    "\u{85}",
+    "\u{b}",
+    "---",
+    "#",
+    "\n\n",
+    "(cherry picked from commit 1)",
+    " ",
+    "Signed-off-by: x",
+];
+
+/// A task and why it failed, in words from anywhere: the trailers are Piton's all the same.
+pub(crate) fn message(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let mut parts = text.split('\u{0}').map(str::to_owned);
+    let mut part = || parts.next().unwrap_or_default();
+    let id = TaskId::new("T1").expect("a letter and a digit");
+    let run = RunId::new("run-1").expect("a plain word");
+    let (title, reason, criteria) = (part(), part(), vec![part(), part()]);
+    let command = part();
+    let spec = TaskSpec {
+        id: id.clone(),
+        title,
+        prompt: part(),
+        group: 0,
+        depends_on: Vec::new(),
+        files: Vec::new(),
+        criteria,
+        checks: vec![Check { name: command.clone(), run: Argv::parse(&command), timeout: Span::minutes(1) }],
+        priority: 1,
+        agent: "default".to_owned(),
+        attempts: 3,
+        confirm: false,
+        may_change_nothing: false,
+        timeout: Span::minutes(1),
+        silence: None,
+    };
+    for said in [
+        message::work(&spec, &run, None, 1, 3, None),
+        message::work(&spec, &run, Some("fix:"), 2, 3, Some(&reason)),
+        message::merge(&spec, &run, "group", 2, None),
+    ] {
+        let values = |key: &str| -> Vec<&str> {
+            said.split(['\n', '\r']).filter_map(|line| line.strip_prefix(key)?.strip_prefix(": ")).collect()
+        };
+        assert_eq!(values(TASK_TRAILER), ["T1"], "{said:?}");
+        assert_eq!(values(RUN_TRAILER), ["run-1"], "{said:?}");
+        // The last paragraph is the trailers'.
+        let last = said.trim_end().rsplit("\n\n").next().unwrap_or_default();
+        assert!(last.lines().all(|line| line.contains(": ")), "{said:?}");
+    }
+    let told = same(|| prompt(&spec, 2, Some(&reason)));
+    assert!(told.starts_with("# Task T1: ") && told.contains(spec.prompt.trim()));
+    assert!(reason.trim().is_empty() || told.contains(reason.trim_end()));
+    assert_eq!(same(|| Argv::parse(&command)).words().is_empty(), false);
+}
+
+pub(crate) const ESCAPES: &[&str] = &[
+    "\u{1b}[31m",
+    "\u{1b}[0m",
+    "\u{1b}]0;",
+    "\u{7}",
+    "\u{1b}\\",
+    "\u{9b}",
+    "\u{9c}",
+    "\u{9d}",
+    "\u{90}",
+    "\r",
+    "\n",
+    "\u{202e}",
+    "\u{2066}",
+    "\u{1b}P",
+    "\u{1b}(B",
+    "\u{8}",
+    "\u{0}",
+    "\t",
+    "100%",
+];
+
+pub(crate) fn text(bytes: &[u8]) {
+    let clean = same(|| clean_text(bytes));
+    let bad = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    assert!(!clean.chars().any(bad), "{clean:?}");
+    assert_eq!(clean_text(clean.as_bytes()), clean, "clean text is clean");
+    let lines = |text: &[u8]| text.iter().filter(|byte| **byte == b'\n').count();
+    assert_eq!(lines(clean.as_bytes()), lines(bytes), "no line is lost and none is made up");
+}
