@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use piton_core::plan::{Check, RepoPath, RunId, TaskId, TaskSpec};
 use piton_core::run::{self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason};
+use piton_core::time::Timestamp;
 use piton_core::view;
 
 use crate::git::GitError;
@@ -177,9 +178,11 @@ impl<'o> Loop<'o> {
 
     fn drive(mut self) -> Result<StopReason, EngineError> {
         loop {
-            let started = self.step()?;
+            // One time for both: what comes due in between is neither begun by one nor waited for by the other.
+            let now = clock::now();
+            let started = self.step(now)?;
             self.stop_what_is_unwanted();
-            if !started && let Some(reason) = self.finished() {
+            if !started && let Some(reason) = self.finished(now) {
                 return self.end(reason);
             }
             if !started {
@@ -189,8 +192,7 @@ impl<'o> Loop<'o> {
     }
 
     /// See to everything that should be under way. Says whether the state changed on the way.
-    fn step(&mut self) -> Result<bool, EngineError> {
-        let now = clock::now();
+    fn step(&mut self, now: Timestamp) -> Result<bool, EngineError> {
         let wanted = run::next(&self.state, now);
         self.resting.retain(|action, _| wanted.contains(action));
         let mut starts = Vec::new();
@@ -297,7 +299,7 @@ impl<'o> Loop<'o> {
     }
 
     /// Why to end, if there is nothing to wait for.
-    fn finished(&mut self) -> Option<StopReason> {
+    fn finished(&mut self, now: Timestamp) -> Option<StopReason> {
         if !self.under_way.is_empty() {
             self.idle_since = None;
             return None;
@@ -308,7 +310,7 @@ impl<'o> Loop<'o> {
             let patience = self.state.run().map(|run| Duration::from_millis(run.settings.landing_wait.0));
             return (since.elapsed() > patience.unwrap_or_default()).then(|| view::at_rest(&self.state));
         }
-        if run::wake_at(&self.state, clock::now()).is_some() {
+        if run::wake_at(&self.state, now).is_some() {
             return None;
         }
         Some(match (&self.plan_diff, view::at_rest(&self.state)) {

@@ -2,7 +2,7 @@
 
 use piton_testkit::sandbox::{Sandbox, task, writers};
 
-use crate::{in_parallel, sandbox};
+use crate::{in_parallel, sandbox, thorough};
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;
@@ -16,7 +16,8 @@ fn set_clock(sandbox: &Sandbox, millis: i64) -> String {
 
 #[test]
 fn a_clock_that_jumps_between_any_two_steps_changes_nothing() {
-    let points = ["prepare.done", "work.ended", "capture.pinned", "land.durable", "landing.moved"];
+    let all = ["work.ended", "landing.moved", "prepare.done", "capture.pinned", "land.durable"];
+    let points = if thorough() { &all[..] } else { &all[..2] };
     let cases: Vec<_> =
         points.iter().flat_map(|point| [30 * DAY, -30 * DAY].map(|by| (*point, by))).collect();
     in_parallel(&cases, |(point, by)| {

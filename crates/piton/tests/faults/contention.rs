@@ -92,7 +92,7 @@ fn whoever_writes_at_once_is_answered_as_if_one_after_the_other() {
 }
 
 fn size() -> (usize, usize) {
-    let wish = std::env::var("PITON_CONTENTION").unwrap_or_else(|_| "32x20".to_owned());
+    let wish = std::env::var("PITON_CONTENTION").unwrap_or_else(|_| "32x12".to_owned());
     let (processes, commands) = wish.split_once('x').expect("PITON_CONTENTION=PROCESSESxCOMMANDS");
     (processes.parse().expect("a number"), commands.parse().expect("a number"))
 }

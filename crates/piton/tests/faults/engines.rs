@@ -62,6 +62,8 @@ fn a_keeper_that_dies_while_its_engine_is_stopped_is_buried_when_it_goes_on() {
     let run = stopped_at_the_gate(&sandbox);
     let keeper = keeper(&sandbox).and_then(Pid::from_raw).expect("a keeper");
     kill_process(keeper, Signal::KILL).expect("a process of this test");
+    let agent_lives = || sandbox.processes().iter().any(|(_, line)| line.contains("scripted-agent"));
+    until("the end of its agent", || (!agent_lives()).then_some(()));
     run.signal(Signal::CONT);
     sandbox.meet("gate");
     let _ = run.wait().exits(0).says("the agent died with its keeper");
