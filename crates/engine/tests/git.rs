@@ -198,7 +198,7 @@ fn facts_of_a_repository() {
     assert!(matches!(repo.resolve("--all"), Err(GitError::UnknownRevision(_))));
     sandbox.write("a", "changed\n");
     let second = sandbox.commit("second");
-    assert_eq!(repo.rev_list(&first, &second).unwrap(), std::slice::from_ref(&second));
+    assert_eq!(repo.beyond(&first, &[&second, &first]).unwrap(), std::slice::from_ref(&second));
     assert_eq!(repo.reachable_from(&second).unwrap().len(), 2);
     assert!(repo.is_ancestor(&first, &second).unwrap() && !repo.is_ancestor(&second, &first).unwrap());
     assert_eq!(repo.diff_names(&first, &second).unwrap(), ["a"]);
@@ -258,6 +258,8 @@ fn nobody_told_git_who_they_are() {
     assert_eq!(sandbox.git(&format!("show -s --format=%an<%ae>%cn {commit}")), "Piton<piton@localhost>Piton");
     sandbox.git("config user.name Ann");
     sandbox.git("config user.email ann@example.org");
+    assert!(!repo.identity().unwrap().configured, "asked once");
+    let repo = sandbox.repo();
     assert!(repo.identity().unwrap().configured);
     let tree = repo.tree_of(&commit).unwrap();
     let named = repo.commit_tree(&tree, &[&commit], "m", Some("Agent <agent@example.org>")).unwrap();
@@ -558,7 +560,7 @@ fn removal_rescues_first_and_survives_collection() {
     assert!(!path.exists());
     let repo = sandbox.repo();
     let pinned = sandbox.task("T2", |at| write(&at.join("pinned"), "pinned\n"));
-    repo.pin("verified/T2", &pinned).unwrap();
+    repo.change_refs(&[RefChange::pin("verified/T2", &pinned).unwrap()]).unwrap();
     let loose = sandbox.task("T3", |at| write(&at.join("loose"), "loose\n"));
     for name in ["T2", "T3"] {
         let mut rescue = rescue(name);
@@ -603,7 +605,7 @@ fn rescue_does_not_touch_and_does_not_overwrite() {
     let second = worktree.rescue(&rescue("r/1")).unwrap().unwrap();
     assert_eq!(second.name, "refs/piton/rescue/r/1-2");
     assert_eq!(sandbox.repo().rescue_list("").unwrap().len(), 2);
-    assert!(matches!(sandbox.repo().unpin("rescue/r/1"), Err(GitError::BadName(_))));
+    assert!(matches!(RefChange::unpin("rescue/r/1"), Err(GitError::BadName(_))));
 }
 
 #[test]
@@ -690,17 +692,25 @@ fn branches_are_moved_by_compare_and_swap_and_never_under_a_checkout() {
     repo.set_branch("worktree-T1", &task, Some(&base)).unwrap();
     assert!(matches!(repo.set_branch("main", &task, Some(&base)), Err(GitError::BranchCheckedOut { .. })));
     assert!(matches!(repo.set_branch("a..b", &task, None), Err(GitError::BadName(_))));
-    let kept = repo.delete_branch_if_merged("worktree-T1", &base).unwrap();
-    assert_eq!(kept, DeletedBranch::NotMerged { tip: task.clone() });
-    assert_eq!(repo.delete_branch_if_merged("worktree-T1", &task).unwrap(), DeletedBranch::Deleted);
-    assert_eq!(repo.delete_branch_if_merged("worktree-T1", &task).unwrap(), DeletedBranch::Absent);
-    let kept = repo.delete_branch_if_merged("main", &task).unwrap();
-    assert_eq!(kept, DeletedBranch::CheckedOut { path: sandbox.project() });
-    repo.pin("run/T1/verified", &task).unwrap();
-    repo.pin("run/T1/verified", &task).unwrap();
+    assert_eq!(repo.branch_removal("worktree-T1", &base).unwrap(), None, "its commit is nowhere else");
+    let away = repo.branch_removal("worktree-T1", &task).unwrap().unwrap();
+    repo.change_refs(&[RefChange::branch("worktree-T1", &base, Some(&task)).unwrap()]).unwrap();
+    assert!(repo.change_refs(std::slice::from_ref(&away)).is_err(), "it was moved in between");
+    repo.change_refs(&[RefChange::branch("worktree-T1", &task, Some(&base)).unwrap()]).unwrap();
+    repo.change_refs(&[away]).unwrap();
+    assert_eq!(repo.branch_removal("worktree-T1", &task).unwrap(), None, "it is gone");
+    assert_eq!(repo.branch_removal("main", &task).unwrap(), None, "it is checked out");
+    let pin = RefChange::pin("run/T1/verified", &task).unwrap();
+    let taken = RefChange::branch("main", &task, None).unwrap();
+    assert!(repo.change_refs(&[pin.clone(), taken]).is_err());
+    assert_eq!(repo.pin_at("run/T1/verified").unwrap(), None, "all or none");
+    repo.change_refs(std::slice::from_ref(&pin)).unwrap();
+    repo.change_refs(&[pin]).unwrap();
+    assert_eq!(repo.pin_at("run/T1/verified").unwrap(), Some(task.clone()));
     assert_eq!(repo.pins("run").unwrap(), [Pin { name: "run/T1/verified".to_owned(), oid: task }]);
-    repo.unpin("run/T1/verified").unwrap();
-    repo.unpin("run/T1/verified").unwrap();
+    let unpin = RefChange::unpin("run/T1/verified").unwrap();
+    repo.change_refs(std::slice::from_ref(&unpin)).unwrap();
+    repo.change_refs(&[unpin]).unwrap();
     assert_eq!(repo.pins("").unwrap(), []);
 }
 
@@ -780,9 +790,9 @@ fn owned_paths_are_put_back() {
     let repo = sandbox.repo();
     let paths: Vec<RepoPath> =
         ["state.json", ".plan", "lib", "absent"].iter().map(|path| RepoPath::new(path).unwrap()).collect();
-    let tree = repo.restore_paths(&repo.tree_of(&task).unwrap(), &base, &paths).unwrap();
+    let tree = repo.settle(repo.tree_of(&task).unwrap(), &base, &paths).unwrap();
     assert_eq!(repo.diff_names(&base, &tree).unwrap(), ["a"]);
-    assert_eq!(repo.restore_paths(&tree, &base, &paths).unwrap(), tree);
+    assert_eq!(repo.settle(tree.clone(), &base, &paths).unwrap(), tree);
 }
 
 // --- moving the target
@@ -802,7 +812,6 @@ fn a_target_checked_out_nowhere_moves_by_compare_and_swap() {
     assert_eq!(sandbox.land(&old, &candidate, None), Moved::Done, "again");
     assert_eq!(repo.landed_state("main", &old, &candidate).unwrap(), LandedState::Landed);
     assert_eq!(sandbox.snapshot(), before);
-    repo.make_durable().unwrap();
 }
 
 #[test]

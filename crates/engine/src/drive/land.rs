@@ -1,5 +1,7 @@
 //! Landing: the merge is built and proven beside everything, then the target moves in one step.
 
+use std::thread;
+
 use camino::Utf8PathBuf;
 use piton_core::message;
 use piton_core::plan::Oid;
@@ -7,7 +9,7 @@ use piton_core::run::{CheckResult, Class, Command, Intent, Verdict, verdict};
 
 use super::order::{Order, Trouble};
 use super::work;
-use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, Worktree};
+use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Worktree};
 use crate::{checks, clock, crash};
 
 /// What is pinned for a task until it has landed and its worktree is gone.
@@ -19,8 +21,17 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let (repo, verified) = (order.repo()?, order.commit()?);
     // No lease yet: whoever moves the target while this is proven is noticed before it moves again.
     let tip = order.tip()?;
-    if repo.is_ancestor(verified, &tip)? {
-        let nothing = order.task.progress.base.as_ref() == Some(verified) || order.task.may_change_nothing;
+    let base = order.task.progress.base.as_ref();
+    // What is not in the target: the work, and its base should the target have been moved off it.
+    let work: Vec<&Oid> = [verified].into_iter().chain(base).collect();
+    // Everybody waits for a landing: what does not depend on each other is asked at the same time.
+    let (ahead, merged) = thread::scope(|scope| {
+        let merged = scope.spawn(|| repo.merge(&tip, verified));
+        (repo.beyond(&tip, &work), merged.join())
+    });
+    let ahead = ahead?;
+    if !ahead.contains(verified) {
+        let nothing = base == Some(verified) || order.task.may_change_nothing;
         let reason = "its commit is in the target's history".to_owned();
         return Ok(vec![if nothing {
             Command::NothingToLand { task, fence }
@@ -28,10 +39,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
             Command::LandingFound { task, commit: verified.clone(), reason }
         }]);
     }
-    let base = order.task.progress.base.as_ref();
-    if let Some(base) = base.filter(|base| *base != verified)
-        && !repo.is_ancestor(base, &tip)?
-    {
+    if let Some(base) = base.filter(|base| *base != verified && ahead.contains(*base)) {
         return Err(Trouble::Defect(format!(
             "`{}` no longer contains {}, which this work was built on: landing it would bring back what was removed. \
              `piton clean --unfinished` and `piton reset {task}` do it anew on what is there now",
@@ -39,8 +47,9 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
             base.short()
         )));
     }
-    let tree = match repo.merge(&tip, verified)? {
-        Merged::Clean { tree } => repo.restore_paths(&tree, &tip, &order.site.owned)?,
+    let merged = merged.map_err(|_| Trouble::Transient("an internal error in a merge".to_owned()))?;
+    let tree = match merged? {
+        Merged::Clean { tree } => repo.settle(tree, &tip, &order.site.owned)?,
         Merged::Conflict { files, messages } => {
             let files = files.join(", ");
             let reason = format!("merge conflict in {files}");
@@ -52,7 +61,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
         }
     };
     crash::point("land.merged");
-    let commits = repo.rev_list(&tip, verified)?.len();
+    let commits = ahead.len();
     let group = order.run.group(order.task.group).map_or("main", |group| group.id.as_str());
     let settings = &order.run.settings;
     let text = message::merge(&order.spec, &order.run.id, group, commits, settings.commit_prefix.as_deref());
@@ -77,9 +86,11 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
             }
         }]);
     }
-    repo.pin(&order.pin_name("captured"), verified)?;
-    repo.pin(&order.pin_name("candidate"), &candidate)?;
-    repo.make_durable()?;
+    repo.sync_objects([&candidate])?;
+    repo.change_refs(&[
+        RefChange::pin(&order.pin_name("captured"), verified)?,
+        RefChange::pin(&order.pin_name("candidate"), &candidate)?,
+    ])?;
     crash::point("land.durable");
     Ok(vec![Command::PrepareLanding { task, fence, tree, intent: Intent { old: tip, candidate }, results }])
 }
@@ -149,6 +160,7 @@ pub(super) fn clean(order: &Order) -> Result<Vec<Command>, Trouble> {
     if order.run.settings.no_commits {
         return Ok(vec![Command::CleanedUp { task, fence }]);
     }
+    let _slot = order.site.slots.take();
     let repo = order.repo()?;
     let mut commands = Vec::new();
     match Worktree::remove(repo, &order.workplace()?, &work::rescue(order)) {
@@ -163,16 +175,16 @@ pub(super) fn clean(order: &Order) -> Result<Vec<Command>, Trouble> {
         Err(error) => return Err(error.into()),
     }
     let tip = order.tip()?;
-    let plain = format!("worktree-{task}");
-    let shown = repo.pins(&order.pin_name("shown"))?.pop().map(|pin| pin.oid);
-    for name in [plain.clone(), format!("{plain}-{}", order.run.id)] {
-        if shown.is_some() && repo.branch_tip(&name)? == shown {
-            repo.delete_branch_if_merged(&name, &tip)?;
+    let mut away: Vec<RefChange> =
+        PINS.into_iter().map(|what| RefChange::unpin(&order.pin_name(what))).collect::<Result<_, _>>()?;
+    if let Some(shown) = repo.pin_at(&order.pin_name("shown"))? {
+        for name in order.branches() {
+            if repo.branch_tip(&name)?.as_ref() == Some(&shown) {
+                away.extend(repo.branch_removal(&name, &tip)?);
+            }
         }
     }
-    for what in PINS {
-        repo.unpin(&order.pin_name(what))?;
-    }
+    repo.change_refs(&away)?;
     crash::point("clean.done");
     commands.push(Command::CleanedUp { task, fence });
     Ok(commands)

@@ -25,7 +25,7 @@ use crate::lock::Lock;
 use crate::project::Project;
 use crate::{clock, crash, git};
 pub use land::PINS;
-use order::{Order, Running, Site, Trouble};
+use order::{Order, Running, Site, Slots, Trouble};
 pub use reconcile::lost_landings;
 
 /// How often the engine looks for what other processes appended, and at the plan.
@@ -137,7 +137,7 @@ impl<'o> Loop<'o> {
             state,
             run,
             name: name.clone(),
-            site: Arc::new(Site { project, repo, keeper, owned }),
+            site: Arc::new(Site { project, repo, keeper, owned, slots: Slots::new() }),
             plan_changed,
             plan_diff: None,
             inbox,
@@ -440,7 +440,7 @@ fn perform(order: &Order) -> Vec<Command> {
             vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
         }
         // Once the intent is journaled, only git can tell what became of it: look again, do not guess.
-        (Action::Move { .. }, Trouble::Git(_) | Trouble::Io(_)) => {
+        (Action::Move { .. }, Trouble::Git(_) | Trouble::Io(_)) if trouble.class() == Class::Transient => {
             vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
         }
         (Action::Clean { .. }, _) => {

@@ -1,6 +1,8 @@
 //! An action with everything it takes to carry it out: no worker looks at the journal or the state.
 
-use std::sync::{Arc, Mutex};
+use std::num::NonZero;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Oid, TaskSpec};
@@ -21,6 +23,40 @@ pub(super) struct Site {
     pub keeper: Vec<String>,
     /// Files that belong to Piton or the plan, which no task may change.
     pub owned: Vec<piton_core::plan::RepoPath>,
+    pub slots: Slots,
+}
+
+/// Room for git work beside the landing: as much as there are processors. Everybody waits for the landing,
+/// and a crowd of other gits would only slow it down.
+#[derive(Debug)]
+pub(super) struct Slots {
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// Given back when dropped.
+#[derive(Debug)]
+pub(super) struct Slot<'a>(&'a Slots);
+
+impl Slots {
+    pub(super) fn new() -> Slots {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        Slots { free: Mutex::new(processors), freed: Condvar::new() }
+    }
+
+    pub(super) fn take(&self) -> Slot<'_> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
+        *free -= 1;
+        Slot(self)
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -96,6 +132,7 @@ impl Trouble {
                 GitError::ForeignFolder { .. }
                 | GitError::ForeignRepository { .. }
                 | GitError::BadAuthor(_)
+                | GitError::NotKept { .. }
                 | GitError::Unrelated { .. },
             )
             | Trouble::Defect(_) => Class::Defect,
@@ -193,6 +230,12 @@ impl Order {
             reason: trouble.to_string(),
             feedback: String::new(),
         }
+    }
+
+    /// The names the branch for people may have.
+    pub(super) fn branches(&self) -> [String; 2] {
+        let plain = format!("worktree-{}", self.task.id);
+        [plain.clone(), format!("{plain}-{}", self.run.id)]
     }
 
     /// Pins under `refs/piton/`: nothing that matters may be unreferenced.

@@ -9,7 +9,7 @@ use piton_core::time::Span;
 use piton_core::{message, prompt};
 
 use super::order::{Order, Trouble};
-use crate::git::{GitError, Making, Repo, Rescue, Worktree};
+use crate::git::{GitError, Making, RefChange, Repo, Rescue, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, clean_text};
 use crate::{agent, checks, clock, crash, disk};
 
@@ -46,6 +46,7 @@ fn worktree_on_base(
     landed: &mut u32,
     commands: &mut Vec<Command>,
 ) -> Result<(Oid, bool), Trouble> {
+    let _slot = order.site.slots.take();
     let (repo, path) = (order.repo()?, order.workplace()?);
     let tip = order.tip()?;
     let progress = &order.task.progress;
@@ -106,7 +107,8 @@ fn snapshot(order: &Order, commands: &mut Vec<Command>) -> Result<Oid, Trouble> 
 
 pub(super) fn rescue(order: &Order) -> Rescue {
     let subject = format!("Uncommitted work of {}, attempt {}", order.task.id, order.task.attempt);
-    Rescue::at(&format!("{}/{}", order.run.id, order.task.id), &subject)
+    let rescue = Rescue::at(&format!("{}/{}", order.run.id, order.task.id), &subject);
+    Rescue { pin: Some(order.pin_name("captured")), ..rescue }
 }
 
 /// No job of an earlier try may still be at work where this one begins.
@@ -208,6 +210,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
 
 /// Make a commit of what the agent left.
 pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
+    let _slot = order.site.slots.take();
     let repo = order.repo()?;
     let progress = &order.task.progress;
     let base =
@@ -234,8 +237,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     match worktree.capture(&text, settings.author.as_deref()) {
         Ok(done) => {
             crash::point("capture.committed");
-            repo.pin(&order.pin_name("captured"), &done.commit)?;
-            show_branch(order, repo, &done.commit)?;
+            keep(order, repo, base, &done.commit)?;
             crash::point("capture.pinned");
             Ok(captured(as_work(Some(done.commit), done.tree, Vec::new())))
         }
@@ -257,25 +259,27 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     }
 }
 
-/// The branch people look at: `worktree-ID`, with the run's name where that one is somebody else's.
-fn show_branch(order: &Order, repo: &Repo, commit: &Oid) -> Result<(), Trouble> {
+/// Pin the commit, and put the branch people look at on it: `worktree-ID`, with the run's name where that one
+/// is somebody else's.
+fn keep(order: &Order, repo: &Repo, base: &Oid, commit: &Oid) -> Result<(), Trouble> {
+    repo.sync_commits(base, commit)?;
+    let pin = RefChange::pin(&order.pin_name("captured"), commit)?;
     let shown = order.pin_name("shown");
-    let last = repo.pins(&shown)?.pop().map(|pin| pin.oid);
-    let plain = format!("worktree-{}", order.task.id);
-    for name in [plain.clone(), format!("{plain}-{}", order.run.id)] {
+    let last = repo.pin_at(&shown)?;
+    for name in order.branches() {
         let found = repo.branch_tip(&name)?;
         let ours = found.is_none() || found == last || found.as_ref() == Some(commit);
-        if !ours {
+        if !ours || repo.checked_out_at(&name)?.is_some() {
             continue;
         }
-        match repo.set_branch(&name, commit, found.as_ref()) {
-            Ok(()) => return Ok(repo.pin(&shown, commit)?),
-            Err(GitError::BranchCheckedOut { .. } | GitError::BranchMoved { .. }) => {}
-            Err(error) => return Err(error.into()),
+        let branch = RefChange::branch(&name, commit, found.as_ref())?;
+        // It fails if somebody takes the name in this moment.
+        if repo.change_refs(&[pin.clone(), branch, RefChange::pin(&shown, commit)?]).is_ok() {
+            return Ok(());
         }
     }
-    // The work is pinned; the branch is only for people.
-    Ok(())
+    // The branch is only for people.
+    Ok(repo.change_refs(&[pin])?)
 }
 
 /// Run the task's checks on its commit.
@@ -314,7 +318,7 @@ pub(super) fn run_on(
     for check in wanted {
         worktree.checkout_detached(commit)?;
         let mut result = bench.run(check, &|job| order.running.begin(job))?;
-        let dirty = worktree.status()?.dirty;
+        let dirty = worktree.dirty()?;
         if !dirty.is_empty() {
             result.verdict =
                 Verdict::Broken { reason: format!("it changed files while it ran: {}", dirty.join(", ")) };

@@ -1,10 +1,14 @@
 //! Branches and pins: refs that Piton makes, moves and takes away.
 
+use std::fs;
+
+use camino::Utf8PathBuf;
 use piton_core::plan::Oid;
 
 use super::door::{lossy, oid};
 use super::error::GitError;
-use super::repo::Repo;
+use super::repo::{Checkout, Repo};
+use super::status;
 use crate::crash;
 
 /// A ref under `refs/piton/` that keeps a commit from being collected.
@@ -15,25 +19,74 @@ pub struct Pin {
     pub oid: Oid,
 }
 
+/// A change of one ref, made only if the ref is where it is expected to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DeletedBranch {
-    Deleted,
-    Absent,
-    /// Its commits are not all in the target.
-    NotMerged {
-        tip: Oid,
-    },
-    CheckedOut {
-        path: camino::Utf8PathBuf,
-    },
+pub struct RefChange {
+    name: String,
+    from: From,
+    /// `None`: away with it.
+    to: Option<Oid>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum From {
+    Anywhere,
+    Nothing,
+    At(Oid),
+}
+
+impl RefChange {
+    /// Keep `oid` under `refs/piton/<name>`; a pin that is there already is moved.
+    pub fn pin(name: &str, oid: &Oid) -> Result<RefChange, GitError> {
+        Ok(RefChange { name: pin_ref(name)?, from: From::Anywhere, to: Some(oid.clone()) })
+    }
+
+    /// Rescued content has no way out by this door: it may exist nowhere else.
+    pub fn unpin(name: &str) -> Result<RefChange, GitError> {
+        Ok(RefChange { name: pin_ref(name)?, from: From::Anywhere, to: None })
+    }
+
+    /// Put a branch at `oid`: from `expected`, or newly made if that is `None`. Whether it is checked out is
+    /// for the caller to ask.
+    pub fn branch(branch: &str, oid: &Oid, expected: Option<&Oid>) -> Result<RefChange, GitError> {
+        let from = expected.map_or(From::Nothing, |oid| From::At(oid.clone()));
+        Ok(RefChange { name: branch_ref(branch)?, from, to: Some(oid.clone()) })
+    }
+
+    /// A line for `update-ref --stdin`. The names are valid, so there is nothing to quote.
+    fn line(&self) -> String {
+        let name = &self.name;
+        match (&self.to, &self.from) {
+            (Some(to), From::Anywhere) => format!("update {name} {to}\n"),
+            (Some(to), From::Nothing) => format!("create {name} {to}\n"),
+            (Some(to), From::At(from)) => format!("update {name} {to} {from}\n"),
+            (None, From::At(from)) => format!("delete {name} {from}\n"),
+            (None, From::Anywhere | From::Nothing) => format!("delete {name}\n"),
+        }
+    }
 }
 
 impl Repo {
+    /// Change refs, all or none. What is so already is left alone.
+    pub fn change_refs(&self, changes: &[RefChange]) -> Result<(), GitError> {
+        let mut lines = String::new();
+        for change in changes {
+            if self.ref_tip(&change.name)? != change.to {
+                lines.push_str(&change.line());
+            }
+        }
+        if !lines.is_empty() {
+            self.write_refs(&lines)?;
+        }
+        crash::point("refs.changed");
+        Ok(())
+    }
+
     /// Put a branch at `oid`: from `expected`, or newly made if that is `None`. A branch that is already
     /// there is fine; one that is checked out is never touched.
     pub fn set_branch(&self, branch: &str, oid: &Oid, expected: Option<&Oid>) -> Result<(), GitError> {
-        let name = branch_ref(branch)?;
-        let found = self.ref_tip(&name)?;
+        let change = RefChange::branch(branch, oid, expected)?;
+        let found = self.ref_tip(&change.name)?;
         if found.as_ref() == Some(oid) {
             return Ok(());
         }
@@ -44,51 +97,65 @@ impl Repo {
         if found.as_ref() != expected {
             return moved(found);
         }
-        // An empty old value means: must not exist.
-        let old = expected.map_or("", Oid::as_str);
-        let call = self.git().call(["update-ref", "-m", "piton", "--create-reflog", "--end-of-options"]);
-        let answer = call.args([&name, oid.as_str(), old]).answer()?;
-        if answer.code == Some(0) {
-            return Ok(());
-        }
-        match self.ref_tip(&name)? {
+        let Err(error) = self.change_refs(std::slice::from_ref(&change)) else { return Ok(()) };
+        match self.ref_tip(&change.name)? {
             Some(now) if now == *oid => Ok(()),
             now if now.as_ref() != expected => moved(now),
-            _ => Err(answer.failed()),
+            _ => Err(error),
         }
     }
 
-    /// Take a branch away, but only if `target` has all its commits and nobody has it checked out.
-    pub fn delete_branch_if_merged(&self, branch: &str, target: &Oid) -> Result<DeletedBranch, GitError> {
+    /// The change that takes a branch away, if there is one that `target` has all commits of and that nobody
+    /// has checked out.
+    pub fn branch_removal(&self, branch: &str, target: &Oid) -> Result<Option<RefChange>, GitError> {
         let name = branch_ref(branch)?;
-        let Some(tip) = self.ref_tip(&name)? else { return Ok(DeletedBranch::Absent) };
-        if let Some(path) = self.checked_out_at(branch)? {
-            return Ok(DeletedBranch::CheckedOut { path });
+        let Some(tip) = self.ref_tip(&name)? else { return Ok(None) };
+        let merged = self.is_recent(&tip, target)? || self.is_ancestor(&tip, target)?;
+        let spent = merged && self.checked_out_at(branch)?.is_none();
+        Ok(spent.then_some(RefChange { name, from: From::At(tip), to: None }))
+    }
+
+    pub fn checked_out_at(&self, branch: &str) -> Result<Option<Utf8PathBuf>, GitError> {
+        Ok(self.holders(branch)?.into_iter().next().map(|checkout| checkout.path))
+    }
+
+    /// The checkouts that have `branch`.
+    pub(super) fn holders(&self, branch: &str) -> Result<Vec<Checkout>, GitError> {
+        let heads = self.heads_at(branch)?;
+        match heads.as_deref() {
+            Some([]) => return Ok(Vec::new()),
+            Some([only]) if only == self.git_dir() => {
+                let (path, branch) = (self.top().to_owned(), Some(branch.to_owned()));
+                return Ok(vec![Checkout { path, branch, ..Checkout::default() }]);
+            }
+            _ => {}
         }
-        if !self.is_ancestor(&tip, target)? {
-            return Ok(DeletedBranch::NotMerged { tip });
+        let mut all = self.checkouts()?;
+        all.retain(|checkout| !checkout.bare && checkout.branch.as_deref() == Some(branch));
+        Ok(all)
+    }
+
+    /// The git directories whose HEAD is at `branch`. `None`: only git can tell.
+    fn heads_at(&self, branch: &str) -> Result<Option<Vec<Utf8PathBuf>>, GitError> {
+        let head = format!("ref: {}", branch_ref(branch)?);
+        let mut found = Vec::new();
+        if self.common_dir().join("reftable").exists() {
+            return Ok(None);
         }
-        self.git().call(["update-ref", "-d", "--end-of-options", &name, tip.as_str()]).run()?;
-        Ok(DeletedBranch::Deleted)
+        for git_dir in status::git_dirs(self.common_dir()) {
+            let file = git_dir.join("HEAD");
+            if file.is_symlink() {
+                return Ok(None);
+            }
+            if fs::read_to_string(file).is_ok_and(|text| text.trim_end() == head) {
+                found.push(git_dir);
+            }
+        }
+        Ok(Some(found))
     }
 
-    fn checked_out_at(&self, branch: &str) -> Result<Option<camino::Utf8PathBuf>, GitError> {
-        let holds = |checkout: &super::Checkout| checkout.branch.as_deref() == Some(branch);
-        Ok(self.checkouts()?.into_iter().find(holds).map(|checkout| checkout.path))
-    }
-
-    /// Keep `oid` under `refs/piton/<name>`; a pin that is there already is moved.
-    pub fn pin(&self, name: &str, oid: &Oid) -> Result<(), GitError> {
-        let full = pin_ref(name)?;
-        self.git().call(["update-ref", "--end-of-options", &full, oid.as_str()]).run()?;
-        crash::point("landing.pinned");
-        Ok(())
-    }
-
-    /// Rescued content has no way out by this door: it may exist nowhere else.
-    pub fn unpin(&self, name: &str) -> Result<(), GitError> {
-        let full = pin_ref(name)?;
-        self.git().call(["update-ref", "-d", "--end-of-options", &full]).run()
+    pub fn pin_at(&self, name: &str) -> Result<Option<Oid>, GitError> {
+        self.ref_tip(&pin_ref(name)?)
     }
 
     /// The pins below `prefix`, which is a whole number of path parts, or empty for all.

@@ -2,8 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io;
-use std::process::{Command, Stdio};
+use std::io::{self, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::{Arc, OnceLock};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -84,14 +84,21 @@ impl Git {
         Git { dir: dir.to_owned(), ..self.clone() }
     }
 
-    /// Every child holds `guard` open as its standard input: a git that outlives a killed engine keeps the
-    /// lock, and whoever takes it next has waited for that git.
+    /// Every child holds `guard` open as the standard stream that it does not need: a git that outlives a
+    /// killed engine keeps the lock, and whoever takes it next has waited for that git.
     pub fn guarded_by(&self, guard: Arc<Lock>) -> Git {
         Git { guard: Some(guard), ..self.clone() }
     }
 
     pub fn dir(&self) -> &Utf8Path {
         &self.dir
+    }
+
+    fn guard(&self) -> Result<Stdio, GitError> {
+        Ok(match &self.guard {
+            Some(lock) => Stdio::from(lock.share().map_err(GitError::io(lock.path()))?),
+            None => Stdio::null(),
+        })
     }
 
     /// The version of git, or why it will not do.
@@ -114,7 +121,7 @@ impl Git {
 
     pub(super) fn call<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_> {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        Call { git: self, args, global: Vec::new(), env: Vec::new() }
+        Call { git: self, args, global: Vec::new(), env: Vec::new(), input: None }
     }
 }
 
@@ -130,6 +137,7 @@ pub(super) struct Call<'a> {
     args: Vec<OsString>,
     global: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
+    input: Option<String>,
 }
 
 /// What a command said, whatever its exit status.
@@ -163,10 +171,16 @@ impl Call<'_> {
         self
     }
 
+    /// What it reads from its standard input. Such a command must print nothing: see [`Call::command`].
+    pub(super) fn input(mut self, text: String) -> Self {
+        self.input = Some(text);
+        self
+    }
+
     /// Run it; any exit status is an answer.
     pub(super) fn answer(self) -> Result<Answer, GitError> {
         let shown = self.args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let output = self.command()?.output().map_err(|source| self.cannot_start(source))?;
+        let output = self.output()?;
         Ok(Answer {
             code: output.status.code(),
             status: output.status.to_string(),
@@ -206,6 +220,31 @@ impl Call<'_> {
         }
     }
 
+    fn output(&self) -> Result<Output, GitError> {
+        let mut command = self.command()?;
+        let Some(text) = &self.input else {
+            return command.output().map_err(|source| self.cannot_start(source));
+        };
+        let mut child = command.stderr(Stdio::piped()).spawn().map_err(|source| self.cannot_start(source))?;
+        if let Some(mut input) = child.stdin.take() {
+            // One that does not listen says why when it ends.
+            let _ = input.write_all(text.as_bytes());
+        }
+        child.wait_with_output().map_err(GitError::io(self.git.dir.clone()))
+    }
+
+    /// Start it to talk with: it lives as long as its standard input stays open. The guard takes the place of
+    /// what it would say in anger.
+    pub(super) fn converse(self) -> Result<(Child, ChildStdin, ChildStdout), GitError> {
+        let mut command = self.command()?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(self.git.guard()?);
+        let mut child = command.spawn().map_err(|source| self.cannot_start(source))?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(input), Some(output)) => Ok((child, input, output)),
+            _ => Err(self.cannot_start(io::ErrorKind::BrokenPipe.into())),
+        }
+    }
+
     fn command(&self) -> Result<Command, GitError> {
         let git = self.git;
         let mut command = Command::new(&git.program.name);
@@ -232,11 +271,13 @@ impl Call<'_> {
         for setting in PINNED {
             command.args(["-c", setting]);
         }
-        let stdin = match &git.guard {
-            Some(lock) => Stdio::from(lock.share().map_err(GitError::io(lock.path()))?),
-            None => Stdio::null(),
+        let guard = git.guard()?;
+        command.args(&self.global).args(&self.args);
+        // The guard takes the stream that is not needed.
+        match self.input {
+            Some(_) => command.stdin(Stdio::piped()).stdout(guard),
+            None => command.stdin(guard),
         };
-        command.args(&self.global).args(&self.args).stdin(stdin);
         Ok(command)
     }
 

@@ -51,6 +51,10 @@ pub enum GitError {
     Failed { args: String, status: String, stderr: String },
     #[error("git {args} answered something Piton does not understand: {answer}")]
     Unexpected { args: String, answer: String },
+    #[error(
+        "the disk could not keep {path} ({source}): what is there may be damaged. Look at the disk, and run `git fsck` before `piton retry`"
+    )]
+    NotKept { path: Utf8PathBuf, source: io::Error },
     #[error("the path {0} is not UTF-8")]
     NotUtf8(String),
     #[error("{path}: {source}")]

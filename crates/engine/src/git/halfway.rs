@@ -12,18 +12,17 @@ use std::time::{Duration, SystemTime};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::{Git, fields, lossy, oid, os, portions};
+use super::door::{Git, portions};
+use super::durable;
 use super::error::GitError;
 use super::index::TempIndex;
+use super::merge::Version;
 use super::repo::Repo;
 use super::status;
 use super::worktree::remove_if_there;
 
 /// File times come from a clock that ticks more slowly than the one an intent is stamped with.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
-
-/// Mode and blob; `None`: absent.
-type Version = Option<(String, Oid)>;
 
 /// The paths a landing changes, in the checkout where it is to change them.
 pub(super) struct Concerned<'a> {
@@ -60,28 +59,15 @@ impl<'a> Concerned<'a> {
         (top, git_dir): (&'a Utf8Path, &'a Utf8Path),
         (old, candidate): (&'a Oid, &'a Oid),
     ) -> Result<Concerned<'a>, GitError> {
-        let call = repo.git().call(["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev"]);
-        let list = call.args([old.as_str(), candidate.as_str()]).bytes()?;
-        let mut rest = fields(&list);
-        let mut paths = BTreeMap::new();
-        while let (Some(facts), Some(path)) = (rest.next(), rest.next()) {
-            let facts = lossy(facts);
-            let mut words = facts.trim_start_matches(':').split(' ');
-            let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-            let mut version = |mode: &str| {
-                let blob = words.next().and_then(oid)?;
-                (mode != "000000").then(|| (mode.to_owned(), blob))
-            };
-            let old_version = version(old_mode);
-            paths.insert(os(path), (old_version, version(new_mode)));
-        }
+        let differences = repo.differences(old, candidate)?;
+        let files = differences.iter().filter(|found| found.is_of_file());
+        let paths = files.map(|found| (found.path.clone(), (found.old.clone(), found.new.clone()))).collect();
         Ok(Concerned { repo, git, top, git_dir, old, candidate, paths })
     }
 
     /// Sort the concerned files that are not as `old` has them. `recovering`: some may be ours.
     pub(super) fn judge(&self, recovering: bool, cut_off: CutOff) -> Result<Judged, GitError> {
-        let changed: HashSet<OsString> =
-            status::read(self.git, self.top, self.git_dir)?.raw.into_iter().collect();
+        let changed = self.changed()?;
         let suspects: Vec<OsString> = self
             .paths
             .iter()
@@ -121,6 +107,14 @@ impl<'a> Concerned<'a> {
         Ok(judged)
     }
 
+    /// Of the concerned files, and perhaps others, those that differ from HEAD or are not tracked.
+    fn changed(&self) -> Result<HashSet<OsString>, GitError> {
+        let paths: Vec<OsString> = self.paths.keys().cloned().collect();
+        // All of them, if these are more than a command line holds.
+        let paths = if portions(&paths).count() == 1 { paths } else { Vec::new() };
+        Ok(status::look(self.git, self.git_dir, &paths)?.raw.into_iter().collect())
+    }
+
     /// Put files back to `old`, in the index and on disk.
     pub(super) fn put_back(&self, ours: &[OsString]) -> Result<(), GitError> {
         let in_old = |path: &&OsString| self.paths.get(*path).is_some_and(|(old, _)| old.is_some());
@@ -146,6 +140,12 @@ impl<'a> Concerned<'a> {
             self.git.call(["restore", &source, "--staged", "--worktree", "--"]).args(portion).run()?;
         }
         Ok(())
+    }
+
+    /// Sync what a checkout wrote.
+    pub(super) fn sync(&self) -> Result<(), GitError> {
+        let index = self.git_dir.join("index").into_std_path_buf();
+        durable::sync_files(self.top, self.paths.keys().map(|path| self.file(path)).chain([index]))
     }
 
     fn file(&self, path: &OsString) -> PathBuf {
@@ -178,8 +178,7 @@ impl<'a> Concerned<'a> {
 
     /// With the target at the candidate: write the files again whose content a power cut took.
     pub(super) fn finish(&self, since: SystemTime) -> Result<(), GitError> {
-        let changed: HashSet<OsString> =
-            status::read(self.git, self.top, self.git_dir)?.raw.into_iter().collect();
+        let changed = self.changed()?;
         let torn = |path: &OsString, new: Option<&(String, Oid)>| {
             changed.contains(path) && self.is_torn(path, new, CutOff::Maybe(since))
         };

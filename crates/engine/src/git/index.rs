@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Oid, RepoPath};
+use piton_core::plan::Oid;
 use tempfile::TempDir;
 
 use super::door::{Call, Git, fields, lossy, oid, os, portions};
 use super::error::GitError;
+use super::merge::Difference;
 use super::repo::Repo;
 use super::status;
 use crate::disk;
@@ -106,6 +107,22 @@ impl TempIndex {
         self.entries()
     }
 
+    /// Put paths back to their old versions; the tree that comes of it.
+    pub(super) fn restore(&self, changed: &[&Difference]) -> Result<Oid, GitError> {
+        let gone: Vec<&OsString> =
+            changed.iter().filter(|change| change.old.is_none()).map(|change| &change.path).collect();
+        for portion in portions(&gone) {
+            self.call(["update-index", "--force-remove", "--"]).args(portion).run()?;
+        }
+        for change in changed {
+            let Some((mode, object)) = &change.old else { continue };
+            let mut info = OsString::from(format!("{mode},{object},"));
+            info.push(&change.path);
+            self.call(["update-index", "--add", "--replace", "--cacheinfo"]).arg(info).run()?;
+        }
+        self.write_tree()
+    }
+
     pub(super) fn entries(&self) -> Result<Vec<Entry>, GitError> {
         let list = self.call(["ls-files", "--stage", "-z"]).bytes()?;
         Ok(fields(&list).filter_map(Entry::parse).collect())
@@ -146,35 +163,5 @@ impl Repo {
         let index = TempIndex::copy(self, &git, &git_dir)?;
         index.add_all(&status.nested)?;
         index.write_tree()
-    }
-
-    /// `tree`, but with `paths` (files or folders) as `from` has them, or absent where `from` has none.
-    pub fn restore_paths(&self, tree: &Oid, from: &Oid, paths: &[RepoPath]) -> Result<Oid, GitError> {
-        let (now, wanted) = (self.entries_at(tree, paths)?, self.entries_at(from, paths)?);
-        if now == wanted {
-            return Ok(tree.clone());
-        }
-        let index = TempIndex::empty(self)?;
-        index.call(["read-tree", tree.as_str()]).run()?;
-        let gone: Vec<&OsString> =
-            now.iter().filter(|entry| !wanted.contains(entry)).map(|e| &e.path).collect();
-        for portion in portions(&gone) {
-            index.call(["update-index", "--force-remove", "--"]).args(portion).run()?;
-        }
-        for entry in wanted.iter().filter(|entry| !now.contains(entry)) {
-            let mut info = OsString::from(format!("{},{},", entry.mode, entry.oid));
-            info.push(&entry.path);
-            index.call(["update-index", "--add", "--replace", "--cacheinfo"]).arg(info).run()?;
-        }
-        index.write_tree()
-    }
-
-    fn entries_at(&self, tree: &Oid, paths: &[RepoPath]) -> Result<Vec<Entry>, GitError> {
-        if paths.is_empty() {
-            return Ok(Vec::new());
-        }
-        let paths = paths.iter().map(|path| path.as_str().trim_end_matches('/'));
-        let call = self.git().call(["ls-tree", "-r", "-z", "--full-tree", tree.as_str(), "--"]).args(paths);
-        Ok(fields(&call.bytes()?).filter_map(Entry::parse).collect())
     }
 }

@@ -1,9 +1,14 @@
 //! Landing's object work: merges, commits and differences, with no checkout involved.
 
-use piton_core::plan::Oid;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
 
-use super::door::{fields, lossy, oid};
+use piton_core::plan::{Oid, RepoPath};
+
+use super::door::{fields, lossy, oid, os};
 use super::error::GitError;
+use super::index::TempIndex;
 use super::repo::Repo;
 use crate::crash;
 
@@ -13,11 +18,25 @@ pub enum Merged {
     Conflict { files: Vec<String>, messages: String },
 }
 
-/// A path that differs between two trees: `A`dded, `M`odified, `D`eleted or changed in `T`ype.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
-    pub status: char,
-    pub path: String,
+/// The mode of a folder.
+const FOLDER: &str = "040000";
+
+/// Mode and object of a path; `None`: absent.
+pub(super) type Version = Option<(String, Oid)>;
+
+/// A path that differs between two trees.
+#[derive(Debug)]
+pub(super) struct Difference {
+    pub(super) path: OsString,
+    pub(super) old: Version,
+    pub(super) new: Version,
+}
+
+impl Difference {
+    pub(super) fn is_of_file(&self) -> bool {
+        let is_folder = |version: &Version| version.as_ref().is_some_and(|(mode, _)| mode == FOLDER);
+        !is_folder(&self.old) && !is_folder(&self.new)
+    }
 }
 
 impl Repo {
@@ -73,20 +92,55 @@ impl Repo {
         call.oid()
     }
 
-    /// What differs between two commits or trees. A rename is a deletion and an addition.
-    pub fn changed(&self, from: &Oid, to: &Oid) -> Result<Vec<Change>, GitError> {
-        let call = self.git().call(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]);
-        let list = call.args([from.as_str(), to.as_str()]).bytes()?;
-        let mut rest = fields(&list);
-        let mut changes = Vec::new();
-        while let (Some(status), Some(path)) = (rest.next(), rest.next()) {
-            changes.push(Change { status: lossy(status).chars().next().unwrap_or('?'), path: lossy(path) });
+    /// What differs between two commits or trees, folders too. A rename is a deletion and an addition.
+    pub(super) fn differences(&self, from: &Oid, to: &Oid) -> Result<Arc<Vec<Difference>>, GitError> {
+        // What a landing changes is asked when it is built and again when it is made.
+        let asked = (self.tree_of(from)?, self.tree_of(to)?);
+        if let Some(found) = self.last_differences(&asked) {
+            return Ok(found);
         }
-        Ok(changes)
+        let call = self.git().call(["diff-tree", "-r", "-t", "-z", "--no-renames", "--raw", "--no-abbrev"]);
+        let list = call.args([asked.0.as_str(), asked.1.as_str()]).bytes()?;
+        let mut rest = fields(&list);
+        let mut found = Vec::new();
+        while let (Some(facts), Some(path)) = (rest.next(), rest.next()) {
+            let facts = lossy(facts);
+            let mut words = facts.trim_start_matches(':').split(' ');
+            let (old_mode, new_mode) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            let mut version = |mode: &str| {
+                let object = words.next().and_then(oid)?;
+                (mode != "000000").then(|| (mode.to_owned(), object))
+            };
+            let old = version(old_mode);
+            found.push(Difference { path: os(path), old, new: version(new_mode) });
+        }
+        Ok(self.keep_differences(asked, found))
     }
 
     pub fn diff_names(&self, from: &Oid, to: &Oid) -> Result<Vec<String>, GitError> {
-        Ok(self.changed(from, to)?.into_iter().map(|change| change.path).collect())
+        let differences = self.differences(from, to)?;
+        let files = differences.iter().filter(|difference| difference.is_of_file());
+        Ok(files.map(|difference| difference.path.to_string_lossy().into_owned()).collect())
+    }
+
+    /// The merged `tree` as it may land on `tip`: with `owned` files and folders as `tip` has them, and with
+    /// every object of it on disk.
+    pub fn settle(&self, tree: Oid, tip: &Oid, owned: &[RepoPath]) -> Result<Oid, GitError> {
+        let differences = self.differences(tip, &tree)?;
+        let is_owned = |difference: &&Difference| {
+            let below = |path: &RepoPath| Path::new(&difference.path).starts_with(path.as_str());
+            difference.is_of_file() && owned.iter().any(below)
+        };
+        let changed: Vec<&Difference> = differences.iter().filter(is_owned).collect();
+        if !changed.is_empty() {
+            let index = TempIndex::empty(self)?;
+            index.call(["read-tree", tree.as_str()]).run()?;
+            let restored = index.restore(&changed)?;
+            return self.settle(restored, tip, &[]);
+        }
+        let new = differences.iter().filter_map(|difference| difference.new.as_ref());
+        self.sync_objects(new.map(|(_, object)| object).chain([&tree]))?;
+        Ok(tree)
     }
 
     /// The difference as people read it.

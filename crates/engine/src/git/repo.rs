@@ -1,13 +1,15 @@
 //! A repository: where it is, what it holds, which checkouts it has.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
 use super::door::{Git, fields, lossy, oid};
 use super::error::GitError;
+use super::merge::Difference;
+use super::talk::{Oracle, Scribe};
 use crate::disk;
 use crate::lock::Lock;
 
@@ -27,10 +29,25 @@ pub struct Repo {
     git_dir: Utf8PathBuf,
     format: ObjectFormat,
     submodules: bool,
+    known: Arc<Known>,
+    scribe: Arc<Scribe>,
 }
 
+/// What need not be asked again.
+#[derive(Debug)]
+struct Known {
+    oracle: Oracle,
+    identity: OnceLock<Identity>,
+    /// Folders that were found fit to make worktrees in.
+    fit: Mutex<HashSet<Utf8PathBuf>>,
+    /// What was last found to differ, and between which trees.
+    differences: Mutex<Option<(Trees, Arc<Vec<Difference>>)>>,
+}
+
+type Trees = (Oid, Oid);
+
 /// One entry of `git worktree list`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checkout {
     pub path: Utf8PathBuf,
     pub head: Option<Oid>,
@@ -98,7 +115,21 @@ impl Repo {
         let top = real(Utf8Path::new(&git.call(["rev-parse", "--show-toplevel"]).line()?))?;
         let git_dir = real(Utf8Path::new(&git.call(["rev-parse", "--absolute-git-dir"]).line()?))?;
         let submodules = top.join(".gitmodules").exists();
-        let repo = Repo { git: git.at(&top), given, top, common, git_dir, format, submodules };
+        let oracle = Oracle::new(&git, &common);
+        let known =
+            Known { oracle, identity: OnceLock::new(), fit: Mutex::default(), differences: Mutex::default() };
+        let known = Arc::new(known);
+        let repo = Repo {
+            git: git.at(&top),
+            given,
+            top,
+            common,
+            git_dir,
+            format,
+            submodules,
+            known,
+            scribe: Arc::default(),
+        };
         if repo.resolve_quietly("HEAD")?.is_none() {
             return Err(GitError::EmptyRepository { path: repo.top });
         }
@@ -111,7 +142,8 @@ impl Repo {
 
     /// The same repository, every git command of which holds `guard`.
     pub fn guarded_by(&self, guard: Arc<Lock>) -> Repo {
-        Repo { git: self.git.guarded_by(guard), ..self.clone() }
+        // Whoever writes refs for it holds the same guard.
+        Repo { git: self.git.guarded_by(guard), scribe: Arc::default(), ..self.clone() }
     }
 
     /// The top of the checkout it was found from.
@@ -173,8 +205,13 @@ impl Repo {
         self.ref_tip(&super::branch::branch_ref(branch)?)
     }
 
+    pub(super) fn write_refs(&self, lines: &str) -> Result<(), GitError> {
+        self.scribe.write(&self.git, lines)
+    }
+
+    /// The commit at a ref, named in full.
     pub(super) fn ref_tip(&self, name: &str) -> Result<Option<Oid>, GitError> {
-        self.resolve_quietly(name)
+        self.known.oracle.ask(&format!("{name}^{{commit}}"))
     }
 
     /// The commit a revision names.
@@ -187,18 +224,37 @@ impl Repo {
     }
 
     pub fn tree_of(&self, commit: &Oid) -> Result<Oid, GitError> {
-        let tree = format!("{commit}^{{tree}}");
-        self.git.call(["rev-parse", "--verify", "--quiet", "--end-of-options", &tree]).oid()
+        let tree = self.known.oracle.ask(&format!("{commit}^{{tree}}"))?;
+        tree.ok_or_else(|| GitError::UnknownRevision(commit.to_string()))
     }
 
     pub fn is_ancestor(&self, ancestor: &Oid, descendant: &Oid) -> Result<bool, GitError> {
+        if ancestor == descendant {
+            return Ok(true);
+        }
         self.git.call(["merge-base", "--is-ancestor", ancestor.as_str(), descendant.as_str()]).yes()
     }
 
-    /// The commits of `to` that `from` does not have, newest first.
-    pub fn rev_list(&self, from: &Oid, to: &Oid) -> Result<Vec<Oid>, GitError> {
-        let range = format!("{from}..{to}");
-        let list = self.git.call(["rev-list", "--end-of-options", &range, "--"]).line()?;
+    /// Whether `commit` was merged into `tip`, a few merges back at most. `false` means nothing.
+    pub(super) fn is_recent(&self, commit: &Oid, tip: &Oid) -> Result<bool, GitError> {
+        const FEW: usize = 16;
+        let mut merge = tip.clone();
+        for _ in 0..FEW {
+            if self.known.oracle.ask(&format!("{merge}^2"))?.as_ref() == Some(commit) {
+                return Ok(true);
+            }
+            match self.known.oracle.ask(&format!("{merge}^1"))? {
+                Some(before) => merge = before,
+                None => break,
+            }
+        }
+        Ok(false)
+    }
+
+    /// The commits that `tips` have and `known` does not, newest first.
+    pub fn beyond(&self, known: &Oid, tips: &[&Oid]) -> Result<Vec<Oid>, GitError> {
+        let tips = tips.iter().map(|tip| tip.as_str());
+        let list = self.git.call(["rev-list"]).args(tips).args(["--not", known.as_str(), "--"]).line()?;
         Ok(list.lines().filter_map(oid).collect())
     }
 
@@ -208,7 +264,14 @@ impl Repo {
     }
 
     /// Who the user told git they are, or Piton. What git would guess from the host is not taken.
-    pub fn identity(&self) -> Result<Identity, GitError> {
+    pub fn identity(&self) -> Result<&Identity, GitError> {
+        match self.known.identity.get() {
+            Some(identity) => Ok(identity),
+            None => self.ask_identity().map(|identity| self.known.identity.get_or_init(|| identity)),
+        }
+    }
+
+    fn ask_identity(&self) -> Result<Identity, GitError> {
         let call =
             self.git.call(["var", "GIT_COMMITTER_IDENT"]).global("-c").global("user.useConfigOnly=true");
         let answer = call.answer()?;
@@ -240,9 +303,32 @@ impl Repo {
         Ok(vec![
             ("GIT_AUTHOR_NAME", name),
             ("GIT_AUTHOR_EMAIL", email),
-            ("GIT_COMMITTER_NAME", committer.name),
-            ("GIT_COMMITTER_EMAIL", committer.email),
+            ("GIT_COMMITTER_NAME", committer.name.clone()),
+            ("GIT_COMMITTER_EMAIL", committer.email.clone()),
         ])
+    }
+
+    pub(super) fn last_differences(&self, asked: &Trees) -> Option<Arc<Vec<Difference>>> {
+        let last = self.known.differences.lock().ok()?;
+        last.as_ref().filter(|(trees, _)| trees == asked).map(|(_, found)| Arc::clone(found))
+    }
+
+    pub(super) fn keep_differences(&self, asked: Trees, found: Vec<Difference>) -> Arc<Vec<Difference>> {
+        let found = Arc::new(found);
+        if let Ok(mut last) = self.known.differences.lock() {
+            *last = Some((asked, Arc::clone(&found)));
+        }
+        found
+    }
+
+    pub(super) fn is_fit(&self, folder: &Utf8Path) -> bool {
+        self.known.fit.lock().is_ok_and(|fit| fit.contains(folder))
+    }
+
+    pub(super) fn call_fit(&self, folder: &Utf8Path) {
+        if let Ok(mut fit) = self.known.fit.lock() {
+            fit.insert(folder.to_owned());
+        }
     }
 
     /// Whether worktrees may be made in `folder`; changes nothing.
@@ -272,14 +358,7 @@ impl Repo {
             let text = lossy(field);
             let (key, value) = text.split_once(' ').unwrap_or((&text, ""));
             if key == "worktree" {
-                found.push(Checkout {
-                    path: value.into(),
-                    head: None,
-                    branch: None,
-                    bare: false,
-                    locked: None,
-                    prunable: None,
-                });
+                found.push(Checkout { path: value.into(), ..Checkout::default() });
             }
             let Some(last) = found.last_mut() else { continue };
             match key {
@@ -292,11 +371,6 @@ impl Repo {
             }
         }
         Ok(found)
-    }
-
-    /// Make everything written so far survive a power cut, also what agents wrote with their own git.
-    pub fn make_durable(&self) -> Result<(), GitError> {
-        sync_file_system(&self.common)
     }
 
     /// Piton's own folder in the git directory.
@@ -331,8 +405,13 @@ pub(super) fn resolve(git: &Git, revision: &str) -> Result<Option<Oid>, GitError
     }
 }
 
-pub(super) fn sync_file_system(folder: &Utf8Path) -> Result<(), GitError> {
-    disk::sync_file_systems(&[folder.to_owned()]).map_err(GitError::io(folder))
+/// The git directory of the checkout that `git` works in.
+pub(super) fn git_dir_of(git: &Git) -> Result<Utf8PathBuf, GitError> {
+    let usual = git.dir().join(".git");
+    if usual.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        return Ok(usual);
+    }
+    Ok(Utf8PathBuf::from(git.call(["rev-parse", "--absolute-git-dir"]).line()?))
 }
 
 pub(super) fn real(path: &Utf8Path) -> Result<Utf8PathBuf, GitError> {

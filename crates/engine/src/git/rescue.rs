@@ -11,6 +11,7 @@ use super::door::{lossy, oid};
 use super::error::GitError;
 use super::index::TempIndex;
 use super::repo::Repo;
+use super::status::Status;
 use super::worktree::Worktree;
 
 const PLACE: &str = "refs/piton/rescue/";
@@ -25,6 +26,8 @@ pub struct Rescue {
     pub message: String,
     /// Refs or folders of refs that count as safe for commits; empty: every branch, tag and pin.
     pub kept: Vec<String>,
+    /// The pin that keeps what is committed there, as a rule: asked first.
+    pub pin: Option<String>,
 }
 
 /// Content that was rescued.
@@ -47,7 +50,7 @@ pub enum RestoreInto<'a> {
 
 impl Rescue {
     pub fn at(name: &str, message: &str) -> Rescue {
-        Rescue { name: name.to_owned(), message: message.to_owned(), kept: Vec::new() }
+        Rescue { name: name.to_owned(), message: message.to_owned(), kept: Vec::new(), pin: None }
     }
 }
 
@@ -55,7 +58,12 @@ impl Worktree {
     /// Keep what this worktree holds and nothing else does, without touching it: uncommitted and untracked
     /// files (not ignored ones, not nested repositories) and commits that no ref reaches. `None`: nothing.
     pub fn rescue(&self, rescue: &Rescue) -> Result<Option<Rescued>, GitError> {
-        let (repo, status) = (self.repo(), self.status()?);
+        self.rescue_seen(rescue, self.status()?)
+    }
+
+    /// The same for a status that was just read.
+    pub(super) fn rescue_seen(&self, rescue: &Rescue, status: Status) -> Result<Option<Rescued>, GitError> {
+        let repo = self.repo();
         if status.is_clean() {
             return repo.rescue_commit(rescue, status.head);
         }
@@ -135,13 +143,18 @@ impl Repo {
     /// Keep a commit, unless a ref does so already.
     pub fn rescue_commit(&self, rescue: &Rescue, head: Option<Oid>) -> Result<Option<Rescued>, GitError> {
         match head {
-            Some(head) if !self.is_kept(&head, &rescue.kept)? => self.keep_rescued(rescue, &head).map(Some),
+            Some(head) if !self.is_kept(&head, rescue)? => self.keep_rescued(rescue, &head).map(Some),
             _ => Ok(None),
         }
     }
 
     /// Whether a ref reaches `commit`, so that it outlives any worktree.
-    fn is_kept(&self, commit: &Oid, kept: &[String]) -> Result<bool, GitError> {
+    fn is_kept(&self, commit: &Oid, rescue: &Rescue) -> Result<bool, GitError> {
+        if let Some(pin) = &rescue.pin
+            && self.pin_at(pin)?.as_ref() == Some(commit)
+        {
+            return Ok(true);
+        }
         let call = self.git().call([
             "for-each-ref",
             "--count=1",
@@ -149,14 +162,14 @@ impl Repo {
             "--contains",
             commit.as_str(),
         ]);
-        let call = if kept.is_empty() { call.args(ANY_REF) } else { call.args(kept) };
+        let call = if rescue.kept.is_empty() { call.args(ANY_REF) } else { call.args(&rescue.kept) };
         Ok(!call.line()?.is_empty())
     }
 
     /// Put a commit under a rescue ref that never held anything else.
     fn keep_rescued(&self, rescue: &Rescue, commit: &Oid) -> Result<Rescued, GitError> {
         // Some of its objects may have been written by others without a sync.
-        self.make_durable()?;
+        self.sync_all()?;
         let first = valid(&format!("{PLACE}{}", rescue.name))?;
         let content =
             |oid: &Oid| self.git().call(["show", "--no-patch", "--format=%T %P", oid.as_str()]).line();

@@ -1,6 +1,7 @@
 //! What is going on in a checkout, read without touching it.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +28,7 @@ pub struct Status {
     /// The commit being merged.
     pub merge_head: Option<Oid>,
     /// The same paths as git has them.
-    pub(super) raw: Vec<std::ffi::OsString>,
+    pub(super) raw: Vec<OsString>,
 }
 
 impl Status {
@@ -38,6 +39,13 @@ impl Status {
 }
 
 pub(super) fn read(git: &Git, top: &Utf8Path, git_dir: &Utf8Path) -> Result<Status, GitError> {
+    let mut status = look(git, git_dir, &[])?;
+    find_repositories(git, top, &mut status)?;
+    Ok(status)
+}
+
+/// Without a search for other repositories. `paths`: only these, unless there are none.
+pub(super) fn look(git: &Git, git_dir: &Utf8Path, paths: &[OsString]) -> Result<Status, GitError> {
     // The content of submodules is not looked at: that would run git in there, with its settings.
     let call = git.call([
         "status",
@@ -49,7 +57,7 @@ pub(super) fn read(git: &Git, top: &Utf8Path, git_dir: &Utf8Path) -> Result<Stat
         "--no-renames",
     ]);
     let mut status = Status { merge_head: head_file(&git_dir.join("MERGE_HEAD")), ..Status::default() };
-    let list = call.bytes()?;
+    let list = call.arg("--").args(paths).bytes()?;
     for field in fields(&list) {
         let (kind, rest) = (field.first(), field.get(2..).unwrap_or_default());
         match kind {
@@ -78,7 +86,6 @@ pub(super) fn read(git: &Git, top: &Utf8Path, git_dir: &Utf8Path) -> Result<Stat
             _ => {}
         }
     }
-    find_repositories(git, top, &mut status)?;
     Ok(status)
 }
 

@@ -19,7 +19,6 @@ use super::repo::{self, Checkout, Repo};
 use super::status;
 use super::worktree::remove_if_there;
 use crate::crash;
-use crate::disk;
 use crate::lock::Lock;
 
 /// The right to move one branch of one repository, held across all runs and processes.
@@ -122,19 +121,13 @@ impl Repo {
         Ok(self.holders(branch)?.into_iter().find(|holder| holder.path.exists()).map(|holder| holder.path))
     }
 
-    fn holders(&self, branch: &str) -> Result<Vec<Checkout>, GitError> {
-        let mut all = self.checkouts()?;
-        all.retain(|checkout| !checkout.bare && checkout.branch.as_deref() == Some(branch));
-        Ok(all)
-    }
-
     /// The question after a crash: did the target get there?
     pub fn landed_state(&self, branch: &str, old: &Oid, candidate: &Oid) -> Result<LandedState, GitError> {
         let Some(tip) = self.branch_tip(branch)? else { return Ok(LandedState::Elsewhere { tip: None }) };
-        Ok(if self.is_ancestor(candidate, &tip)? {
-            LandedState::Landed
-        } else if tip == *old {
+        Ok(if tip == *old {
             LandedState::AtOld
+        } else if self.is_ancestor(candidate, &tip)? {
+            LandedState::Landed
         } else if self.is_ancestor(old, &tip)? {
             LandedState::MovedForward { tip }
         } else {
@@ -199,7 +192,7 @@ impl Repo {
         }
         for holder in repo.holders(&lease.branch)?.iter().filter(|holder| holder.path.exists()) {
             let git = repo.git().at(&holder.path);
-            let git_dir = Utf8PathBuf::from(git.call(["rev-parse", "--absolute-git-dir"]).line()?);
+            let git_dir = repo::git_dir_of(&git)?;
             let places = [holder.path.clone()];
             for lock in locks_in(&git_dir) {
                 // A git at work there may be anybody's, or another one of ours.
@@ -286,17 +279,6 @@ impl Repo {
         remove_if_there(&path)?;
         Ok(None)
     }
-
-    /// Git syncs the file of a ref, not the folder that names it.
-    fn sync_ref(&self, name: &str) -> Result<(), GitError> {
-        let file = self.common_dir().join(name);
-        for folder in [file.parent(), Some(&self.common_dir().join("reftable"))].into_iter().flatten() {
-            if folder.is_dir() {
-                disk::sync_folder(folder).map_err(GitError::io(folder))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The locks that a fast-forward takes in a checkout, as far as they are there.
@@ -317,7 +299,7 @@ struct Step<'a> {
 impl Step<'_> {
     fn move_checkout(&self, checkout: &Utf8Path) -> Result<Moved, GitError> {
         let git = self.repo.git().at(checkout);
-        let git_dir = Utf8PathBuf::from(git.call(["rev-parse", "--absolute-git-dir"]).line()?);
+        let git_dir = repo::git_dir_of(&git)?;
         if let Some(what) = status::operation(&git_dir) {
             return Ok(Moved::Waits(Wait::Operation { checkout: checkout.to_owned(), what }));
         }
@@ -348,15 +330,10 @@ impl Step<'_> {
             remove_if_there(lock)?;
         }
         concerned.put_back(&judged.ours)?;
-        self.fast_forward(&git, checkout, &concerned)
+        self.fast_forward(&git, &concerned)
     }
 
-    fn fast_forward(
-        &self,
-        git: &Git,
-        checkout: &Utf8Path,
-        concerned: &Concerned<'_>,
-    ) -> Result<Moved, GitError> {
+    fn fast_forward(&self, git: &Git, concerned: &Concerned<'_>) -> Result<Moved, GitError> {
         // Ignored files are somebody's too: a `.env` must not be overwritten by one that lands.
         let args =
             ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify"];
@@ -364,7 +341,7 @@ impl Step<'_> {
         let call = git.call(args).global("-c").global("core.fsync=committed,reference,index");
         let answer = call.arg(self.candidate.as_str()).answer()?;
         if answer.code == Some(0) {
-            repo::sync_file_system(checkout)?;
+            concerned.sync()?;
             self.repo.sync_ref(&branch_ref(&self.lease.branch)?)?;
         }
         if let Some(moved) = self.repo.verdict(self.lease, self.old, self.candidate)? {

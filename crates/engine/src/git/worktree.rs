@@ -52,10 +52,17 @@ impl Worktree {
     /// The worktree at `path`, made at `base` if there is none. Nobody may be working in it.
     pub fn add(repo: &Repo, path: &Utf8Path, base: &Oid) -> Result<Added, GitError> {
         let path = absolute(path)?;
-        let lock = lock_worktrees(repo)?;
-        let Added { worktree, how } = Worktree::add_alone(&repo.guarded_by(lock), path, base)?;
+        let Added { worktree, how } = {
+            let lock = lock_worktrees(repo)?;
+            Worktree::add_alone(&repo.guarded_by(lock), path, base)?
+        };
         // What is handed out must not go on holding the lock.
-        Ok(Added { worktree: Worktree::at(repo, &worktree.path, worktree.git_dir), how })
+        let worktree = Worktree::at(repo, &worktree.path, worktree.git_dir);
+        if is_half_made(&worktree.git_dir) {
+            worktree.git.call(["reset", "--quiet", "--hard"]).run()?;
+            remove_if_there(&worktree.git_dir.join("locked"))?;
+        }
+        Ok(Added { worktree, how })
     }
 
     fn add_alone(repo: &Repo, path: Utf8PathBuf, base: &Oid) -> Result<Added, GitError> {
@@ -124,8 +131,14 @@ impl Worktree {
         status::read(&self.git, &self.path, &self.git_dir)
     }
 
+    /// Tracked files that differ from HEAD.
+    pub fn dirty(&self) -> Result<Vec<String>, GitError> {
+        Ok(status::look(&self.git, &self.git_dir, &[])?.dirty)
+    }
+
     pub fn head(&self) -> Result<Option<Oid>, GitError> {
-        repo::resolve(&self.git, "HEAD")
+        let name = self.git_dir.file_name().unwrap_or_default();
+        self.repo.ref_tip(&format!("worktrees/{name}/HEAD"))
     }
 
     /// Remove the locks of a git that died in here: of the index, of HEAD, ORIG_HEAD, AUTO_MERGE and their
@@ -149,8 +162,6 @@ impl Worktree {
     /// `rescue` first. Ignored files go with it. Nobody may be working in it.
     pub fn remove(repo: &Repo, path: &Utf8Path, rescue: &Rescue) -> Result<Removed, GitError> {
         let path = absolute(path)?;
-        let lock = lock_worktrees(repo)?;
-        let repo = &repo.guarded_by(lock);
         let Some(entry) = find_entry(repo, &path)? else {
             return match Folder::look(repo, &path)? {
                 Folder::Free => Ok(Removed { rescued: None }),
@@ -158,7 +169,8 @@ impl Worktree {
             };
         };
         if !path.exists() {
-            let rescued = forget(repo, &path, &entry, rescue)?;
+            let lock = lock_worktrees(repo)?;
+            let rescued = forget(&repo.guarded_by(lock), &path, &entry, rescue)?;
             crash::point("worktree.removed");
             return Ok(Removed { rescued });
         }
@@ -173,9 +185,13 @@ impl Worktree {
             let paths = [status.nested, status.submodules].concat();
             return Err(GitError::NestedRepositories { worktree: path, paths });
         }
-        let rescued = worktree.rescue(rescue)?;
+        let rescued = worktree.rescue_seen(rescue, status)?;
         crash::point("worktree.rescued");
-        repo.git().call(["worktree", "remove", "--force", "--force", "--", path.as_str()]).run()?;
+        let lock = lock_worktrees(repo)?;
+        repo.git()
+            .guarded_by(lock)
+            .call(["worktree", "remove", "--force", "--force", "--", path.as_str()])
+            .run()?;
         crash::point("worktree.removed");
         Ok(Removed { rescued })
     }
@@ -185,10 +201,11 @@ impl Worktree {
     }
 
     fn make(repo: &Repo, path: &Utf8Path, base: &Oid) -> Result<Worktree, GitError> {
-        // No `--no-track`: git refuses it without a new branch, and a detached HEAD tracks nothing.
-        let call =
-            repo.git().call(["worktree", "add", "--quiet", "--detach", "--", path.as_str(), base.as_str()]);
-        call.run()?;
+        // No `--no-track`: git refuses it without a new branch, and a detached HEAD tracks nothing. Its files
+        // come when others may make theirs; until then it is as git itself marks one that is not finished.
+        let call = repo.git().call(["worktree", "add", "--quiet", "--detach", "--no-checkout"]);
+        let call = call.args(["--lock", "--reason", INITIALIZING]);
+        call.args(["--", path.as_str(), base.as_str()]).run()?;
         let entry = find_entry(repo, path)?;
         let entry = entry.ok_or_else(|| GitError::NotARepository { path: path.to_owned() })?;
         Ok(Worktree::at(repo, path, entry))
@@ -202,8 +219,7 @@ impl Worktree {
         base: &Oid,
         rescue: &Rescue,
     ) -> Result<Added, GitError> {
-        let locked = entry.join("locked");
-        let half_made = fs::read_to_string(&locked).is_ok_and(|why| why.trim() == INITIALIZING);
+        let half_made = is_half_made(entry);
         let index = entry.join("index");
         let whole = !half_made && points_to(path, entry) && index.is_file() && !is_torn(&index);
         point_to(path, entry)?;
@@ -224,10 +240,14 @@ impl Worktree {
         let rescued = if half_made { None } else { worktree.rescue(rescue)? };
         worktree.checkout_detached(base)?;
         if half_made {
-            remove_if_there(&locked)?;
+            remove_if_there(&entry.join("locked"))?;
         }
         Ok(Added { worktree, how: Making::PutRight { rescued } })
     }
+}
+
+fn is_half_made(entry: &Utf8Path) -> bool {
+    fs::read_to_string(entry.join("locked")).is_ok_and(|why| why.trim() == INITIALIZING)
 }
 
 /// The right to make worktrees and take them away. While it is held, none of ours is half made.
@@ -333,19 +353,32 @@ pub(super) fn repository_around(repo: &Repo, path: &Utf8Path) -> Result<Option<G
 
 /// Refuse a path inside somebody else's repository; hide one inside our own project from its status.
 fn check_surroundings(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
-    let Some(git) = repository_around(repo, path)? else { return Ok(()) };
+    let Some(parent) = path.parent() else { return Ok(()) };
+    if repo.is_fit(parent) {
+        return Ok(());
+    }
+    let Some(git) = repository_around(repo, path)? else {
+        repo.call_fit(parent);
+        return Ok(());
+    };
     let Ok(top) = git.call(["rev-parse", "--show-toplevel"]).line() else { return Ok(()) };
     let top = repo::real(Utf8Path::new(&top))?;
     let Ok(inside) = path.strip_prefix(&top) else { return Ok(()) };
-    // This one command does not take literal paths, and an absolute path has no magic in it.
-    let ignored = git.call(["check-ignore", "--quiet", "--", &format!("{path}/")]);
-    if ignored.env("GIT_LITERAL_PATHSPECS", "0").yes()? {
+    let is_ignored = |folder: &Utf8Path| {
+        // This one command does not take literal paths, and an absolute path has no magic in it.
+        let call = git.call(["check-ignore", "--quiet", "--", &format!("{folder}/")]);
+        call.env("GIT_LITERAL_PATHSPECS", "0").yes()
+    };
+    if parent != top && is_ignored(parent)? {
+        repo.call_fit(parent);
+        return Ok(());
+    }
+    if is_ignored(path)? {
         return Ok(());
     }
     // A folder that holds nothing but worktrees is hidden as a whole, so this happens once.
-    let parent = path.parent().filter(|parent| !parent.exists() || is_empty(parent));
-    let hidden =
-        parent.and_then(|parent| parent.strip_prefix(&top).ok()).filter(|rest| !rest.as_str().is_empty());
+    let free = !parent.exists() || is_empty(parent);
+    let hidden = parent.strip_prefix(&top).ok().filter(|rest| free && !rest.as_str().is_empty());
     exclude(repo, &format!("{}/", hidden.unwrap_or(inside)))
 }
 

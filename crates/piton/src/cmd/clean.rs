@@ -6,7 +6,7 @@ use piton_core::run::{Command, Status};
 use piton_core::view::counted;
 use piton_engine::clock;
 use piton_engine::drive;
-use piton_engine::git::{GitError, Pin, Repo, Rescue, Worktree};
+use piton_engine::git::{GitError, Pin, RefChange, Repo, Rescue, Worktree};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::json;
@@ -160,14 +160,15 @@ fn remove(repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcom
             let repo = repo()?;
             for pin in repo.pins(name)? {
                 keep_if_alone(repo, left, task, &pin)?;
-                repo.unpin(&pin.name)?;
+                repo.change_refs(&[RefChange::unpin(&pin.name)?])?;
             }
         }
         What::Branch { name } => {
             let facts = journal.facts(&left.run)?;
             let target = facts.and_then(|facts| facts.target).unwrap_or_default();
             if let Some(tip) = repo()?.branch_tip(&target)? {
-                repo()?.delete_branch_if_merged(name, &tip)?;
+                let away = repo()?.branch_removal(name, &tip)?;
+                repo()?.change_refs(away.as_slice())?;
             }
         }
         What::Jobs { path } => {

@@ -1,0 +1,84 @@
+//! What must survive a power cut before the journal speaks of it.
+//!
+//! Git syncs what it writes for us. What an agent's git wrote before, which syncs nothing by itself, is found
+//! there and not written again: it has to be synced by us.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::Oid;
+
+use super::door::oid;
+use super::error::GitError;
+use super::repo::Repo;
+use crate::disk;
+
+/// Beyond this many files the whole file system is synced: one call instead of thousands.
+const MANY: usize = 256;
+
+impl Repo {
+    /// Sync every object that `commit` has and `known` does not.
+    pub fn sync_commits(&self, known: &Oid, commit: &Oid) -> Result<(), GitError> {
+        let list = ["rev-list", "--objects", "--no-object-names", commit.as_str(), "--not", known.as_str()];
+        let list = self.git().call(list).arg("--").line()?;
+        self.sync_objects(&list.lines().filter_map(oid).collect::<Vec<_>>())
+    }
+
+    /// Sync these objects and the folders that name them, which git itself never does. It syncs the packs it
+    /// makes, so only loose ones can be in danger.
+    pub fn sync_objects<'a>(&self, objects: impl IntoIterator<Item = &'a Oid>) -> Result<(), GitError> {
+        let place = self.common_dir().join("objects");
+        let files = objects.into_iter().map(|oid| {
+            let (folder, name) = oid.as_str().split_at(2);
+            place.join(folder).join(name).into_std_path_buf()
+        });
+        sync_files(&place, files)
+    }
+
+    /// Sync everything in the file system of the repository.
+    pub(super) fn sync_all(&self) -> Result<(), GitError> {
+        sync_file_system(self.common_dir())
+    }
+
+    /// Git syncs the file of a ref, not the folder that names it.
+    pub(super) fn sync_ref(&self, name: &str) -> Result<(), GitError> {
+        let file = self.common_dir().join(name);
+        for folder in [file.parent(), Some(&self.common_dir().join("reftable"))].into_iter().flatten() {
+            if folder.is_dir() {
+                disk::sync_folder(folder).map_err(not_kept(folder.as_std_path()))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sync files in `place`, and the folders that name them. One that is not there needs no sync.
+pub(super) fn sync_files(place: &Utf8Path, files: impl Iterator<Item = PathBuf>) -> Result<(), GitError> {
+    let files: Vec<PathBuf> = files.collect();
+    if files.len() > MANY || cfg!(not(unix)) {
+        return sync_file_system(place);
+    }
+    let mut folders = BTreeSet::new();
+    // A link is its folder's business, and opening what it leads to may never return.
+    for file in files.iter().filter(|file| file.symlink_metadata().is_ok_and(|meta| meta.is_file())) {
+        File::open(file).and_then(|open| open.sync_all()).map_err(not_kept(file))?;
+        folders.extend(file.parent());
+    }
+    for folder in folders {
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(not_kept(folder))?;
+    }
+    Ok(())
+}
+
+fn sync_file_system(folder: &Utf8Path) -> Result<(), GitError> {
+    disk::sync_file_systems(&[folder.to_owned()]).map_err(not_kept(folder.as_std_path()))
+}
+
+/// After a failed sync the next one may succeed without the data: nothing may be built on a second try.
+fn not_kept(path: &Path) -> impl FnOnce(io::Error) -> GitError {
+    let path = Utf8PathBuf::from(path.to_string_lossy().into_owned());
+    move |source| GitError::NotKept { path, source }
+}

@@ -1,0 +1,123 @@
+//! Gits that we talk with for as long as we live, so that none is started for each question and each change.
+//! They end with us: their standard input closes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout};
+use std::sync::Mutex;
+
+use camino::Utf8Path;
+use piton_core::plan::Oid;
+
+use super::door::{Call, Git, oid};
+use super::error::GitError;
+
+/// A git that reads lines and answers with lines.
+#[derive(Debug)]
+struct Talk {
+    child: Child,
+    /// `None` only while it goes away.
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Talk {
+    fn start(call: Call<'_>) -> Result<Talk, GitError> {
+        let (child, input, output) = call.converse()?;
+        Ok(Talk { child, input: Some(input), output: BufReader::new(output) })
+    }
+
+    /// Say something and hear so many lines; `None` if it has gone, and then it is of no more use.
+    fn ask<const N: usize>(&mut self, text: &str) -> Option<[String; N]> {
+        self.input.as_mut()?.write_all(text.as_bytes()).ok()?;
+        let mut lines = [const { String::new() }; N];
+        for line in &mut lines {
+            self.output.read_line(line).ok()?;
+            if line.pop() != Some('\n') {
+                return None;
+            }
+        }
+        Some(lines)
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        // It has nothing left to do.
+        let _ = self.child.wait();
+    }
+}
+
+/// Answers questions about refs and objects. It only reads.
+///
+/// Names are asked for in full: a ref, an object id, with a suffix such as `^{tree}`. What `HEAD` means depends
+/// on the checkout, and this git has none.
+#[derive(Debug)]
+pub(super) struct Oracle {
+    git: Git,
+    common: String,
+    talk: Mutex<Option<Talk>>,
+}
+
+impl Oracle {
+    pub(super) fn new(git: &Git, common: &Utf8Path) -> Oracle {
+        // Somewhere else: whoever looks for a git at work in the repository must not find this one.
+        let outside = common.ancestors().last().unwrap_or(common);
+        Oracle { git: git.at(outside), common: format!("--git-dir={common}"), talk: Mutex::new(None) }
+    }
+
+    /// The object that a name stands for now, if it stands for one.
+    pub(super) fn ask(&self, name: &str) -> Result<Option<Oid>, GitError> {
+        const ARGS: [&str; 2] = ["cat-file", "--batch-check=%(objectname)"];
+        let unexpected = |answer: &str| GitError::Unexpected {
+            args: format!("{} < {name}", ARGS.join(" ")),
+            answer: answer.to_owned(),
+        };
+        if name.contains('\n') {
+            return Ok(None);
+        }
+        let Ok(mut talk) = self.talk.lock() else { return Err(unexpected("")) };
+        // It may have been killed since the last question: a new one is as good.
+        for _ in 0..2 {
+            let mut current = match talk.take() {
+                Some(current) => current,
+                None => Talk::start(self.git.call(ARGS).global(&self.common))?,
+            };
+            if let Some([answer]) = current.ask(&format!("{name}\n")) {
+                *talk = Some(current);
+                return match oid(&answer) {
+                    Some(oid) => Ok(Some(oid)),
+                    None if answer.starts_with(name) => Ok(None),
+                    None => Err(unexpected(&answer)),
+                };
+            }
+        }
+        Err(unexpected(""))
+    }
+}
+
+/// Changes refs, one transaction after the other.
+#[derive(Debug, Default)]
+pub(super) struct Scribe(Mutex<Option<Talk>>);
+
+impl Scribe {
+    /// Carry out lines of `update-ref --stdin`, all or none.
+    pub(super) fn write(&self, git: &Git, lines: &str) -> Result<(), GitError> {
+        let call = || git.call(["update-ref", "-m", "piton", "--stdin"]);
+        if let Ok(mut talk) = self.0.lock() {
+            let current = match talk.take() {
+                Some(current) => Ok(current),
+                None => Talk::start(call()),
+            };
+            if let Ok(mut current) = current
+                && let Some([_, committed]) = current.ask(&format!("start\n{lines}commit\n"))
+                && committed == "commit: ok"
+            {
+                *talk = Some(current);
+                return Ok(());
+            }
+        }
+        // It ends at the first refusal, without a word to us: one that is asked nothing else says why.
+        call().input(lines.to_owned()).run()
+    }
+}
