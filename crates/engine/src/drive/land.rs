@@ -181,14 +181,17 @@ pub(super) fn clean(order: &Order) -> Result<Vec<Command>, Trouble> {
         Err(error) => return Err(error.into()),
     }
     let tip = order.tip()?;
-    let mut away: Vec<RefChange> =
-        PINS.into_iter().map(|what| RefChange::unpin(&order.pin_name(what))).collect::<Result<_, _>>()?;
+    // The pin tells whose branch it is, so it goes last: git takes them away one after the other.
+    let mut away = Vec::new();
     if let Some(shown) = repo.pin_at(&order.pin_name("shown"))? {
         for name in order.branches() {
             if repo.branch_tip(&name)?.as_ref() == Some(&shown) {
                 away.extend(repo.branch_removal(&name, &tip)?);
             }
         }
+    }
+    for what in PINS {
+        away.push(RefChange::unpin(&order.pin_name(what))?);
     }
     repo.change_refs(&away)?;
     crash::point("clean.done");
