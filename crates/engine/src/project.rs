@@ -1,5 +1,6 @@
 //! Where things are: the project, its repository, and Piton's own folder.
 
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -7,7 +8,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Digest, RunId, TaskId};
 
 use crate::disk;
-use crate::git::{GitError, Repo};
+use crate::git::{self, GitError, Repo};
+use crate::journal::Journal;
 use crate::lock::Lock;
 
 /// How long a run's lock is waited for before another engine is believed to hold it.
@@ -19,16 +21,24 @@ pub struct Project {
     pub root: Utf8PathBuf,
     /// Piton's own folder: out of reach of `git clean`, the same from every worktree.
     pub home: Utf8PathBuf,
-    pub repo: Option<Repo>,
+    /// The folder it was found from: a branch is that of the checkout around it.
+    from: Utf8PathBuf,
+    /// Found when it is asked for: the ledger rarely needs git, and each question to it takes longer than
+    /// everything else that a short command does.
+    repo: OnceLock<Option<Repo>>,
 }
 
 impl Project {
     /// The project around a path. Without a repository, Piton's folder is `.piton` in that path.
     pub fn around(path: &Utf8Path) -> Result<Project, GitError> {
+        if let Some(project) = Project::known(path) {
+            return Ok(project);
+        }
         match Repo::discover(path) {
             Ok(repo) => {
                 let root = repo.main_checkout()?.unwrap_or_else(|| repo.top().to_owned());
-                Ok(Project { home: repo.piton_dir(), root, repo: Some(repo) })
+                let from = path.to_owned();
+                Ok(Project { home: repo.piton_dir(), root, from, repo: OnceLock::from(Some(repo)) })
             }
             Err(GitError::NotARepository { .. }) => Ok(Project::without_git(path)),
             // The ledger needs git no more than a missing one gives it.
@@ -37,9 +47,30 @@ impl Project {
         }
     }
 
+    /// The project of an ordinary repository that has a journal already, found without git.
+    fn known(path: &Utf8Path) -> Option<Project> {
+        let path = path.canonicalize_utf8().ok()?;
+        let top = path.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+        let common = git::common_dir(top)?;
+        let root = common.parent().filter(|_| common.file_name() == Some(".git"))?;
+        let home = common.join("piton");
+        let project = Project { root: root.to_owned(), home, from: path.clone(), repo: OnceLock::new() };
+        Journal::exists(&project.home).then_some(project)
+    }
+
+    /// Its repository, if it has one.
+    pub fn repo(&self) -> Result<Option<&Repo>, GitError> {
+        if self.repo.get().is_none() {
+            let found = Repo::discover(&self.from)?;
+            return Ok(self.repo.get_or_init(|| Some(found)).as_ref());
+        }
+        Ok(self.repo.get().and_then(Option::as_ref))
+    }
+
     fn without_git(path: &Utf8Path) -> Project {
-        let root = path.ancestors().find(|folder| folder.join(".piton/piton.db").is_file()).unwrap_or(path);
-        Project { root: root.to_owned(), home: root.join(".piton"), repo: None }
+        let root = path.ancestors().find(|folder| Journal::exists(&folder.join(".piton"))).unwrap_or(path);
+        let (root, from, home) = (root.to_owned(), path.to_owned(), root.join(".piton"));
+        Project { root, home, from, repo: OnceLock::from(None) }
     }
 
     /// Whoever holds this is the run's one engine; `None` if another one works on the run.

@@ -6,7 +6,7 @@ use piton_core::dialect::native;
 use piton_core::plan::{Plan, RunId};
 use piton_core::run::{Command, NewRun, Status};
 use piton_engine::clock;
-use piton_engine::journal::{Journal, RunSummary};
+use piton_engine::journal::{Journal, JournalError, RunSummary};
 use piton_engine::lock::Lock;
 use piton_engine::project::{Project, new_run_id};
 
@@ -121,9 +121,16 @@ pub(crate) struct FoundRun {
 
 /// The run that is meant, opened for reading: nothing is created.
 pub(crate) fn run(which: &Which) -> Outcome<FoundRun> {
+    run_in(which, Journal::open_existing)
+}
+
+fn run_in(
+    which: &Which,
+    open: impl FnOnce(&Utf8Path) -> Result<Option<Journal>, JournalError>,
+) -> Outcome<FoundRun> {
     let plan = which.plan.as_deref().map(plan_path).transpose()?;
     let project = project(which.project_path.as_deref().or(plan.as_deref().and_then(Utf8Path::parent)))?;
-    let Some(journal) = Journal::open_existing(&project.home)? else {
+    let Some(journal) = open(&project.home)? else {
         return Err(no_run(&project, plan.as_deref()));
     };
     let runs = journal.runs()?;
@@ -139,9 +146,10 @@ pub(crate) fn run(which: &Which) -> Outcome<FoundRun> {
 
 /// The same, opened for a command.
 pub(crate) fn run_to_change(which: &Which) -> Outcome<FoundRun> {
-    let found = run(which)?;
-    let journal = Journal::open(&found.project.home)?;
-    Ok(FoundRun { journal, ..found })
+    run_in(which, |home| match Journal::exists(home) {
+        true => Journal::open(home).map(Some),
+        false => Ok(None),
+    })
 }
 
 /// The same for somebody who keeps the ledger: a plan named for the first time gets its run here, without
@@ -164,7 +172,7 @@ pub(crate) fn run_for_ledger(which: &Which) -> Outcome<FoundRun> {
         Some(run) => run,
         None => {
             let run = new_run_id(&found.plan.name);
-            let target = project.repo.as_ref().and_then(|repo| repo.current_branch().ok());
+            let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
             let new = NewRun {
                 run: run.clone(),
                 plan_path: found.path.to_string(),

@@ -131,7 +131,7 @@ impl<'o> Loop<'o> {
         let Engine { project, mut journal, run, lock, session, keeper, owned, plan_changed } = engine;
         let state = journal.load(&run)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
-        let repo = project.repo.as_ref().map(|repo| repo.guarded_by(Arc::new(lock)));
+        let repo = project.repo()?.map(|repo| repo.guarded_by(Arc::new(lock)));
         let name = format!("{}-{}", std::process::id(), clock::now().0);
         let mut this = Loop {
             journal,

@@ -32,7 +32,7 @@ pub use capture::{BroughtUp, Captured};
 pub use door::{Git, NEEDED, Version};
 pub use error::GitError;
 pub use merge::Merged;
-pub use repo::{Checkout, Identity, ObjectFormat, Repo};
+pub use repo::{Checkout, Identity, ObjectFormat, Repo, common_dir};
 pub use rescue::{Rescue, Rescued, RestoreInto};
 pub use status::Status;
 pub use target::{LandedState, LandingLease, Moved, Wait};

@@ -410,6 +410,21 @@ pub(super) fn read_checkouts(list: &[u8]) -> Vec<Checkout> {
     found
 }
 
+/// The git directory that the checkout at `top` shares with others, where it is plain to see. Git knows more
+/// ways than this: settings that move the checkout elsewhere, or say that there is none.
+pub fn common_dir(top: &Utf8Path) -> Option<Utf8PathBuf> {
+    let mut dir = top.join(".git");
+    if dir.is_file() {
+        let text = std::fs::read_to_string(&dir).ok()?;
+        let entry = top.join(text.trim_end().strip_prefix("gitdir: ")?);
+        let common = std::fs::read_to_string(entry.join("commondir")).ok()?;
+        dir = entry.join(common.trim_end());
+    }
+    let config = std::fs::read_to_string(dir.join("config")).ok()?.to_ascii_lowercase();
+    let plain = !config.contains("worktree") && !config.lines().any(|line| line.trim() == "bare = true");
+    if plain { dir.canonicalize_utf8().ok() } else { None }
+}
+
 /// The git directory of the checkout that `git` works in.
 pub(super) fn git_dir_of(git: &Git) -> Result<Utf8PathBuf, GitError> {
     let usual = git.dir().join(".git");

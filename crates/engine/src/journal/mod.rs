@@ -93,6 +93,11 @@ impl Journal {
         Ok(Journal::new(connection, path, Some(presence)))
     }
 
+    /// Whether there is one in `folder`, or what was saved of one.
+    pub fn exists(folder: &Utf8Path) -> bool {
+        folder.join(schema::FILE).is_file() || recover::is_unfinished(folder)
+    }
+
     /// Open the journal in `folder` for reading, if there is one. Nothing is ever written.
     pub fn open_existing(folder: &Utf8Path) -> Result<Option<Journal>, JournalError> {
         Ok(schema::open_reader(folder)?.map(|(connection, path)| Journal::new(connection, path, None)))

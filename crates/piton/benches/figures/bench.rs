@@ -76,10 +76,10 @@ pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// A folder on the disk that the build is on, or where `PITON_BENCH_DIR` says.
+/// A folder on the disk of temporary files, or where `PITON_BENCH_DIR` says. Not below a repository: Piton makes
+/// no worktrees in somebody else's.
 pub(crate) fn folder() -> (TempDir, Utf8PathBuf) {
-    let place = std::env::var("PITON_BENCH_DIR").unwrap_or(env!("CARGO_TARGET_TMPDIR").to_owned());
-    fs::create_dir_all(&place).unwrap();
+    let place = std::env::var_os("PITON_BENCH_DIR").map_or_else(std::env::temp_dir, Into::into);
     let temp = tempfile::tempdir_in(place).unwrap();
     let path = Utf8PathBuf::from_path_buf(temp.path().canonicalize().unwrap()).unwrap();
     (temp, path)
@@ -145,7 +145,7 @@ pub(crate) fn plan(tasks: usize, parallel: usize, agent: &str, each: impl Fn(usi
     for n in 1..=tasks {
         let more = each(n);
         text += &format!(
-            "[[task]]\nid = \"T{n}\"\ntitle = \"Write the file of {n}\"\nprompt = \"Write it.\"\n{more}"
+            "[[task]]\nid = \"T{n}\"\ntitle = \"Write the file of {n}\"\nprompt = \"Write it.\"\nchecks = []\n{more}"
         );
     }
     text

@@ -15,7 +15,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = vec![resumed()];
     figures.extend(at_rest());
     figures.extend(chain(100));
-    figures.extend(chain(20_000));
+    figures.extend(chain(5_000));
     figures.push(two_hundred());
     let size = fs::metadata(PITON).unwrap().len();
     let size = format!("{:.1} MB", size as f64 / 1e6);

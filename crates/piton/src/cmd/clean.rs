@@ -76,7 +76,7 @@ pub(crate) fn clean(args: &Clean) -> Outcome<Exit> {
     }
     let mut journal = Journal::open(&project.home)?;
     for left in leftovers {
-        if let Err(failure) = remove(project.repo.as_ref(), &mut journal, &left) {
+        if let Err(failure) = remove(project.repo()?, &mut journal, &left) {
             ui::say(format!("kept {}: {}", left.what.told(), failure.message));
         }
     }
@@ -95,7 +95,7 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
         let state = journal.load(run)?;
         let Some(facts) = state.run().cloned() else { continue };
         let mut add = |what, bytes| found.push(Leftover { what, run: run.clone(), bytes });
-        if let (Some(repo), Some(dir)) = (&project.repo, &facts.worktree_dir) {
+        if let (Some(repo), Some(dir)) = (project.repo()?, &facts.worktree_dir) {
             let dir = Utf8Path::new(dir);
             for task in state.tasks() {
                 let goes = task.progress.worktree && (args.unfinished || task.decided == Status::Completed);

@@ -4,7 +4,7 @@ use camino::Utf8Path;
 use piton_core::run::Status;
 use piton_engine::clock;
 use piton_engine::drive;
-use piton_engine::git::{NEEDED, Repo};
+use piton_engine::git::NEEDED;
 use piton_engine::journal::{Journal, JournalError, Trouble};
 use piton_engine::keeper::Job;
 use piton_engine::project::Project;
@@ -92,14 +92,12 @@ impl Visit<'_> {
     }
 
     fn surroundings(&mut self) {
-        match &self.project.repo {
-            Some(repo) => match repo.git().version() {
-                Ok(version) => {
-                    self.add(State::Fine, format!("git {version}"), format!("{NEEDED} or newer is needed"));
-                }
-                Err(error) => self.add(State::Wrong, error.to_string(), ""),
-            },
-            None => self.add(
+        match self.project.repo().and_then(|repo| repo.map(|repo| repo.git().version()).transpose()) {
+            Ok(Some(version)) => {
+                self.add(State::Fine, format!("git {version}"), format!("{NEEDED} or newer is needed"));
+            }
+            Err(error) => self.add(State::Wrong, error.to_string(), ""),
+            Ok(None) => self.add(
                 State::Note,
                 "no git repository here",
                 "the ledger works without one, the engine does not",
@@ -107,7 +105,7 @@ impl Visit<'_> {
         }
         self.add(State::Fine, format!("SQLite {}, built in", Journal::sqlite_version()), "");
         self.add(State::Fine, format!("Piton keeps its own in {}", self.project.home), "");
-        if self.project.repo.as_ref().is_some_and(Repo::has_submodules) {
+        if matches!(self.project.repo(), Ok(Some(repo)) if repo.has_submodules()) {
             self.add(State::Note, "the repository has submodules", "worktrees are made without them");
         }
     }
@@ -191,7 +189,7 @@ impl Visit<'_> {
 
     fn against_git(&mut self, journal: &mut Journal, run: &piton_core::plan::RunId, alive: bool) -> Outcome {
         let state = journal.load(run)?;
-        let (Some(repo), Some(facts)) = (self.project.repo.clone(), state.run().cloned()) else {
+        let (Some(repo), Some(facts)) = (self.project.repo()?.cloned(), state.run().cloned()) else {
             return Ok(());
         };
         for lost in drive::lost_landings(&repo, &facts, &state)? {

@@ -168,7 +168,11 @@ fn run_checks(
     spec: &TaskSpec,
     fence: u64,
 ) -> Outcome<(Option<piton_core::plan::Oid>, Vec<CheckResult>)> {
-    let tree_now = || project.repo.as_ref().map(|repo| repo.worktree_tree(&project.root)).transpose();
+    if spec.checks.is_empty() {
+        return Ok((None, Vec::new()));
+    }
+    let repo = project.repo()?;
+    let tree_now = || repo.map(|repo| repo.worktree_tree(&project.root)).transpose();
     let tree = tree_now()?;
     let keeper = engine::keeper()?;
     let jobs = project.task_folder(run, &spec.id);

@@ -2,7 +2,6 @@
 
 use camino::Utf8Path;
 use piton_engine::git::{Repo, RestoreInto};
-use piton_engine::project::Project;
 use serde_json::json;
 
 use super::{Exit, FINE};
@@ -36,7 +35,8 @@ pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
 }
 
 fn with_repo<T>(path: Option<&Utf8Path>, action: impl FnOnce(&Repo) -> Outcome<T>) -> Outcome<T> {
-    let Project { repo, root, .. } = find::project(path)?;
+    let project = find::project(path)?;
+    let (repo, root) = (project.repo()?.cloned(), project.root);
     action(&repo.ok_or_else(|| Failure::new(format!("{root} is not in a git repository")))?)
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn keeper() -> Outcome<Vec<String>> {
 
 /// Everything that would make the run fail is found before it begins.
 fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
-    let Some(repo) = &project.repo else {
+    let Some(repo) = project.repo()? else {
         let failure =
             Failure::new(format!("{} is not in a git repository, which the engine needs", project.root));
         return Err(failure
@@ -306,7 +306,7 @@ fn difference(old: &[TaskSpec], new: &[TaskSpec]) -> String {
 }
 
 fn create(args: &Run, found: &FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {
-    let repo = project.repo.as_ref().ok_or_else(|| Failure::new("the engine needs a git repository"))?;
+    let repo = project.repo()?.ok_or_else(|| Failure::new("the engine needs a git repository"))?;
     let target = target(args, repo)?;
     let base = repo.branch_tip(&target)?;
     let run = new_run_id(&found.plan.name);
@@ -449,7 +449,7 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
 
 /// What would be done, and nothing done.
 fn dry_run(args: &Run, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
-    if let Some(repo) = &project.repo {
+    if let Some(repo) = project.repo()? {
         let target = match (&args.onto, &args.base_branch) {
             (Some(branch), _) | (None, Some(branch)) => branch.clone(),
             (None, None) => repo.current_branch()?,
