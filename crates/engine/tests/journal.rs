@@ -163,6 +163,20 @@ fn status(journal: &Journal, task: &str) -> Status {
 // ---------------------------------------------------------------------------------------- round trips
 
 #[test]
+fn a_rehearsal_says_what_would_be_refused_and_records_nothing() {
+    let folder = Folder::new();
+    let mut journal = folder.open();
+    journal.command(&run_id(), &create(small()), at(0)).unwrap();
+    let before = journal.events(&run_id(), 0, None, 100).unwrap();
+    journal.rehearse(&run_id(), &start("a"), at(1)).unwrap();
+    let refused = journal.rehearse(&run_id(), &start("b"), at(1));
+    assert!(matches!(refused, Err(CommandError::Refused(_))), "b needs a: {refused:?}");
+    assert_eq!(journal.events(&run_id(), 0, None, 100).unwrap(), before);
+    assert_eq!(journal.load(&run_id()).unwrap().task(&id("a")).unwrap().unwrap().status(), Status::Pending);
+    journal.command(&run_id(), &start("a"), at(2)).unwrap();
+}
+
+#[test]
 fn what_was_written_is_read_again() {
     let (folder, mut journal) = with_small();
     let run = run_id();

@@ -39,6 +39,21 @@ impl Journal {
         })
     }
 
+    /// Whether a command would be refused now. Nothing is recorded.
+    pub fn rehearse(&mut self, run: &RunId, command: &Command, now: Timestamp) -> Result<(), CommandError> {
+        let mut outcome = || -> Result<(), Halt> {
+            // Dropped without a commit, it leaves nothing.
+            let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)?;
+            one_shot(&transaction, run, command, now, &mut self.loaded).map(drop)
+        };
+        match outcome() {
+            // A cache that is out of date is made anew when it comes to it.
+            Ok(()) | Err(Halt::Trouble(Trouble::Snapshot { .. })) => Ok(()),
+            Err(Halt::Refused(refusal)) => Err(CommandError::Refused(refusal)),
+            Err(Halt::Trouble(trouble)) => Err(CommandError::Journal(self.error(trouble))),
+        }
+    }
+
     fn one_shot(&mut self, run: &RunId, command: &Command, now: Timestamp) -> Result<Vec<Recorded>, Halt> {
         let mut loaded = 0;
         let outcome = self.writing(|db| one_shot(db, run, command, now, &mut loaded));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use piton_core::plan::TaskSpec;
-use piton_core::run::{CheckResult, Claim, Command, Event, Holder, Report as Told, Stop, Verdict, decide};
+use piton_core::run::{CheckResult, Claim, Command, Event, Holder, Report as Told, Verdict};
 use piton_engine::agent::{Message, OUTBOX, Said};
 use piton_engine::checks::{Bench, NoResult};
 use piton_engine::clock;
@@ -116,9 +116,7 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
                     claim,
                     report: Box::default(),
                 };
-                if let Err(Stop::Refused(refusal)) = decide(&journal.load(&run)?, &would, clock::now()) {
-                    return Err(refusal.into());
-                }
+                journal.rehearse(&run, &would, clock::now())?;
             }
             let (tree, results) = run_checks(&project, &run, &spec, task.fence)?;
             Claim::Done { tree, results }
