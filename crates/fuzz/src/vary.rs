@@ -15,7 +15,7 @@ pub struct Variations {
 
 impl Variations {
     pub fn of(target: &Target) -> Variations {
-        Variations { corpus: target.corpus(), words: target.words, dice: 0x5069_746f_6e }
+        Variations { corpus: target.corpus(), words: target.words, dice: 0x0050_6974_6f6e }
     }
 
     /// SplitMix64.

@@ -90,7 +90,7 @@ pub(crate) fn signal(bytes: &[u8]) {
     match (signal, again) {
         // To the second, and only where a calendar has it.
         (Signal::Limit(until), Some(Signal::Limit(read))) => {
-            assert_eq!(read.0, until.0.div_euclid(1000) * 1000)
+            assert_eq!(read.0, until.0.div_euclid(1000) * 1000);
         }
         (Signal::Limit(until), None) => assert!(until.to_string().starts_with('@')),
         (signal, again) => assert_eq!(Some(signal), again),
@@ -158,7 +158,7 @@ pub(crate) fn message(bytes: &[u8]) {
     let told = same(|| prompt(&spec, 2, Some(&reason)));
     assert!(told.starts_with("# Task T1: ") && told.contains(spec.prompt.trim()));
     assert!(reason.trim().is_empty() || told.contains(reason.trim_end()));
-    assert_eq!(same(|| Argv::parse(&command)).words().is_empty(), false);
+    assert!(!same(|| Argv::parse(&command)).words().is_empty());
 }
 
 pub(crate) const ESCAPES: &[&str] = &[

@@ -28,7 +28,7 @@ pub(crate) fn figures() -> Vec<Figure> {
         Figure::times("the same with 100,000 tasks (floor: with 100)", large, small, "2.5 ×"),
         Figure::plain(
             format!("changes in groups of {GROUP}"),
-            format!("{} per second", rate),
+            format!("{rate} per second"),
             "≥ 15,000 per second",
         ),
     ]

@@ -14,7 +14,9 @@ use std::path::Path;
 
 use bench::Figure;
 
-const PARTS: [(&str, fn() -> Vec<Figure>); 3] =
+type Part = (&'static str, fn() -> Vec<Figure>);
+
+const PARTS: [Part; 3] =
     [("journal", journal::figures), ("ledger", ledger::figures), ("runs", runs::figures)];
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
 const MARKS: [&str; 2] =
