@@ -9,12 +9,14 @@
 //! `cargo xtask crash [--sample N] [--double N] [--seed S]` kills the real binary at every
 //! change of the disk, and cuts the power at every commit to the journal. One of them again:
 //! `--point 'KIND #NTH'`, or `--power 'KIND #NTH'`.
+//! `cargo xtask sabotage [WORD…] [--list]` takes every rule out in turn, and demands that a test notices.
 
 #![expect(clippy::print_stdout, reason = "a chore speaks to the terminal it was started in")]
 
 mod crash;
 mod fuzz;
 mod generate;
+mod sabotage;
 mod tidy;
 
 use std::collections::BTreeMap;
@@ -35,8 +37,11 @@ fn main() -> Result<()> {
         Some("makespan") => makespan(words),
         Some("fuzz") => fuzz::fuzz(root, words),
         Some("crash") => crash::crash(root, words),
+        Some("sabotage") => sabotage::sabotage(root, words),
         other => {
-            bail!("no such chore: {other:?}; there are generate, tidy, simulate, makespan, fuzz and crash")
+            bail!(
+                "no such chore: {other:?}; there are generate, tidy, simulate, makespan, fuzz, crash and sabotage"
+            )
         }
     }
 }

@@ -38,7 +38,7 @@ const DOORS: [(&str, &[&str], &str); 3] = [
 ];
 
 pub(crate) fn tidy(root: &Path) -> Result<()> {
-    let mut problems = Vec::new();
+    let mut problems = crate::sabotage::rotten(root)?;
     let mut files = Vec::new();
     for folder in ["crates", "xtask"] {
         collect(&root.join(folder), &mut files)?;
@@ -76,7 +76,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
     if problems.is_empty() { Ok(()) } else { bail!("{} untidy places", problems.len()) }
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {

@@ -282,7 +282,60 @@ fn a_guard_lives_as_long_as_a_git_that_holds_it() {
     Lock::take(&path).unwrap();
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_git_holds_the_guard_as_long_as_it_works() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "held filter=look\n");
+    sandbox.commit("attributes");
+    // A filter looks at what the git that started it has for a standard input.
+    let seen = sandbox.root.join("seen");
+    let config = sandbox.project().join(".git/config");
+    let filter = format!("[filter \"look\"]\n\tclean = \"readlink /proc/$PPID/fd/0 > {seen}; cat\"\n");
+    fs::write(&config, fs::read_to_string(&config).unwrap() + &filter).unwrap();
+    let path = sandbox.root.join("guard.lock");
+    let repo = sandbox.repo().guarded_by(Arc::new(Lock::take(&path).unwrap()));
+    let place = sandbox.root.join("worktrees/T1");
+    let worktree = Worktree::add(&repo, &place, &sandbox.oid("main")).unwrap().worktree;
+    write(&place.join("held"), "work\n");
+    worktree.capture("work", None).unwrap();
+    assert_eq!(fs::read_to_string(&seen).unwrap().trim_end(), path);
+}
+
 // --- worktrees
+
+/// Whether somebody waits for the lock at `path`.
+#[cfg(target_os = "linux")]
+fn is_waited_for(path: &Utf8Path) -> bool {
+    let inode = std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
+    let locks = fs::read_to_string("/proc/locks").unwrap();
+    locks.lines().any(|lock| lock.contains("-> FLOCK") && lock.contains(&format!(":{inode} ")))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn worktrees_are_made_and_taken_away_one_at_a_time() {
+    let sandbox = Sandbox::new();
+    let (repo, base) = (sandbox.repo(), sandbox.oid("main"));
+    let lock = repo.piton_dir().join("locks/worktrees.lock");
+    let path = sandbox.root.join("worktrees/T1");
+    let add = || drop(Worktree::add(&repo, &path, &base).unwrap());
+    let remove = || drop(Worktree::remove(&repo, &path, &rescue("T1")).unwrap());
+    let deeds: [(&(dyn Fn() + Sync), bool); 2] = [(&add, false), (&remove, true)];
+    for (deed, before) in deeds {
+        let held = Lock::take(&lock).unwrap();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(deed);
+            while !is_waited_for(&lock) {
+                assert!(!other.is_finished(), "it did not wait");
+                std::thread::yield_now();
+            }
+            assert_eq!(path.exists(), before);
+            drop(held);
+        });
+        assert_eq!(path.exists(), !before);
+    }
+}
 
 #[test]
 fn a_worktree_is_made_once_and_found_again() {
@@ -874,6 +927,8 @@ fn a_dirty_checkout_is_the_same_to_the_byte_after_a_landing() {
     sandbox.git("add staged-new");
     sandbox.write("dir/other", "untracked\n");
     sandbox.write("ignored", "ignored\n");
+    // Stashed and brought back, what was staged would not be staged any more.
+    sandbox.git("config merge.autostash true");
     let (mut files, _) = sandbox.snapshot();
     let staged = sandbox.git("diff --cached --raw");
     assert_eq!(sandbox.land(&old, &candidate, None), Moved::Done);

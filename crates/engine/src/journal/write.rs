@@ -43,7 +43,7 @@ impl Journal {
     pub fn rehearse(&mut self, run: &RunId, command: &Command, now: Timestamp) -> Result<(), CommandError> {
         let mut outcome = || -> Result<(), Halt> {
             // Dropped without a commit, it leaves nothing.
-            let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)?;
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             one_shot(&transaction, run, command, now, &mut self.loaded).map(drop)
         };
         match outcome() {

@@ -309,6 +309,26 @@ fn a_branch_deleted_while_nobody_looks_is_not_needed() {
 }
 
 #[test]
+fn a_branch_moved_while_nobody_looks_does_not_land() {
+    in_parallel(&["capture.pinned", "check.ended", "land.merged"], |point| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing(point, 1);
+        // A person goes on where the agent stopped: nobody has verified that.
+        sandbox.git(&["switch", "--quiet", "--create", "theirs", "worktree-T1"]);
+        fs::write(sandbox.repo.join("stray.txt"), "by a person\n").expect("a file");
+        sandbox.git(&["add", "stray.txt"]);
+        sandbox.git(&["commit", "--quiet", "-m", "By a person"]);
+        let commit = sandbox.git(&["rev-parse", "HEAD"]);
+        sandbox.git(&["switch", "--quiet", "main"]);
+        sandbox.git(&["branch", "--quiet", "-M", "theirs", "worktree-T1"]);
+        sandbox.run().expect(0);
+        sandbox.assert_landed_once(&["T1", "T2"]);
+        assert_eq!(sandbox.git(&["ls-tree", "--name-only", "main"]), "a.txt\nplan.toml\nt1.txt\nt2.txt");
+        assert_eq!(sandbox.git(&["rev-parse", "worktree-T1"]), commit, "it exists once");
+    });
+}
+
+#[test]
 fn what_is_verified_needs_neither_worktree_nor_branch() {
     in_parallel(&["land.merged", "landing.before-move"], |point| {
         let sandbox = two_tasks(Target::CheckedOut);
