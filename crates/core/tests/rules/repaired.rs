@@ -220,3 +220,16 @@ fn checks_that_were_cut_off_are_all_that_is_done_again() {
         assert_eq!(bench.task("a").attempt, 1);
     }
 }
+
+/// The simulator's engines run every check and on the right tree, so only this shows what the rules insist on.
+#[test]
+fn checks_count_for_the_captured_tree_and_none_may_be_left_out() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.bring("a", Status::Verifying);
+    let tree = bench.task("a").progress.tree.clone().expect("it was captured");
+    let ended = |tree, results| Command::ChecksEnded { task: id("a"), fence: 1, tree, results };
+    assert!(bench.refuse(&ended(oid(99), vec![evidence("a", Verdict::Pass)])).stale, "another tree");
+    let _ = bench.refuse(&ended(tree.clone(), Vec::new()));
+    bench.accept(&ended(tree, vec![evidence("a", Verdict::Pass)]));
+    assert_eq!(bench.task("a").decided, Status::Verified);
+}
