@@ -5,6 +5,7 @@
 //! that starts anything else, `disk` the only one that writes a file that matters.
 
 pub mod agent;
+pub mod boot;
 pub mod checks;
 pub mod clock;
 pub mod crash;

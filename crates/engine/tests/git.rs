@@ -337,12 +337,35 @@ fn worktrees_are_made_and_taken_away_one_at_a_time() {
     }
 }
 
+/// The index calls a file unchanged whose size and times are those it knows, whatever a power cut left in it.
+#[test]
+fn a_worktree_from_before_the_machine_started_is_made_anew() {
+    let sandbox = Sandbox::new();
+    let (repo, base, path) = (sandbox.repo(), sandbox.oid("main"), sandbox.root.join("worktrees/T1"));
+    let whole = fs::read(sandbox.project().join("a")).unwrap();
+    let made = Worktree::add(&repo, &path, &base).unwrap().worktree;
+    made.make_ready().unwrap();
+    let known = fs::metadata(path.join("a")).unwrap().modified().unwrap();
+    let torn = vec![0; whole.len()];
+    fs::write(path.join("a"), &torn).unwrap();
+    fs::File::open(path.join("a")).unwrap().set_modified(known).unwrap();
+    write(&path.join("new"), "and torn, for all we know\n");
+    write(&repo.common_dir().join("worktrees/T1/piton-ready"), "another boot\n");
+    let again = Worktree::add(&repo, &path, &base).unwrap();
+    let Making::PutRight { rescued: Some(rescued) } = again.how else { panic!("{:?}", again.how) };
+    assert_eq!(fs::read(path.join("a")).unwrap(), whole);
+    assert!(!path.join("new").exists());
+    assert!(!again.worktree.is_ready(), "nobody has said so yet");
+    assert!(repo.rescue_show(&rescued.name).unwrap().contains("for all we know"));
+}
+
 #[test]
 fn a_worktree_is_made_once_and_found_again() {
     let sandbox = Sandbox::new();
     let (repo, base, path) = (sandbox.repo(), sandbox.oid("main"), sandbox.root.join("worktrees/T1"));
     let first = Worktree::add(&repo, &path, &base).unwrap();
     assert_eq!(first.how, Making::Made);
+    first.worktree.make_ready().unwrap();
     write(&path.join("a"), "work in progress\n");
     let again = Worktree::add(&repo, &path, &base).unwrap();
     assert_eq!(again.how, Making::Existing);

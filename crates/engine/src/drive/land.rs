@@ -103,6 +103,7 @@ fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<Vec<CheckResult>,
         return Ok(Vec::new());
     }
     let worktree = Worktree::add(order.repo()?, &integration_path(order)?, candidate)?.worktree;
+    worktree.make_ready()?;
     work::run_on(order, &worktree, candidate, &wanted, tree, &order.jobs())
 }
 

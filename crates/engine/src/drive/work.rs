@@ -9,7 +9,7 @@ use piton_core::time::Span;
 use piton_core::{message, prompt};
 
 use super::order::{Order, Trouble};
-use crate::git::{GitError, Making, RefChange, Repo, Rescue, Worktree};
+use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, clean_text};
 use crate::{agent, checks, clock, crash, disk};
 
@@ -27,12 +27,11 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
     let base = if order.run.settings.no_commits {
         snapshot(order, &mut commands)?
     } else {
-        let (base, fresh) = worktree_on_base(order, &mut landed, &mut commands)?;
+        let (worktree, base, fresh) = worktree_on_base(order, &mut landed, &mut commands)?;
         if fresh {
             set_up(order)?;
         }
-        // What is called ready must not be empty files after a power cut.
-        disk::sync_file_systems(&order.touched()?)?;
+        worktree.make_ready()?;
         base
     };
     crash::point("prepare.done");
@@ -40,51 +39,50 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
     Ok(commands)
 }
 
-/// The commit the worktree stands on, and whether it has to be set up.
+/// The worktree, the commit its work is based on, and whether it has to be set up.
 fn worktree_on_base(
     order: &Order,
     landed: &mut u32,
     commands: &mut Vec<Command>,
-) -> Result<(Oid, bool), Trouble> {
+) -> Result<(Worktree, Oid, bool), Trouble> {
     let _slot = order.site.slots.take();
     let (repo, path) = (order.repo()?, order.workplace()?);
-    let tip = order.tip()?;
     let progress = &order.task.progress;
     let rescue = rescue(order);
-    let note = |commands: &mut Vec<Command>, rescued: Option<crate::git::Rescued>| {
+    let mut note = |rescued: Option<crate::git::Rescued>| {
         commands.extend(rescued.map(|kept| Command::Rescued {
             task: order.task.id.clone(),
             reference: kept.name,
             commit: kept.commit,
         }));
     };
-    let added = Worktree::add(repo, &path, &tip)?;
+    let tip = order.tip()?;
+    // What was done counts, also where the worktree has to be made again; but not on a base that was taken back.
+    let base = progress.base.as_ref().filter(|base| repo.is_ancestor(base, &tip).unwrap_or(false));
+    let start = base.map_or(&tip, |base| progress.commit.as_ref().unwrap_or(base));
+    let Added { worktree, how } = Worktree::add(repo, &path, start)?;
     crash::point("prepare.added");
-    match (added.how, &progress.base) {
-        (Making::Existing, Some(base)) => match (&progress.behind, &progress.commit) {
-            (Some(behind), Some(commit)) => {
-                let brought = added.worktree.bring_up_to(behind, commit, &rescue)?;
-                note(commands, brought.rescued);
-                Ok((behind.clone(), true))
-            }
-            // The same worktree again: what was done in it still counts.
-            _ => {
-                *landed = progress.landed_at_base;
-                Ok((base.clone(), false))
-            }
-        },
-        (Making::Existing, None) => {
-            // Left by another run, or by an engine that died before it said so: made anew, nothing lost.
-            note(commands, added.worktree.rescue(&rescue)?);
-            added.worktree.checkout_detached(&tip)?;
-            Ok((tip, true))
-        }
-        (Making::Made, _) => Ok((tip, true)),
-        (Making::PutRight { rescued }, _) => {
-            note(commands, rescued);
-            Ok((tip, true))
-        }
+    let whole = how == Making::Existing;
+    if let Making::PutRight { rescued } = how {
+        note(rescued);
     }
+    let Some(base) = progress.base.as_ref().filter(|_| whole).or(base) else {
+        if whole {
+            // Left by another run, or by an engine that died before it said so: made anew, nothing lost.
+            note(worktree.rescue(&rescue)?);
+            worktree.checkout_detached(&tip)?;
+        }
+        return Ok((worktree, tip, true));
+    };
+    let onto = progress.behind.as_ref().unwrap_or(base);
+    let fresh = !whole || progress.behind.is_some();
+    if let Some(commit) = progress.commit.as_ref().filter(|_| fresh) {
+        note(worktree.bring_up_to(onto, commit, &rescue)?.rescued);
+    }
+    if progress.behind.is_none() {
+        *landed = progress.landed_at_base;
+    }
+    Ok((worktree, onto.clone(), fresh))
 }
 
 /// In place there is no worktree to throw away, so what is there is kept under a ref before each attempt.
@@ -125,6 +123,7 @@ fn settle_earlier_jobs(order: &Order) -> Result<(), Trouble> {
             job.request_stop()?;
             job.run(&spec, &order.site.keeper)?;
         }
+        disk::sweep(entry.path());
     }
     Ok(())
 }
@@ -149,6 +148,7 @@ fn set_up(order: &Order) -> Result<(), Trouble> {
     spec.env = agent::environment(&order.run.id, &order.task.id, order.task.attempt);
     spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
     spec.wall_ms = Some(SETUP.0);
+    spec.synced = order.touched()?;
     let job = order.job("setup");
     if !order.running.begin(&job) {
         return Err(Trouble::Stopped);
@@ -190,6 +190,11 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         agent::job(client, spec, &order.run.id, order.task.attempt, &order.workplace()?, &path);
     // An agent's files and commits are all there is of its work, and nobody has synced them.
     job_spec.synced = order.touched()?;
+    if job.spec()?.is_none() && !order.run.settings.no_commits && !order.worktree()?.is_ready() {
+        return Err(Trouble::Transient(
+            "the machine has started anew since the worktree was made".to_owned(),
+        ));
+    }
     if !order.running.begin(&job) {
         return Err(Trouble::Stopped);
     }

@@ -12,11 +12,13 @@ use super::error::GitError;
 use super::repo::{self, Repo};
 use super::rescue::{Rescue, Rescued};
 use super::status::{self, Status};
-use crate::crash;
 use crate::lock::Lock;
+use crate::{boot, crash};
 
 /// Git's own word for a worktree it has not finished making.
 const INITIALIZING: &str = "initializing";
+/// In a worktree's git folder: the boot in which its files were made. Older ones count for nothing.
+const READY: &str = "piton-ready";
 
 /// A linked worktree that is Piton's: agents work in it, a person's checkout never is one.
 #[derive(Debug, Clone)]
@@ -37,7 +39,8 @@ pub struct Added {
 pub enum Making {
     /// New, at the base.
     Made,
-    /// Found half made or half gone, now at the base; what it held is in the rescue ref.
+    /// Found half made, half gone or older than the machine's last start, now at the base; what it held is in
+    /// the rescue ref.
     PutRight { rescued: Option<Rescued> },
     /// Found whole and left as it is, whatever its HEAD.
     Existing,
@@ -131,6 +134,17 @@ impl Worktree {
         status::read(&self.git, &self.path, &self.git_dir)
     }
 
+    /// Whether its maker has finished it since the machine started. Nothing syncs its files while an agent works:
+    /// after a power cut any of them may be empty, and the index may not know.
+    pub fn is_ready(&self) -> bool {
+        is_ready(&self.git_dir)
+    }
+
+    /// Say that it is finished. One that is not is made anew by the next who adds it.
+    pub fn make_ready(&self) -> Result<(), GitError> {
+        if self.is_ready() { Ok(()) } else { write(&self.git_dir.join(READY), boot::id()) }
+    }
+
     /// Tracked files that differ from HEAD.
     pub fn dirty(&self) -> Result<Vec<String>, GitError> {
         Ok(status::look(&self.git, &self.git_dir, &[])?.dirty)
@@ -221,6 +235,10 @@ impl Worktree {
     ) -> Result<Added, GitError> {
         let half_made = is_half_made(entry);
         let index = entry.join("index");
+        if !is_ready(entry) {
+            // It may call files unchanged that are torn; without one, git reads them all.
+            remove_if_there(&index)?;
+        }
         let whole = !half_made && points_to(path, entry) && index.is_file() && !is_torn(&index);
         point_to(path, entry)?;
         if !entry.join("commondir").is_file() {
@@ -244,6 +262,10 @@ impl Worktree {
         }
         Ok(Added { worktree, how: Making::PutRight { rescued } })
     }
+}
+
+fn is_ready(entry: &Utf8Path) -> bool {
+    fs::read_to_string(entry.join(READY)).is_ok_and(|id| id.trim_end() == boot::id())
 }
 
 fn is_half_made(entry: &Utf8Path) -> bool {

@@ -33,6 +33,11 @@ pub(super) fn list(marker: &str) -> io::Result<Vec<Process>> {
     Ok(all)
 }
 
+/// A word for this start of the machine.
+pub(crate) fn boot() -> Option<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()
+}
+
 /// Send a signal to this very process, not to a later one with its pid.
 pub(super) fn signal(process: &Process, signal: Signal) -> io::Result<()> {
     let Some(pid) = Pid::from_raw(process.pid) else { return Ok(()) };

@@ -33,6 +33,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 pub use job::{Ended, Job, JobSpec, Outcome};
 pub use keep::keep;
 pub use output::{Chunk, Output, Whole};
+pub(crate) use processes::boot;
 pub use shim::exec_child;
 pub use text::clean_text;
 

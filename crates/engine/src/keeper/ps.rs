@@ -27,6 +27,11 @@ pub(super) fn list(marker: &str) -> io::Result<Vec<Process>> {
     Ok(all)
 }
 
+/// A word for this start of the machine: when its first process began.
+pub(crate) fn boot() -> Option<String> {
+    ps(&["-o", "lstart=", "-p", "1"]).ok().map(|(_, text)| text)
+}
+
 pub(super) fn signal(process: &Process, signal: Signal) -> io::Result<()> {
     match Pid::from_raw(process.pid) {
         Some(pid) => Ok(kill_process(pid, signal)?),

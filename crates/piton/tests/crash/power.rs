@@ -100,6 +100,7 @@ fn a_power_cut_loses_nothing_that_was_said_to_be_so() {
         cuts.fetch_add(1, Ordering::SeqCst);
         let before = journal(&sandbox);
         let lost = disk.lose();
+        sandbox.reboot();
         let after = journal(&sandbox);
         assert!(
             before.starts_with(&after),

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,6 +27,7 @@ pub(crate) struct Sandbox {
     pub(crate) repo: Utf8PathBuf,
     /// What `piton run plan.toml` is given besides.
     pub(crate) run_args: &'static [&'static str],
+    boots: AtomicUsize,
 }
 
 /// A process that was started and is waited for.
@@ -75,7 +77,8 @@ impl Sandbox {
         let dir = tempfile::Builder::new().prefix("piton-crash-").tempdir_in(place).expect("a temp folder");
         let root =
             Utf8PathBuf::from_path_buf(dir.path().canonicalize().expect("a real path")).expect("UTF-8");
-        let sandbox = Sandbox { repo: root.join("p"), root, dir: Some(dir), run_args: &[] };
+        let sandbox =
+            Sandbox { repo: root.join("p"), root, dir: Some(dir), run_args: &[], boots: AtomicUsize::new(1) };
         let root = &sandbox.root;
         for folder in ["home", "hold", "p"] {
             fs::create_dir(root.join(folder)).expect("a folder");
@@ -107,6 +110,12 @@ impl Sandbox {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let home = self.root.join("home");
         command.env_clear().env("PATH", path).env("HOME", home).env("TERM", "dumb").current_dir(&self.repo);
+        command.env("PITON_BOOT", self.boots.load(Ordering::SeqCst).to_string());
+    }
+
+    /// Whoever begins from now on finds that the machine has been off.
+    pub(crate) fn reboot(&self) {
+        self.boots.fetch_add(1, Ordering::SeqCst);
     }
 
     /// A git of the user's, which has to succeed.

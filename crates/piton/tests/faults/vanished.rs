@@ -38,6 +38,21 @@ fn a_worktree_that_is_deleted_under_its_agent_is_made_anew() {
     });
 }
 
+/// The first attempt's work is in a commit: the second goes on from it, wherever it is made.
+#[test]
+fn a_worktree_that_is_gone_between_two_attempts_is_made_again_with_what_was_done() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", "checks = ['test -e T1.txt -a -e more.txt']\n"));
+    // The second attempt finds what the first one wrote.
+    sandbox.script("[T1]\nrun cp T1.txt more.txt\n[T1 1]\nwrite T1.txt done\n");
+    let crash = sandbox.piton(["run", "plan.toml"]).env("PITON_CRASH", "prepare.added:2").spawn();
+    let _ = crash.wait().says("T1       attempt 2");
+    fs::remove_dir_all(sandbox.worktrees().join("T1")).expect("it is there");
+    let _ = sandbox.run("run plan.toml").exits(0).lacks("attempt 3");
+    assert_eq!(sandbox.git(["show", "main:more.txt"]), "done");
+    sandbox.assert_tidy();
+}
+
 #[test]
 fn a_job_whose_folder_is_deleted_under_its_keeper_died_and_is_run_again() {
     let (sandbox, run) = at_a_gate();
