@@ -1,7 +1,7 @@
 //! Checks: commands that Piton runs itself, under keepers, on a tree it knows.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, Digest, Oid};
+use piton_core::plan::{Argv, Check, Digest, Oid};
 use piton_core::run::{CheckResult, Pass, Verdict, verdict};
 use piton_core::time::Span;
 
@@ -37,7 +37,13 @@ impl Bench<'_> {
     /// The result of one check on this tree. A job that has ended, or runs already, is not run again.
     /// `begin` is told of the job first, and may refuse it.
     pub fn run(&self, check: &Check, begin: &dyn Fn(&Job) -> bool) -> Result<CheckResult, NoResult> {
-        let mut spec = JobSpec::new(check.run.words(), self.cwd);
+        let cwd =
+            check.cwd.as_ref().map_or_else(|| self.cwd.to_owned(), |below| self.cwd.join(below.as_str()));
+        let mut words = check.run.words();
+        if let (Argv::Look { .. }, Some(own)) = (&check.run, self.keeper.first()) {
+            words[0].clone_from(own);
+        }
+        let mut spec = JobSpec::new(words, &cwd);
         spec.env = self.env.clone();
         spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
         spec.wall_ms = Some(check.timeout.0);

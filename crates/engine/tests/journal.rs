@@ -35,7 +35,7 @@ fn oid(n: u64) -> Oid {
 }
 
 fn check(name: &str) -> Check {
-    Check { name: name.to_owned(), run: Argv::parse(name), timeout: Span::minutes(1) }
+    Check { name: name.to_owned(), run: Argv::parse(name), timeout: Span::minutes(1), cwd: None }
 }
 
 fn spec(name: &str, group: u32, needs: &[String]) -> TaskSpec {
@@ -55,6 +55,7 @@ fn spec(name: &str, group: u32, needs: &[String]) -> TaskSpec {
         may_change_nothing: false,
         timeout: Span::minutes(5),
         silence: None,
+        exports: Vec::new(),
     }
 }
 
@@ -400,6 +401,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 changed: !dice.one_in(5),
                 found_work: dice.one_in(2),
                 markers: Vec::new(),
+                commits: Vec::new(),
             };
             Command::Captured { task: id, fence, pass: task.progress.confirmations, work }
         }

@@ -232,6 +232,7 @@ fn argv(argv: &Argv) -> Value {
     match argv {
         Argv::Words(words) => Value::Array(words.iter().map(|word| text(word)).collect()),
         Argv::Shell(line) => text(line),
+        Argv::Look { .. } => unreachable!("a plan.toml has commands only"),
     }
 }
 

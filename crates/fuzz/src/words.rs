@@ -132,7 +132,12 @@ pub(crate) fn message(bytes: &[u8]) {
         depends_on: Vec::new(),
         files: Vec::new(),
         criteria,
-        checks: vec![Check { name: command.clone(), run: Argv::parse(&command), timeout: Span::minutes(1) }],
+        checks: vec![Check {
+            name: command.clone(),
+            run: Argv::parse(&command),
+            timeout: Span::minutes(1),
+            cwd: None,
+        }],
         priority: 1,
         agent: "default".to_owned(),
         attempts: 3,
@@ -140,6 +145,7 @@ pub(crate) fn message(bytes: &[u8]) {
         may_change_nothing: false,
         timeout: Span::minutes(1),
         silence: None,
+        exports: Vec::new(),
     };
     for said in [
         message::work(&spec, &run, None, 1, 3, None),

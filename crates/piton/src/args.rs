@@ -68,6 +68,9 @@ pub(crate) enum Command {
     Rescue(Rescue),
     /// Print a JSON Schema
     Schema(Schema),
+    /// See whether a file is there, is not empty and holds each of these, as checks of plans ask
+    #[command(hide = true)]
+    Look { file: Utf8PathBuf, holds: Vec<String> },
     /// Act out a script, as the agent of the demo and the tests
     #[command(hide = true)]
     ScriptedAgent { script: Utf8PathBuf },

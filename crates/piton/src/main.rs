@@ -68,6 +68,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
             });
             Ok(cmd::FINE)
         }
+        Command::Look { file, holds } => cmd::look::look(file, holds),
         Command::ScriptedAgent { script } => cmd::scripted::act(script),
     }
 }

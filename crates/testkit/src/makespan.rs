@@ -154,11 +154,12 @@ fn spec(task: usize, needs: &[usize]) -> TaskSpec {
         may_change_nothing: false,
         timeout: Span::minutes(60),
         silence: None,
+        exports: Vec::new(),
     }
 }
 
 fn check() -> Check {
-    Check { name: "true".to_owned(), run: Argv::parse("true"), timeout: Span::minutes(1) }
+    Check { name: "true".to_owned(), run: Argv::parse("true"), timeout: Span::minutes(1), cwd: None }
 }
 
 fn oid(no: u64) -> Oid {
@@ -286,7 +287,14 @@ impl World {
             },
             Action::Capture { pass, .. } => {
                 let commit = Some(tree.clone());
-                let work = Work { commit, tree, changed: true, found_work: true, markers: Vec::new() };
+                let work = Work {
+                    commit,
+                    tree,
+                    changed: true,
+                    found_work: true,
+                    markers: Vec::new(),
+                    commits: Vec::new(),
+                };
                 Command::Captured { task, fence, pass: *pass, work }
             }
             Action::Check { .. } => {

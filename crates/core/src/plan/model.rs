@@ -69,6 +69,28 @@ pub struct TaskSpec {
     /// Longest time without output, if bounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<Span>,
+    /// What it makes for others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exports: Vec<Export>,
+}
+
+/// Something a task makes that others build on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Export {
+    Interface {
+        name: String,
+        /// `struct`, `model`, `component`: as the plan says it.
+        kind: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
+    Endpoint {
+        method: String,
+        path: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
 }
 
 /// A command Piton runs itself to see whether work is done.
@@ -77,12 +99,19 @@ pub struct Check {
     pub name: String,
     pub run: Argv,
     pub timeout: Span,
+    /// Where it runs, below the root of the worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<RepoPath>,
 }
 
 impl Check {
-    /// Identifies the check in evidence: the same command is the same check, whatever it is called.
+    /// Identifies the check in evidence: the same command in the same place is the same check, whatever it is
+    /// called.
     pub fn digest(&self) -> Digest {
-        Digest::of(&self.run)
+        match &self.cwd {
+            None => Digest::of(&self.run),
+            Some(cwd) => Digest::of(&(&self.run, cwd)),
+        }
     }
 }
 
@@ -92,9 +121,18 @@ impl Check {
 pub enum Argv {
     Words(Vec<String>),
     Shell(String),
+    /// Piton itself looks at a file: it is there, is not empty, and holds each of these.
+    Look {
+        file: RepoPath,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        holds: Vec<String>,
+    },
 }
 
 impl Argv {
+    /// Stands for Piton's own program, wherever it is.
+    pub const LOOK: &str = "piton:";
+
     /// A line as people write it. Only what needs a shell gets one.
     pub fn parse(line: &str) -> Argv {
         const OPERATORS: &[char] =
@@ -114,6 +152,10 @@ impl Argv {
         match self {
             Argv::Words(words) => words.clone(),
             Argv::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+            Argv::Look { file, holds } => {
+                let words = [Argv::LOOK, "look", "--", file.as_str()];
+                words.into_iter().chain(holds.iter().map(String::as_str)).map(str::to_owned).collect()
+            }
         }
     }
 }
@@ -123,6 +165,8 @@ impl fmt::Display for Argv {
         match self {
             Argv::Words(words) => f.write_str(&shell_words::join(words)),
             Argv::Shell(line) => f.write_str(line),
+            Argv::Look { file, holds } if holds.is_empty() => write!(f, "{file} exists"),
+            Argv::Look { file, holds } => write!(f, "{file} holds {}", shell_words::join(holds)),
         }
     }
 }
@@ -130,6 +174,9 @@ impl fmt::Display for Argv {
 /// What holds for a whole run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
+    /// The system whose plan it is: its state files are kept, its habits followed.
+    #[serde(default, skip_serializing_if = "Dialect::is_native")]
+    pub dialect: Dialect,
     pub schedule: Schedule,
     pub max_parallel: u32,
     pub exhausted: Exhausted,
@@ -166,6 +213,7 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
+            dialect: Dialect::Native,
             schedule: Schedule::Layered,
             max_parallel: 3,
             exhausted: Exhausted::Continue,
@@ -208,6 +256,32 @@ pub struct WorktreeSetup {
     pub copy: Vec<RepoPath>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Argv>,
+}
+
+/// A system that people have plans and state files of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// `plan.toml`.
+    #[default]
+    Native,
+    /// A folder with `manifest.json`, `layer_plan.json` and a task XML per task.
+    Execute,
+}
+
+impl Dialect {
+    pub const ALL: [Dialect; 2] = [Dialect::Native, Dialect::Execute];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Dialect::Native => "native",
+            Dialect::Execute => "execute",
+        }
+    }
+
+    pub fn is_native(&self) -> bool {
+        *self == Dialect::Native
+    }
 }
 
 /// In which order tasks may start.

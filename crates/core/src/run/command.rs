@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::event::{AgentEnd, CheckResult, Class, Report, Session, StopReason, Work};
+use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Report, Session, StopReason, Work};
 use super::schedule::Action;
 use super::state::Missing;
 use super::task::{Holder, Intent};
@@ -146,6 +146,18 @@ pub enum Command {
         by: String,
         attempts: u32,
     },
+
+    /// Give a task up, although attempts may be left.
+    Abandon {
+        task: TaskId,
+        by: String,
+        reason: String,
+    },
+    Note {
+        by: String,
+        note: Note,
+    },
+    ContextUpdated(Box<ContextUpdate>),
 
     LandingLost {
         task: TaskId,

@@ -200,6 +200,20 @@ pub enum Event {
         attempts: u32,
     },
 
+    /// Somebody gave it up, although attempts may have been left.
+    GivenUp {
+        task: TaskId,
+        by: String,
+        reason: String,
+    },
+    Noted {
+        by: String,
+        note: Note,
+    },
+    ContextUpdated {
+        update: Box<ContextUpdate>,
+    },
+
     /// Git or disk said otherwise, and they were believed.
     LandingLost {
         task: TaskId,
@@ -223,7 +237,12 @@ impl Event {
             | PlanAdopted { .. }
             | EngineStarted { .. }
             | EngineStopped { .. }
-            | StopRequested { .. } => None,
+            | StopRequested { .. }
+            | ContextUpdated { .. } => None,
+            Noted { note, .. } => match note {
+                Note::Entry { task, .. } => task.as_ref(),
+                Note::Guardrail { .. } | Note::Carried { .. } | Note::EditRefused { .. } => None,
+            },
             TaskAdded { spec, .. } | TaskChanged { spec, .. } => Some(&spec.id),
             TaskRemoved { task }
             | AttemptStarted { task, .. }
@@ -248,6 +267,7 @@ impl Event {
             | Skipped { task, .. }
             | Unblocked { task, .. }
             | Raised { task, .. }
+            | GivenUp { task, .. }
             | LandingLost { task, .. }
             | LandingFound { task, .. } => Some(task),
         }
@@ -371,6 +391,9 @@ pub struct Work {
     /// Files in which conflict markers were left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub markers: Vec<String>,
+    /// What the task has committed since its base, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<CommitMade>,
 }
 
 /// The evidence of one check on one tree.
@@ -419,4 +442,64 @@ pub struct Report {
     pub exports: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
+    /// What the next try, or the next reader, should do about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub feedback: String,
+    /// Commits that are named as this task's work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<CommitMade>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Tests>,
+}
+
+/// A commit, as its author names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitMade {
+    /// As it was given; a short one is not made longer here.
+    pub hash: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub subject: String,
+}
+
+/// How many tests ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tests {
+    pub passed: u64,
+    pub failed: u64,
+    pub skipped: u64,
+}
+
+/// Something to be kept that changes no task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "snake_case")]
+pub enum Note {
+    /// What everybody who works on this run has to heed.
+    Guardrail { text: String },
+    /// An entry for those who read later, about one task or the whole run.
+    Entry {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        text: String,
+    },
+    /// Fields of a state file that are nobody's business here, as they were last seen: an object laid over what
+    /// is written.
+    Carried { file: String, fields: serde_json::Value },
+    /// An edit of a state file that the rules do not allow.
+    EditRefused { file: String, edit: String, reason: String },
+}
+
+/// How a run's results were folded into the project's own description.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContextUpdate {
+    /// Where it is; `None` if there is none.
+    pub path: Option<String>,
+    pub features: Vec<String>,
+    pub endpoints: Vec<String>,
+    pub models: Vec<String>,
+    /// The commit that changed it. Without one nothing was changed, for this reason.
+    pub commit: Option<Oid>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub skipped: String,
 }

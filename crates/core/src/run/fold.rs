@@ -54,6 +54,7 @@ impl State {
                     streak: 0,
                     parked: None,
                     merging: None,
+                    context: None,
                 });
                 Ok(())
             }
@@ -197,7 +198,11 @@ impl State {
             Event::CleanupRefused { task, reason, .. } => {
                 self.update(task, at, |task| task.progress.kept = Some(reason.clone()))
             }
-            Event::Rescued { .. } | Event::Reported { .. } => Ok(()),
+            Event::Rescued { .. } | Event::Reported { .. } | Event::Noted { .. } => Ok(()),
+            Event::ContextUpdated { update } => {
+                self.on_run(|run| run.context = Some((**update).clone()));
+                Ok(())
+            }
             Event::Retried { task, .. } | Event::Unblocked { task, .. } => self.update(task, at, |task| {
                 task.budget = task.budget.max(task.spent + 1);
                 task.transient = 0;
@@ -219,6 +224,10 @@ impl State {
             Event::Skipped { task, .. } => self.update(task, at, |task| {
                 release(task);
                 task.decided = Status::Skipped;
+            }),
+            Event::GivenUp { task, .. } => self.update(task, at, |task| {
+                release(task);
+                task.decided = Status::Abandoned;
             }),
             Event::Raised { task, attempts, .. } => self.update(task, at, |task| {
                 task.budget = *attempts;
@@ -297,6 +306,7 @@ impl State {
             _ => None,
         };
         self.on_run(|run| {
+            run.context = None;
             if run.merging.as_ref() == Some(id) {
                 run.merging = None;
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{Claim, Command, NewRun, Refusal, Stop};
-use super::event::{AgentEnd, CheckResult, Class, Event, Next, Selection, Session, Verdict, Work};
+use super::event::{AgentEnd, CheckResult, Class, Event, Next, Note, Selection, Session, Verdict, Work};
 use super::schedule::{Gate, LONGEST_LIMIT, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
@@ -159,6 +159,20 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             on.may_take_away(task, "skipped")?;
             Ok(vec![Event::Skipped { task: task.clone(), by: by.clone(), reason: reason.clone() }])
         }
+        Command::Abandon { task, by, reason } => {
+            if on.task(task)?.decided == Status::Abandoned {
+                return Err(Refusal::because(format!("{task} is abandoned already")));
+            }
+            on.may_take_away(task, "abandoned")?;
+            Ok(vec![Event::GivenUp { task: task.clone(), by: by.clone(), reason: reason.clone() }])
+        }
+        Command::Note { by, note } => {
+            if let Note::Entry { task: Some(task), .. } = note {
+                on.known(task)?;
+            }
+            Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])
+        }
+        Command::ContextUpdated(update) => Ok(vec![Event::ContextUpdated { update: update.clone() }]),
         Command::Raise { task, by, attempts } => {
             let at = on.task(task)?;
             if *attempts <= at.spent || *attempts > 100 {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Selection, Session, StopReason};
+use super::event::{ContextUpdate, Selection, Session, StopReason};
 use super::tally::{Cell, Counts, Horizon, Tally};
 use super::task::{Status, Task};
 use crate::plan::{Digest, Group, Oid, RunId, Schedule, Settings, TaskId};
@@ -53,6 +53,9 @@ pub struct Run {
     pub parked: Option<Timestamp>,
     /// The task whose landing is being carried out.
     pub merging: Option<TaskId>,
+    /// How the last context update ended, until more is completed.
+    #[serde(default)]
+    pub context: Option<ContextUpdate>,
 }
 
 impl Run {

@@ -1,6 +1,6 @@
 //! An event in one line, as a log, a plain terminal and a page show it.
 
-use crate::run::{AgentEnd, Class, Event, Holder, Next, Proof, StopReason, Verdict};
+use crate::run::{AgentEnd, Class, Event, Holder, Next, Note, Proof, StopReason, Verdict};
 use crate::time::Timestamp;
 
 /// How to feel about it: faces choose a colour or a sign.
@@ -92,7 +92,25 @@ pub fn tell(event: &Event) -> Told {
             (Tone::Warning, format!("skipped by {by}{why}"))
         }
         Event::Unblocked { by, .. } => (Tone::Plain, format!("unblocked by {by}")),
+        Event::GivenUp { by, reason, .. } => {
+            let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason)) };
+            (Tone::Bad, format!("given up by {by}{why}"))
+        }
         Event::Raised { by, attempts, .. } => (Tone::Plain, format!("{by} allows {attempts} attempts")),
+        Event::Noted { by, note } => match note {
+            Note::Guardrail { text } => (Tone::Plain, format!("guardrail by {by}: {}", one_line(text))),
+            Note::Entry { text, .. } => (Tone::Plain, format!("{by} notes: {}", one_line(text))),
+            Note::Carried { file, .. } => (Tone::Quiet, format!("{by} keeps fields of its own in {file}")),
+            Note::EditRefused { file, edit, reason } => {
+                (Tone::Warning, format!("an edit of {file} was not taken: {}: {reason}", one_line(edit)))
+            }
+        },
+        Event::ContextUpdated { update } => match &update.commit {
+            Some(commit) => {
+                (Tone::Good, format!("the project's description is updated as {}", commit.short()))
+            }
+            None => (Tone::Quiet, format!("the project's description stays as it is: {}", update.skipped)),
+        },
         Event::LandingLost { commit, reason, .. } => {
             (Tone::Bad, format!("no longer landed as {}: {reason}", commit.short()))
         }

@@ -18,7 +18,7 @@ pub(crate) fn oid(n: u64) -> Oid {
 }
 
 pub(crate) fn check(line: &str) -> Check {
-    Check { name: line.to_owned(), run: Argv::parse(line), timeout: Span::minutes(1) }
+    Check { name: line.to_owned(), run: Argv::parse(line), timeout: Span::minutes(1), cwd: None }
 }
 
 pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
@@ -38,6 +38,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         may_change_nothing: false,
         timeout: Span::minutes(1),
         silence: None,
+        exports: Vec::new(),
     }
 }
 
@@ -75,6 +76,7 @@ pub(crate) fn work(tree: u64) -> Work {
         changed: true,
         found_work: true,
         markers: Vec::new(),
+        commits: Vec::new(),
     }
 }
 

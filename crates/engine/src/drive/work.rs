@@ -4,7 +4,7 @@ use std::fs;
 
 use camino::Utf8Path;
 use piton_core::plan::{Check, Oid};
-use piton_core::run::{CheckResult, Class, Command, Verdict, Work};
+use piton_core::run::{CheckResult, Class, Command, CommitMade, Verdict, Work};
 use piton_core::time::Span;
 use piton_core::{message, prompt};
 
@@ -229,6 +229,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
         found_work: progress.tree.as_ref() != Some(&tree),
         tree,
         markers,
+        commits: Vec::new(),
     };
     if order.run.settings.no_commits {
         return Ok(captured(as_work(None, repo.worktree_tree(&order.site.project.root)?, Vec::new())));
@@ -244,7 +245,10 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
             crash::point("capture.committed");
             keep(order, repo, base, &done.commit)?;
             crash::point("capture.pinned");
-            Ok(captured(as_work(Some(done.commit), done.tree, Vec::new())))
+            let made = repo.commits_since(base, &done.commit)?.into_iter();
+            let commits =
+                made.map(|(hash, subject)| CommitMade { hash: hash.to_string(), subject }).collect();
+            Ok(captured(Work { commits, ..as_work(Some(done.commit), done.tree, Vec::new()) }))
         }
         Err(GitError::ConflictMarkers { files } | GitError::Undecided { files }) => {
             Ok(captured(as_work(None, repo.worktree_tree(worktree.path())?, files)))

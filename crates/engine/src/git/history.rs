@@ -38,6 +38,24 @@ impl Repo {
         Ok(read_landed(&list, run))
     }
 
+    /// What was committed between the two, oldest first, as far as anybody wants to read: hash and subject. What
+    /// came in by a merge from elsewhere is not theirs.
+    pub fn commits_since(&self, base: &Oid, tip: &Oid) -> Result<Vec<(Oid, String)>, GitError> {
+        const MOST: &str = "--max-count=200";
+        if base == tip {
+            return Ok(Vec::new());
+        }
+        let range = format!("{base}..{tip}");
+        let call = ["log", "--first-parent", "--reverse", "-z", "--format=%H %s", MOST, "--end-of-options"];
+        let list = self.git().call(call).args([range.as_str(), "--"]).bytes()?;
+        let commit = |line: &[u8]| {
+            let line = lossy(line);
+            let (hash, subject) = line.split_once(' ')?;
+            Some((oid(hash)?, subject.to_owned()))
+        };
+        Ok(fields(&list).filter_map(commit).collect())
+    }
+
     /// The last commits of a branch as git draws them.
     pub fn graph(&self, branch: &str, most: u32) -> Result<String, GitError> {
         let format = "--format=%h %s";

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{Digest, TaskId};
-use piton_core::run::{Counts, Holder, Progress, Proof, Run, Session, Status, StopReason, Task};
+use piton_core::run::{
+    ContextUpdate, Counts, Holder, Progress, Proof, Run, Session, Status, StopReason, Task,
+};
 use piton_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +14,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 2;
+pub(super) const LAYOUT: i64 = 3;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -285,6 +287,8 @@ pub(super) struct Moving {
     pub parked: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merging: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<ContextUpdate>,
 }
 
 impl Moving {
@@ -311,6 +315,7 @@ impl Moving {
             streak,
             parked,
             merging,
+            context,
         } = run;
         Moving {
             engine: engine.clone(),
@@ -323,13 +328,15 @@ impl Moving {
             streak: *streak,
             parked: *parked,
             merging: merging.clone(),
+            context: context.clone(),
         }
     }
 
     /// The run as it was when its plan was written down, with what has moved since.
     pub(super) fn over(self, run: Run) -> Run {
-        let Moving { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging } = self;
-        Run { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging, ..run }
+        let Moving { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging, context } =
+            self;
+        Run { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging, context, ..run }
     }
 }
 
@@ -435,7 +442,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                2,
+                3,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable"
             )

@@ -30,6 +30,7 @@ fn create(tasks: usize) -> Command {
         may_change_nothing: false,
         timeout: Span::minutes(1),
         silence: None,
+        exports: Vec::new(),
     };
     let plan = Plan {
         name: "p".to_owned(),

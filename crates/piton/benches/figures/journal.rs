@@ -101,6 +101,7 @@ fn create(journal: &mut Journal, tasks: usize) -> RunId {
         may_change_nothing: false,
         timeout: Span::minutes(30),
         silence: None,
+        exports: Vec::new(),
     };
     let run = RunId::new("bench-1").unwrap();
     let settings = Settings { exhausted: Exhausted::Continue, ..Settings::default() };

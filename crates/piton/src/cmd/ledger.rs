@@ -88,6 +88,7 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         files: args.files.clone(),
         exports: args.exports.clone(),
         decisions: args.decisions.clone(),
+        ..Told::default()
     };
     if let Ok(outbox) = std::env::var(OUTBOX) {
         return leave(args, reason, told, Utf8Path::new(&outbox));

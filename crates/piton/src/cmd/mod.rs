@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod ledger;
 pub(crate) mod log;
+pub(crate) mod look;
 pub(crate) mod output;
 pub(crate) mod people;
 pub(crate) mod plan;

@@ -46,6 +46,9 @@ kinds![
     Skipped,
     Unblocked,
     Raised,
+    GivenUp,
+    Noted,
+    ContextUpdated,
     LandingLost,
     LandingFound,
 ];

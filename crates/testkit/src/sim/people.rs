@@ -1,7 +1,7 @@
 //! People: those who move the target, and those who steer the run or work on its tasks by the ledger.
 
 use piton_core::plan::{Check, TaskId};
-use piton_core::run::{CheckResult, Claim, Command, Holder, Report, Status, StopReason, Verdict};
+use piton_core::run::{CheckResult, Claim, Command, Holder, Note, Report, Status, StopReason, Verdict};
 use piton_core::time::Span;
 
 use super::content::{own, persons, register};
@@ -114,7 +114,12 @@ impl Sim {
             7 | 8 => Command::Unblock { task, by },
             9 => Command::Raise { task, by, attempts: self.rng.small(1, 7) },
             10 => Command::RequestStop { by, now: self.rng.chance(50) },
-            _ => Command::Retry { task, by },
+            _ => match self.rng.below(4) {
+                0 => Command::Abandon { task, by, reason: "hopeless".to_owned() },
+                1 => Command::Note { by, note: Note::Guardrail { text: "mind the gap".to_owned() } },
+                2 => Command::ContextUpdated(Box::default()),
+                _ => Command::Retry { task, by },
+            },
         };
         if let Answer::Refused(_) = self.submit(&command)? {
             self.coverage.saw("refused: people");

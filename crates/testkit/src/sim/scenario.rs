@@ -264,6 +264,7 @@ fn plan(
             may_change_nothing: rng.chance(15),
             timeout: Span::minutes(30),
             silence: None,
+            exports: Vec::new(),
         });
     }
     if rng.chance(50) {
@@ -316,7 +317,8 @@ fn checks(
 }
 
 fn check(command: &str, predicate: Predicate, predicates: &mut BTreeMap<Digest, Predicate>) -> Check {
-    let check = Check { name: command.to_owned(), run: Argv::parse(command), timeout: Span::minutes(5) };
+    let check =
+        Check { name: command.to_owned(), run: Argv::parse(command), timeout: Span::minutes(5), cwd: None };
     predicates.insert(check.digest(), predicate);
     check
 }

@@ -114,6 +114,7 @@ impl Sim {
             changed,
             found_work,
             markers: markers.iter().map(ToString::to_string).collect(),
+            commits: Vec::new(),
         };
         vec![Command::Captured { task: task.id.clone(), fence: task.fence, pass, work }]
     }

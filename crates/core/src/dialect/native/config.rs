@@ -200,7 +200,7 @@ fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<Stri
     let DeValue::String(line) = said.value else {
         return match read_command(walk, "`command`", said)? {
             Argv::Words(words) => Some(words),
-            Argv::Shell(_) => None,
+            Argv::Shell(_) | Argv::Look { .. } => None,
         };
     };
     walk.text_of("`command`", said.value, &said.at)?;
@@ -291,7 +291,7 @@ fn read_check(walk: &mut Walk<'_>, key: &str, item: &Said<&DeValue<'_>>) -> Opti
             return None;
         }
         let run = read_command(walk, &format!("an entry of `{key}`"), item)?;
-        return Some(Check { name: check_name(&run), run, timeout: CHECK_TIMEOUT });
+        return Some(Check { name: check_name(&run), run, timeout: CHECK_TIMEOUT, cwd: None });
     };
     let section = Section::open(walk, table, item.at.clone(), &keys::CHECK);
     section.require(walk, "run", "\"cargo test\"");
@@ -303,7 +303,7 @@ fn read_check(walk: &mut Walk<'_>, key: &str, item: &Said<&DeValue<'_>>) -> Opti
     }
     let run = read_command(walk, "`run`", &section.get("run")?)?;
     let name = name.unwrap_or_else(|| check_name(&run));
-    Some(Check { name, run, timeout: timeout.map_or(CHECK_TIMEOUT, |said| said.value) })
+    Some(Check { name, run, timeout: timeout.map_or(CHECK_TIMEOUT, |said| said.value), cwd: None })
 }
 
 /// A check without a name is called by its command, on one line.
@@ -358,6 +358,7 @@ impl Config {
         let built_in = Settings::default();
         let policy = self.policy.clone();
         Settings {
+            dialect: built_in.dialect,
             schedule: policy.schedule.unwrap_or(built_in.schedule),
             max_parallel: policy.max_parallel.unwrap_or(built_in.max_parallel),
             exhausted: policy.exhausted.unwrap_or(built_in.exhausted),

@@ -5,7 +5,7 @@ use std::fmt;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::plan::{TaskId, TaskSpec};
+use crate::plan::{Export, TaskId, TaskSpec};
 
 /// Lines of a prompt's difference that are shown.
 const LINES: usize = 12;
@@ -72,6 +72,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
         may_change_nothing,
         timeout,
         silence,
+        exports,
     } = new;
     let mut changed = Changed { id: id.clone(), fields: Vec::new(), details: Vec::new() };
     let mut field = |name, differs: bool, show: &dyn Fn(&TaskSpec) -> String| {
@@ -102,6 +103,13 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
     field("timeout", *timeout != old.timeout, &|task| task.timeout.to_string());
     field("silence", *silence != old.silence, &|task| {
         task.silence.map_or_else(|| "off".to_owned(), |silence| silence.to_string())
+    });
+    field("exports", *exports != old.exports, &|task| {
+        let named = |export: &Export| match export {
+            Export::Interface { name, kind, .. } => format!("{kind} {name}"),
+            Export::Endpoint { method, path, .. } => format!("{method} {path}"),
+        };
+        list(&task.exports.iter().map(named).collect::<Vec<_>>())
     });
     if *prompt != old.prompt {
         changed.fields.push("prompt");
@@ -195,6 +203,7 @@ mod tests {
             name: "lint".into(),
             run: Argv::parse("make lint"),
             timeout: Span::minutes(1),
+            cwd: None,
         });
         let diff = diff(&old, &new);
         assert_eq!(diff.changed[0].fields, ["depends_on", "checks", "silence", "prompt"]);

@@ -36,7 +36,12 @@ pub(crate) mod testing {
             depends_on: depends_on.iter().map(|d| TaskId::new(d).expect("valid")).collect(),
             files: Vec::new(),
             criteria: Vec::new(),
-            checks: vec![Check { name: "true".into(), run: Argv::parse("true"), timeout: Span::minutes(5) }],
+            checks: vec![Check {
+                name: "true".into(),
+                run: Argv::parse("true"),
+                timeout: Span::minutes(5),
+                cwd: None,
+            }],
             priority: 50,
             agent: "default".into(),
             attempts: 3,
@@ -44,6 +49,7 @@ pub(crate) mod testing {
             may_change_nothing: false,
             timeout: Span::minutes(30),
             silence: None,
+            exports: Vec::new(),
         }
     }
 

@@ -272,6 +272,7 @@ impl<'a> Tasks<'a> {
             may_change_nothing: said.may_change_nothing.unwrap_or(false),
             timeout: said.timeout.unwrap_or(config::TIMEOUT),
             silence: said.silence.flatten(),
+            exports: Vec::new(),
         });
         self.origins.push(Origin { id: at, depends_on, files: file_places, grouped: group.is_some() });
     }

@@ -1,0 +1,5 @@
+//! The execute system: a folder of layers with one XML file for each task, and `execute-state.json`.
+
+pub mod context;
+pub mod plan;
+pub mod state;

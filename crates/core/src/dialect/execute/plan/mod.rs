@@ -1,0 +1,1 @@
+//! Reading a folder of tasks: `manifest.json`, `layer_plan.json` and the XML of each task.

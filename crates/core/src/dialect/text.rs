@@ -1,0 +1,1 @@
+//! Bytes that people's tools wrote, as text.
