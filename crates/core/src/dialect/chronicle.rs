@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::plan::{TaskId, TaskSpec};
 use crate::run::{
-    CheckResult, Class, CommitMade, ContextUpdate, Event, Holder, Next, Note, Proof, Recorded, Report,
-    Session, StopReason, Tests, Verdict,
+    CheckResult, Class, CommitMade, ContextUpdate, Event, Holder, Next, Note, Past, Proof, Recorded, Report,
+    Session, Status, StopReason, Tests, Verdict,
 };
 use crate::time::Timestamp;
 
@@ -45,6 +45,8 @@ pub struct Chronicle {
     pub guardrails: Vec<Said>,
     pub entries: Vec<Entry>,
     pub refused: Vec<Refused>,
+    /// Edits of state files that were taken in: the same one is not heard twice.
+    pub heard: Vec<Heard>,
     /// Fields that are nobody's business here, by file: laid over what is written.
     pub carried: BTreeMap<String, Value>,
     /// How the last context update ended, until more is completed.
@@ -111,6 +113,14 @@ pub struct Entry {
     pub at: Timestamp,
 }
 
+/// An edit of a state file, made in a copy that showed the journal up to `shown`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    pub file: String,
+    pub shown: u64,
+    pub edit: String,
+}
+
 /// An edit of a state file that was not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
@@ -161,6 +171,9 @@ pub struct Failure {
     /// The end of that check's output.
     pub details: String,
     pub at: Option<Timestamp>,
+    /// The word of the file it was taken over from, if it was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -295,6 +308,12 @@ impl Chronicle {
                 story.release();
                 story.skipped = Some(said(by, reason, at));
             }),
+            Event::Adopted { task, past, .. } => {
+                if past.started_at.is_some() || past.spent > 0 || past.proof.is_some() {
+                    self.started_at.get_or_insert(past.started_at.unwrap_or(at));
+                }
+                self.on(task, |story| story.adopt(past, seq, at));
+            }
             Event::GivenUp { task, by, reason } => self.on(task, |story| {
                 story.release();
                 story.given_up = Some(said(by, reason, at));
@@ -332,6 +351,10 @@ impl Chronicle {
             }
             Note::Carried { file, fields } => {
                 lay_over(self.carried.entry(file.clone()).or_insert(Value::Null), fields);
+            }
+            Note::Heard { file, shown, edit } => {
+                let heard = Heard { file: file.clone(), shown: *shown, edit: edit.clone() };
+                add(&mut self.heard, heard);
             }
             Note::EditRefused { file, edit, reason } => add(
                 &mut self.refused,
@@ -381,6 +404,7 @@ impl Story {
                 message: cut(reason, TEXT),
                 details: open.details,
                 at: Some(at),
+                kind: String::new(),
             };
             add(&mut self.failures, failure);
         }
@@ -397,6 +421,51 @@ impl Story {
         }
         if let Next::Abandoned = next {
             self.given_up = Some(said("piton", reason, at));
+        }
+    }
+
+    /// Take over what was told of it elsewhere, with the times told there.
+    fn adopt(&mut self, past: &Past, seq: u64, at: Timestamp) {
+        self.attempt = past.spent + u32::from(past.proof.is_some() || past.work.is_some());
+        self.begun_at = past.started_at;
+        self.started_at = past.started_at;
+        for commit in &past.commits {
+            let (hash, subject) = (commit.hash.clone(), cut(&commit.subject, TEXT));
+            let (attempt, is_fix, at) = (commit.attempt, commit.is_fix, commit.at);
+            let fixed = cut(&commit.fixed, TEXT);
+            add(&mut self.commits, Commit { hash, subject, attempt, is_fix, fixed, at });
+        }
+        for error in &past.errors {
+            let failure = Failure {
+                attempt: error.attempt,
+                class: Class::Code,
+                step: Some(error.step.clone()).filter(|step| !step.is_empty()),
+                message: cut(&error.message, TEXT),
+                details: cut(&error.details, TEXT),
+                at: error.at,
+                kind: error.kind.clone(),
+            };
+            add(&mut self.failures, failure);
+        }
+        for told in &past.feedback {
+            add(&mut self.feedback, Feedback { attempt: told.attempt, text: cut(&told.feedback, TEXT) });
+        }
+        if past.base.is_some() {
+            self.worktree = Some(Worktree { created_at: past.started_at, ..Worktree::default() });
+        }
+        match past.status {
+            Status::Completed => {
+                self.completed = Some(seq);
+                self.queued = Some(seq);
+                self.completed_at = Some(past.completed_at.unwrap_or(at));
+                let landed = matches!(past.proof, Some(Proof::Landed { .. }));
+                self.merged_at = past.merged_at.or(past.completed_at).or(Some(at)).filter(|_| landed);
+            }
+            Status::Abandoned => {
+                let reason = past.errors.last().map(|error| error.message.as_str()).unwrap_or_default();
+                self.given_up = Some(said("import", reason, at));
+            }
+            _ => {}
         }
     }
 
