@@ -13,11 +13,11 @@ use crate::plan::{
 use crate::time::Span;
 
 /// The agent of a task where nobody names one.
-pub(super) const DEFAULT_AGENT: &str = "default";
+pub(in crate::dialect) const DEFAULT_AGENT: &str = "default";
 pub(super) const ATTEMPTS: u32 = 3;
-pub(super) const PRIORITY: u32 = 50;
+pub(in crate::dialect) const PRIORITY: u32 = 50;
 pub(super) const TIMEOUT: Span = Span::minutes(30);
-const CHECK_TIMEOUT: Span = Span::minutes(5);
+pub(in crate::dialect) const CHECK_TIMEOUT: Span = Span::minutes(5);
 /// A check that may run longer than this was probably given the wrong unit.
 const LONG_CHECK: Span = Span::minutes(24 * 60);
 
@@ -307,7 +307,7 @@ fn read_check(walk: &mut Walk<'_>, key: &str, item: &Said<&DeValue<'_>>) -> Opti
 }
 
 /// A check without a name is called by its command, on one line.
-fn check_name(run: &Argv) -> String {
+pub(in crate::dialect) fn check_name(run: &Argv) -> String {
     let shown = run.to_string();
     let line = shown.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     line.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()

@@ -11,7 +11,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Exhausted, Group, GroupId, Plan, RunId, Schedule, Settings, TaskId, TaskSpec};
 
 /// A run's id is the plan's name and a suffix, and must fit in a file name with it.
-const LONGEST_NAME: usize = 60;
+pub(in crate::dialect) const LONGEST_NAME: usize = 60;
 
 /// The group of every task where a plan declares none.
 const ONLY_GROUP: &str = "main";

@@ -1,1 +1,18 @@
 //! Reading a folder of tasks: `manifest.json`, `layer_plan.json` and the XML of each task.
+//!
+//! The task files are what there is to do. The manifest and the layer plan say how they hang together; where they
+//! disagree with the files, the files win and a warning says so. A file that cannot be understood is an error that
+//! names it: no task is ever left out in silence.
+
+mod found;
+mod json;
+mod outline;
+mod prompt;
+mod read;
+mod steps;
+mod task;
+#[cfg(test)]
+mod tests;
+mod xml;
+
+pub use read::read;

@@ -1,0 +1,63 @@
+//! What was found wrong with one file while it is read.
+
+use std::ops::Range;
+
+use crate::diagnostic::{Diagnostic, Severity};
+
+/// So many repairs of one file are shown one by one, and the rest as a number.
+const SHOWN: usize = 20;
+
+/// A value and the bytes that say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Said<T> {
+    pub(super) value: T,
+    pub(super) at: Range<usize>,
+}
+
+/// The problems of one file.
+#[derive(Debug)]
+pub(super) struct Found {
+    strict: bool,
+    problems: Vec<Diagnostic>,
+    repairs: usize,
+    /// Where the first repair stands that is not shown.
+    unshown: Option<usize>,
+}
+
+impl Found {
+    pub(super) fn new(strict: bool) -> Found {
+        Found { strict, problems: Vec::new(), repairs: 0, unshown: None }
+    }
+
+    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+        self.problems.push(diagnostic);
+    }
+
+    /// A warning that is an error if nothing is to be forgiven.
+    pub(super) fn forgive(&mut self, mut diagnostic: Diagnostic) {
+        if self.strict {
+            diagnostic.severity = Severity::Error;
+        }
+        self.problems.push(diagnostic);
+    }
+
+    /// Something that was put right in order to go on. There may be thousands in one file.
+    pub(super) fn repair(&mut self, at: Range<usize>, message: impl Into<String>, label: impl Into<String>) {
+        self.repairs += 1;
+        if self.repairs <= SHOWN {
+            self.forgive(Diagnostic::warning(at, message).label(label));
+        } else {
+            self.unshown.get_or_insert(at.start);
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+        if let Some(at) = self.unshown {
+            let more = self.repairs - SHOWN;
+            let diagnostic = Diagnostic::warning(at..at, format!("{more} more places had to be repaired"));
+            self.forgive(diagnostic.label("from here on"));
+        }
+        self.problems.sort_by_key(|problem| problem.span.start);
+        self.problems
+    }
+}
