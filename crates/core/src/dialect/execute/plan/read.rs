@@ -39,14 +39,8 @@ pub fn read(folder: &Folder, stem: &str, config: &Config, strict: bool) -> Readi
     Reading { plan, problems, texts, project_path: manifest.project_path }
 }
 
-/// The task files of a folder, with what is wrong with them.
-pub(super) fn tasks(folder: &Folder) -> (Vec<Task>, Vec<Problem>) {
-    let mut reader = Reader::new(false);
-    (reader.tasks(folder), reader.problems)
-}
-
 /// The number of a layer by its folder's name, such as `2-backend`.
-fn layer_number(name: &str) -> Option<&str> {
+pub(super) fn layer_number(name: &str) -> Option<&str> {
     let (number, rest) = name.split_once('-')?;
     (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) && !rest.is_empty()).then_some(number)
 }

@@ -35,7 +35,6 @@ pub(super) struct Task {
     pub(super) steps: Vec<Step>,
     pub(super) exports: Vec<Export>,
     pub(super) prompt: String,
-    pub(super) root: Element,
 }
 
 /// The id a file's name begins with, as in `L1-002-store.xml`.
@@ -93,7 +92,6 @@ pub(super) fn read(file: &str, layer: &str, text: &str, found: &mut Found) -> Op
         exports: read_exports(&root, found),
         prompt: prompt(&root, &steps),
         steps,
-        root,
     };
     Some(task)
 }

@@ -1,5 +1,6 @@
 //! Folders as people and models write them, and what is made of each.
 
+mod lint;
 mod odd;
 
 use std::fmt::Write as _;
