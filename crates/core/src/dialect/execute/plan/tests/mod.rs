@@ -1,15 +1,16 @@
 //! Folders as people and models write them, and what is made of each.
 
-mod lint;
 mod odd;
+mod properties;
+mod words;
 
 use std::fmt::Write as _;
 
-use super::read;
+use super::{lint, read};
 use crate::diagnostic::{Severity, place};
 use crate::dialect::native::{Config, read_config};
 use crate::dialect::{Folder, Reading};
-use crate::plan::{Argv, Dialect, Exhausted, Schedule};
+use crate::plan::{Argv, Dialect, Exhausted, RepoPath, Schedule, TaskId, TaskSpec};
 use crate::time::Span;
 
 const MANIFEST: &str = r#"{

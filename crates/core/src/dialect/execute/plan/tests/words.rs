@@ -1,7 +1,7 @@
 //! What a reviewer would say about the words of a plan.
 
 use super::*;
-use crate::dialect::execute::plan::{lint, starter};
+use crate::dialect::execute::plan::starter;
 
 fn linted(folder: &Folder) -> String {
     let mut reading = reading(folder);
@@ -110,4 +110,32 @@ fn the_starter_is_fine() {
         assert_eq!(reading.plan.tasks.len(), 3);
     }
     assert!(starter("shop")[0].1.contains("\"slug\": \"shop\""));
+}
+
+#[test]
+fn the_worked_example_is_fine() {
+    macro_rules! example {
+        ($($name:literal),* $(,)?) => {
+            folder(&[$(($name, include_str!(concat!("../../../../../../../examples/execute/", $name)))),*])
+        };
+    }
+    let folder = example![
+        "manifest.json",
+        "layer_plan.json",
+        "1-foundation/L1-001-text.xml",
+        "1-foundation/L1-002-store.xml",
+        "2-commands/L2-001-count.xml",
+        "2-commands/L2-002-top.xml",
+        "3-finish/L3-001-usage.xml",
+        "3-finish/L3-002-all.xml",
+    ];
+    let reading = read(&folder, "execute", &Config::default(), true);
+    assert_eq!(told(&reading), "");
+    assert_eq!(linted(&folder), "");
+    assert_eq!(
+        (reading.plan.name.as_str(), reading.plan.groups.len(), reading.plan.tasks.len()),
+        ("wordbook", 3, 6)
+    );
+    let looks = |task: &TaskSpec| task.checks.iter().any(|check| matches!(check.run, Argv::Look { .. }));
+    assert!(reading.plan.tasks.iter().all(looks), "every task has a `Verify:`");
 }
