@@ -7,7 +7,7 @@ use piton_core::diagnostic::Severity;
 use piton_core::dialect::execute::plan::{lint, read};
 use piton_core::dialect::native::Config;
 use piton_core::dialect::{Folder, Problem, Reading, text};
-use piton_core::plan::{Argv, Graph};
+use piton_core::plan::{Argv, Graph, TaskId};
 
 use crate::names::safe_path;
 use crate::plans::{can_be_told, point_inside, safe};
@@ -129,8 +129,9 @@ pub(crate) fn execute(bytes: &[u8]) {
     if reading.is_usable() {
         assert!(!plan.tasks.is_empty() && Graph::new(&plan.tasks).is_ok());
         for task in &plan.tasks {
-            let group =
-                |id| plan.tasks.iter().find(|other| other.id == *id).expect("a task of the plan").group;
+            let group = |id: &TaskId| {
+                plan.tasks.iter().find(|other| other.id == *id).expect("a task of the plan").group
+            };
             assert!(task.depends_on.iter().all(|id| group(id) <= task.group), "{} waits for ever", task.id);
         }
     }

@@ -1,10 +1,10 @@
 //! Whether tasks are written well: what a reviewer of a plan would say before anybody works on it. Errors are what an
 //! agent cannot make sense of, warnings what it may misunderstand. A run does not ask.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use super::found::{Found, Said};
+use super::found::{Found, Said, cut};
 use super::read::layer_number;
 use super::steps::{self, Step};
 use super::task::{self, is_none};
@@ -135,19 +135,13 @@ impl Linter<'_> {
     }
 
     fn ids(&mut self, elements: &[&Element]) {
-        for (nth, element) in elements.iter().enumerate() {
+        let mut seen = HashSet::new();
+        for element in elements {
             match element.attribute("id") {
                 None => self.warn(element.at.clone(), "this has no `id`", "nobody can refer to it"),
-                Some(id)
-                    if elements[..nth]
-                        .iter()
-                        .any(|other| other.attribute("id").map(|said| &said.value) == Some(&id.value)) =>
-                {
-                    self.warn(
-                        id.at.clone(),
-                        format!("the id `{}` is used twice", id.value),
-                        "each has one of its own",
-                    );
+                Some(id) if !seen.insert(id.value.trim()) => {
+                    let message = format!("the id `{}` is used twice", cut(&id.value));
+                    self.warn(id.at.clone(), message, "each has one of its own");
                 }
                 Some(_) => {}
             }

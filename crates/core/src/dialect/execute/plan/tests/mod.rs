@@ -268,7 +268,7 @@ fn everything_in_a_task_file_arrives() {
     }
     ```
 
-    ## What others will build on
+    ## What this task must provide
 
     ### `Store` (struct)
 
@@ -276,7 +276,7 @@ fn everything_in_a_task_file_arrives() {
     pub struct Store<T> { file: T }
     ```
 
-    ### `get /invoices`
+    ### `GET /invoices`
 
     ```
     200: a list of Invoice
