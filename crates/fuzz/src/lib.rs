@@ -6,6 +6,7 @@
 
 mod answers;
 mod events;
+mod folders;
 mod names;
 mod plans;
 mod vary;
@@ -35,6 +36,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "text", check: words::text, words: words::ESCAPES },
     Target { name: "events", check: events::events, words: events::WORDS },
     Target { name: "jobs", check: events::jobs, words: events::WORDS },
+    Target { name: "execute", check: folders::execute, words: folders::WORDS },
+    Target { name: "decode", check: folders::decode, words: folders::BYTES },
     Target { name: "git", check: answers::git, words: answers::WORDS },
 ];
 

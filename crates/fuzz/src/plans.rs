@@ -101,7 +101,7 @@ pub(crate) fn config(bytes: &[u8]) {
 }
 
 /// In the text, the right way round, and between characters.
-fn point_inside(text: &str, problems: &[Diagnostic]) {
+pub(crate) fn point_inside(text: &str, problems: &[Diagnostic]) {
     for problem in problems {
         let span = problem.span.clone();
         assert!(text.get(span.clone()).is_some(), "{span:?} of {} bytes: {}", text.len(), problem.message);
@@ -112,7 +112,7 @@ fn point_inside(text: &str, problems: &[Diagnostic]) {
     assert!(problems.is_sorted_by_key(|problem| problem.span.start), "in the order of the text");
 }
 
-fn safe(plan: &Plan) {
+pub(crate) fn safe(plan: &Plan) {
     safe_name(&plan.name);
     for task in &plan.tasks {
         safe_name(task.id.as_str());
@@ -128,7 +128,7 @@ fn safe(plan: &Plan) {
 }
 
 /// Its commands and its commit messages can be given to a process.
-fn can_be_told(task: &TaskSpec) {
+pub(crate) fn can_be_told(task: &TaskSpec) {
     let run = RunId::new("run").expect("a plain word");
     let commands = task.checks.iter().flat_map(|check| check.run.words());
     let mut texts: Vec<String> = commands.collect();

@@ -121,10 +121,6 @@ fn report_cycle(walk: &mut Walk<'_>, cycle: Cycle, positions: &HashMap<&str, usi
     );
 }
 
-/// Two tasks that may run at once and name the same file will probably meet in a conflict.
-///
-/// Tasks that name one file are safe if they form a chain. Sorted by level, they do exactly if each is reachable
-/// from the one before it: so there is one question per task and file, not one per pair.
 fn warn_of_shared_files(
     walk: &mut Walk<'_>,
     tasks: &[TaskSpec],
@@ -132,30 +128,9 @@ fn warn_of_shared_files(
     graph: &Graph,
     settings: &Settings,
 ) {
-    if settings.max_parallel == 1 {
-        return;
-    }
-    // The tasks that name each file of a group, with the place where they do.
-    type Users<'a> = Vec<(usize, &'a Range<usize>)>;
-    let mut named: BTreeMap<(u32, &RepoPath), Users<'_>> = BTreeMap::new();
-    for (task, (spec, origin)) in tasks.iter().zip(origins).enumerate() {
-        // Groups in order never overlap.
-        let group = if settings.schedule == Schedule::Flow { 0 } else { spec.group };
-        for (file, at) in spec.files.iter().zip(&origin.files) {
-            let users = named.entry((group, file)).or_default();
-            if users.last().is_none_or(|&(last, _)| last != task) {
-                users.push((task, at));
-            }
-        }
-    }
-    let mut steps = STEPS;
-    for ((_, file), mut users) in named {
-        users.sort_by_key(|&(task, _)| (graph.levels[task], task));
-        let apart = users.windows(2).find(|pair| !reaches(graph, pair[0].0, pair[1].0, &mut steps));
-        let Some(&[(one, at_one), (two, at_two)]) = apart else { continue };
-        // Told at the later one, where the reader has seen the other.
-        let (first, second, at) = if one < two { (one, two, at_two) } else { (two, one, at_one) };
-        let (first, second) = (&tasks[first].id, &tasks[second].id);
+    for Shared { first, second, nth } in shared_files(tasks, graph, settings) {
+        let Some(at) = origins[second].files.get(nth) else { continue };
+        let (first, second, file) = (&tasks[first].id, &tasks[second].id, &tasks[second].files[nth]);
         walk.push(
             Diagnostic::warning(
                 at.clone(),
@@ -167,6 +142,51 @@ fn warn_of_shared_files(
             )),
         );
     }
+}
+
+/// Two tasks, by position, that may be worked on at once and name one file: the `nth` of the second.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::dialect) struct Shared {
+    pub(in crate::dialect) first: usize,
+    pub(in crate::dialect) second: usize,
+    pub(in crate::dialect) nth: usize,
+}
+
+/// Two tasks that may run at once and name the same file will probably meet in a conflict.
+///
+/// Tasks that name one file are safe if they form a chain. Sorted by level, they do exactly if each is reachable
+/// from the one before it: so there is one question per task and file, not one per pair.
+pub(in crate::dialect) fn shared_files(
+    tasks: &[TaskSpec],
+    graph: &Graph,
+    settings: &Settings,
+) -> Vec<Shared> {
+    if settings.max_parallel == 1 {
+        return Vec::new();
+    }
+    // The tasks that name each file of a group, with the place in their lists.
+    let mut named: BTreeMap<(u32, &RepoPath), Vec<(usize, usize)>> = BTreeMap::new();
+    for (task, spec) in tasks.iter().enumerate() {
+        // Groups in order never overlap.
+        let group = if settings.schedule == Schedule::Flow { 0 } else { spec.group };
+        for (nth, file) in spec.files.iter().enumerate() {
+            let users = named.entry((group, file)).or_default();
+            if users.last().is_none_or(|&(last, _)| last != task) {
+                users.push((task, nth));
+            }
+        }
+    }
+    let mut steps = STEPS;
+    let mut shared = Vec::new();
+    for mut users in named.into_values() {
+        users.sort_by_key(|&(task, _)| (graph.levels[task], task));
+        let apart = users.windows(2).find(|pair| !reaches(graph, pair[0].0, pair[1].0, &mut steps));
+        let Some(&[(one, nth_of_one), (two, nth_of_two)]) = apart else { continue };
+        // Told at the later one, where the reader has seen the other.
+        let (first, second, nth) = if one < two { (one, two, nth_of_two) } else { (two, one, nth_of_one) };
+        shared.push(Shared { first, second, nth });
+    }
+    shared
 }
 
 /// Whether `to` waits for `from`, directly or not. When the steps are spent the answer is yes: no warning.

@@ -17,6 +17,7 @@ mod walk;
 pub(in crate::dialect) use config::{CHECK_TIMEOUT, DEFAULT_AGENT, PRIORITY, check_name};
 pub use config::{Config, Defaults, Policy, Worktree, read_config};
 pub use diff::{Changed, PlanDiff, diff};
+pub(in crate::dialect) use links::shared_files;
 pub(in crate::dialect) use read::LONGEST_NAME;
 pub use read::{Overrides, Reading, name_from, read};
 pub use schema::{config_schema, schema};

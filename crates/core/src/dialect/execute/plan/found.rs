@@ -24,6 +24,15 @@ pub(super) struct Found {
     unshown: Option<usize>,
 }
 
+/// Somebody's words as a message shows them: not all of a long text.
+pub(super) fn cut(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 impl Found {
     pub(super) fn new(strict: bool) -> Found {
         Found { strict, problems: Vec::new(), repairs: 0, unshown: None }

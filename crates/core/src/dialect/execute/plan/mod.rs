@@ -6,13 +6,17 @@
 
 mod found;
 mod json;
+mod lint;
 mod outline;
 mod prompt;
 mod read;
+mod starter;
 mod steps;
 mod task;
 #[cfg(test)]
 mod tests;
 mod xml;
 
+pub use lint::lint;
 pub use read::read;
+pub use starter::starter;

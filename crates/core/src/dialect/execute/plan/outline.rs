@@ -1,6 +1,8 @@
 //! `manifest.json` and `layer_plan.json`: what they say about the task files, in any of the shapes that exist.
 
-use super::found::{Found, Said};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::found::{Found, Said, cut};
 use super::json::Node;
 use crate::diagnostic::Diagnostic;
 use crate::dialect::text;
@@ -91,9 +93,10 @@ fn open<'t>(document: &'t str, found: &mut Found) -> Option<Node<'t>> {
         top.wrong("this file", "an object", found);
         return None;
     };
-    for (nth, (key, _)) in entries.iter().enumerate() {
-        if entries[..nth].iter().any(|(other, _)| other.value == key.value) {
-            let message = format!("`{}` is said twice", key.value);
+    let mut seen = BTreeSet::new();
+    for (key, _) in &entries {
+        if !seen.insert(key.value.as_str()) {
+            let message = format!("`{}` is said twice", cut(&key.value));
             found.push(Diagnostic::warning(key.at.clone(), message).label("this one counts"));
         }
     }
@@ -115,11 +118,11 @@ fn read_version(top: Node<'_>, forked: bool, found: &mut Found) {
     let major = parts.next().and_then(Result::ok);
     let minor = parts.next().and_then(Result::ok).unwrap_or(0);
     if major != Some(KNOWN.0) {
-        let message = format!("the version {version:?} of this manifest is not known");
+        let message = format!("the version {:?} of this manifest is not known", cut(&version));
         let label = format!("{}.x is", KNOWN.0);
         found.push(Diagnostic::error(node.at(), message).label(label));
     } else if minor > KNOWN.1 {
-        let message = format!("the version {version:?} of this manifest is newer than this Piton");
+        let message = format!("the version {:?} of this manifest is newer than this Piton", cut(&version));
         let label = format!("what came after {}.{} is passed over", KNOWN.0, KNOWN.1);
         found.push(Diagnostic::warning(node.at(), message).label(label));
     }
@@ -264,7 +267,6 @@ fn report_difference(
     own: &[(String, Vec<Said<String>>)],
     found: &mut Found,
 ) {
-    use std::collections::{BTreeMap, BTreeSet};
     let collect = |lists: &[(String, Vec<Said<String>>)]| {
         let mut sets: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (task, needs) in lists {

@@ -18,7 +18,7 @@ pub(super) fn prompt(root: &Element, steps: &[Step]) -> String {
         interfaces(&mut text, "## What you can build on", element);
     }
     for element in section("exports") {
-        interfaces(&mut text, "## What others will build on", element);
+        interfaces(&mut text, "## What this task must provide", element);
     }
     for element in section("context") {
         context(&mut text, element);
@@ -80,7 +80,10 @@ fn interfaces(text: &mut String, heading: &str, section: &Element) {
                 }
             }
             "api" => {
-                let words = [value(element, "method"), value(element, "endpoint")];
+                let words = [
+                    value(element, "method").map(|method| method.to_uppercase()),
+                    value(element, "endpoint"),
+                ];
                 format!("`{}`", words.into_iter().flatten().collect::<Vec<_>>().join(" "))
             }
             _ => continue,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use super::found::{Found, Said};
+use super::found::{Found, cut};
 use super::outline::{Edge, LayerPlan, Manifest};
 use super::steps::Step;
 use super::task::{self, Task};
@@ -15,6 +15,10 @@ use crate::plan::{
     TaskSpec,
 };
 use crate::time::Span;
+
+/// Comparing a name that is not there with every task is dear in a large plan: so many are compared, then no guess is
+/// made.
+const COMPARISONS: usize = 500_000;
 
 const MANIFEST: &str = "manifest.json";
 const LAYER_PLAN: &str = "layer_plan.json";
@@ -39,14 +43,8 @@ pub fn read(folder: &Folder, stem: &str, config: &Config, strict: bool) -> Readi
     Reading { plan, problems, texts, project_path: manifest.project_path }
 }
 
-/// The task files of a folder, with what is wrong with them.
-pub(super) fn tasks(folder: &Folder) -> (Vec<Task>, Vec<Problem>) {
-    let mut reader = Reader::new(false);
-    (reader.tasks(folder), reader.problems)
-}
-
 /// The number of a layer by its folder's name, such as `2-backend`.
-fn layer_number(name: &str) -> Option<&str> {
+pub(super) fn layer_number(name: &str) -> Option<&str> {
     let (number, rest) = name.split_once('-')?;
     (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) && !rest.is_empty()).then_some(number)
 }
@@ -203,7 +201,7 @@ impl Reader {
             .as_ref()
             .map(|listed| listed.iter().map(|said| said.value.to_lowercase()).collect());
         for said in manifest.listed.iter().flatten().filter(|said| !is_there(&said.value)) {
-            let message = format!("the manifest lists `{}`, of which there is no file", said.value);
+            let message = format!("the manifest lists `{}`, of which there is no file", cut(&said.value));
             self.forgive(MANIFEST, Diagnostic::warning(said.at.clone(), message).label("passed over"));
         }
         for task in tasks {
@@ -225,13 +223,16 @@ impl Reader {
                 Some(task) if task.layer != planned.layer => {
                     let message = format!(
                         "`{}` is planned for layer `{}`, and lies in `{}`",
-                        planned.id.value, planned.layer, task.layer
+                        cut(&planned.id.value),
+                        planned.layer,
+                        task.layer
                     );
                     let diagnostic = Diagnostic::warning(planned.id.at.clone(), message);
                     self.forgive(LAYER_PLAN, diagnostic.label("where it lies counts"));
                 }
                 None if !is_there(&planned.id.value) => {
-                    let message = format!("the task `{}` is planned, but has no file", planned.id.value);
+                    let message =
+                        format!("the task `{}` is planned, but has no file", cut(&planned.id.value));
                     self.forgive(
                         LAYER_PLAN,
                         Diagnostic::warning(planned.id.at.clone(), message).label("passed over"),
@@ -260,8 +261,6 @@ impl Reader {
         }
         let groups = self.groups(layer_plan, &tasks);
         let positions: HashMap<&str, u32> = groups.iter().map(|group| group.id.as_str()).zip(0..).collect();
-        let origins: Vec<(String, Said<TaskId>)> =
-            tasks.iter().map(|task| (task.file.clone(), task.id.clone())).collect();
         let mut specs: Vec<TaskSpec> = tasks
             .into_iter()
             .map(|task| {
@@ -269,7 +268,7 @@ impl Reader {
                 spec(task, group, config)
             })
             .collect();
-        self.link(&mut specs, &groups, layer_plan, &origins);
+        self.link(&mut specs, &groups, layer_plan);
         Plan { name, groups, tasks: specs, settings }
     }
 
@@ -279,7 +278,7 @@ impl Reader {
             return slug.value.clone();
         }
         let name = native::name_from(&slug.value);
-        let message = format!("{:?} cannot name a run", slug.value);
+        let message = format!("{:?} cannot name a run", cut(&slug.value));
         let label = format!("called `{name}` here");
         self.push(MANIFEST, Diagnostic::warning(slug.at.clone(), message).label(label));
         name
@@ -328,23 +327,18 @@ impl Reader {
     }
 
     /// Fill in the dependencies, and report what cannot be.
-    fn link(
-        &mut self,
-        specs: &mut [TaskSpec],
-        groups: &[Group],
-        layer_plan: &LayerPlan,
-        origins: &[(String, Said<TaskId>)],
-    ) {
+    fn link(&mut self, specs: &mut [TaskSpec], groups: &[Group], layer_plan: &LayerPlan) {
         let positions: HashMap<String, usize> =
             specs.iter().enumerate().map(|(nth, spec)| (spec.id.folded(), nth)).collect();
         let mut places: HashMap<(usize, usize), Range<usize>> = HashMap::new();
+        let mut comparisons = COMPARISONS;
         let mut unknown: BTreeSet<String> =
             layer_plan.tasks.iter().map(|planned| planned.id.value.to_lowercase()).collect();
         for Edge { task, need } in &layer_plan.edges {
             let Some(&position) = positions.get(&task.to_lowercase()) else {
                 // Once for each task, and not if that has been told where the plan lists it.
                 if unknown.insert(task.to_lowercase()) && !self.broken.contains(&task.to_lowercase()) {
-                    let message = format!("`{task}`, which has no file, waits for `{}`", need.value);
+                    let message = format!("`{task}`, which has no file, waits for `{}`", cut(&need.value));
                     self.forgive(
                         LAYER_PLAN,
                         Diagnostic::warning(need.at.clone(), message).label("passed over"),
@@ -355,10 +349,12 @@ impl Reader {
             let id = specs[position].id.clone();
             let Some(&other) = positions.get(&need.value.to_lowercase()) else {
                 if !self.broken.contains(&need.value.to_lowercase()) {
-                    let near = nearest(&need.value, specs.iter().map(|spec| spec.id.as_str()));
+                    comparisons = comparisons.saturating_sub(specs.len());
+                    let guesses = if comparisons == 0 { &[] } else { &*specs };
+                    let near = nearest(&cut(&need.value), guesses.iter().map(|spec| spec.id.as_str()));
                     let label = near
                         .map_or("no file is named so".to_owned(), |near| format!("did you mean `{near}`?"));
-                    let message = format!("`{id}` waits for `{}`, which is not there", need.value);
+                    let message = format!("`{id}` waits for `{}`, which is not there", cut(&need.value));
                     self.push(LAYER_PLAN, Diagnostic::error(need.at.clone(), message).label(label));
                 }
                 continue;
@@ -370,7 +366,7 @@ impl Reader {
             }
             let known = &specs[other].id;
             if known.as_str() != need.value {
-                let message = format!("{:?} is spelt otherwise in its file", need.value);
+                let message = format!("{:?} is spelt otherwise in its file", cut(&need.value));
                 let label = format!("read as `{known}`");
                 self.push(LAYER_PLAN, Diagnostic::warning(need.at.clone(), message).label(label));
             }
@@ -394,7 +390,7 @@ impl Reader {
             spec.depends_on.sort();
         }
         let Err(Cycle(mut ids)) = Graph::new(specs) else { return };
-        let position = |id: &TaskId| origins.iter().position(|(_, said)| said.value == *id).unwrap_or(0);
+        let position = |id: &TaskId| positions.get(&id.folded()).copied().unwrap_or(0);
         let first = (0..ids.len()).min_by_key(|&nth| position(&ids[nth])).unwrap_or(0);
         ids.rotate_left(first);
         let Some(start) = ids.first().cloned() else { return };

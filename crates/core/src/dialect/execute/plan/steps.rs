@@ -149,6 +149,14 @@ impl Reader<'_, '_> {
         } else if spans.len() > 1 && expected_at.is_none() && looks_like_a_command(spans[1].inside) {
             self.warn("only the first command of this step is run", "write one step for each");
         }
+        let elsewhere = spans.get(commands.len()).filter(|span| {
+            let between = text[end..span.at.start].trim().to_lowercase();
+            matches!(between.as_str(), "in" | "from" | "inside" | "within")
+        });
+        if let Some(folder) = elsewhere {
+            let message = format!("the command is run at the top of the project, not in `{}`", folder.inside);
+            self.warn(message, "say `<cwd>` in `<meta>`, or `cd … &&` in the command");
+        }
         let expected = text[end..].trim().trim_start_matches(['-', '—', '–', ':', ',']).trim();
         let expected = if commands.len() > 1 { String::new() } else { expected.to_owned() };
         commands.into_iter().filter_map(|command| self.command(command, expected.clone())).collect()
@@ -218,19 +226,19 @@ impl Reader<'_, '_> {
             self.warn("Piton cannot look for what is not there", "left to the reviewer");
             return condition();
         }
-        let verbs = [
-            "exports", "export", "contains", "contain", "defines", "define", "includes", "has", "holds",
-            "declares",
-        ];
-        let verb = verbs.iter().filter_map(|verb| word_at(behind, verb)).min();
-        if let Some(end) = verb {
-            let holds = wanted(&behind[end..]);
+        // What code declares has a name of its own; what else a file holds has to be quoted, or to look like code.
+        let declares = ["exports", "export", "defines", "define", "declares", "declare"];
+        let contains = ["contains", "contain", "includes", "include", "has", "have", "holds"];
+        let declared = declares.iter().filter_map(|verb| word_at(behind, verb)).min();
+        let contained = contains.iter().filter_map(|verb| word_at(behind, verb)).min();
+        if let Some(end) = declared.or(contained) {
+            let holds = wanted(&behind[end..], declared.is_some());
             if holds.is_empty() {
-                self.warn("it is not clear what the file should hold", "only that it is there is checked");
-                return [Step::Look { file: path, holds: Vec::new() }]
-                    .into_iter()
-                    .chain(condition())
-                    .collect();
+                self.warn(
+                    "it is not clear what the file should hold",
+                    "only that it is there is checked; quote it",
+                );
+                return [Step::Look { file: path, holds }].into_iter().chain(condition()).collect();
             }
             return vec![Step::Look { file: path, holds }];
         }
@@ -340,8 +348,12 @@ fn word_at(text: &str, word: &str) -> Option<usize> {
 }
 
 /// What a file is to hold: what is quoted, or else the names up to the first common word.
-fn wanted(text: &str) -> Vec<String> {
+fn wanted(text: &str, declared: bool) -> Vec<String> {
     let mut quoted: Vec<String> = spans(text).iter().map(|span| span.inside.to_owned()).collect();
+    if declared {
+        // "exports `Router` from `src/lib.rs`" names one thing.
+        quoted.retain(|word| !word.contains('/'));
+    }
     if quoted.is_empty() {
         quoted = text.split('"').skip(1).step_by(2).map(str::to_owned).collect();
         // A quote without a partner quotes nothing.
@@ -353,27 +365,25 @@ fn wanted(text: &str) -> Vec<String> {
     if !quoted.is_empty() {
         return quoted;
     }
-    let mut names = Vec::new();
-    for word in text.split_whitespace() {
-        let name = word.trim_end_matches(['.', ',', ';', ':']);
-        match name {
-            "a" | "an" | "the" | "and" | "both" | "&" => continue,
-            _ if is_name(name) && (names.is_empty() || is_special(name)) => names.push(name.to_owned()),
-            _ => break,
-        }
-    }
-    names
+    let words =
+        text.split_whitespace().filter(|word| !matches!(*word, "a" | "an" | "the" | "and" | "both" | "&"));
+    let names = words.map(|word| word.trim_end_matches(['.', ',', ';', ':']));
+    let is_wanted = |name: &&str| {
+        is_name(name) && (looks_like_code(name) || declared && name.starts_with(char::is_uppercase))
+    };
+    names.take_while(is_wanted).map(str::to_owned).collect()
 }
 
-/// A name that code may hold.
 fn is_name(word: &str) -> bool {
     let word = word.trim_end_matches("()");
     !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_:.-$".contains(c))
 }
 
-/// A word that is no plain English one: the second of a list, not `class` in `Router class`.
-fn is_special(word: &str) -> bool {
-    word.contains(|c: char| c.is_uppercase() || c.is_ascii_digit() || "_:.$(".contains(c))
+/// A word that no language but code has: `get_db`, `Store::put`, `useAuth`, `main()`.
+fn looks_like_code(word: &str) -> bool {
+    let inner =
+        word.chars().zip(word.chars().skip(1)).any(|(one, two)| one.is_lowercase() && two.is_uppercase());
+    inner || word.contains(['_', '$', '(']) || word.contains("::")
 }
 
 /// A command that was wrapped to fit the file. A line break inside quotes belongs to it.

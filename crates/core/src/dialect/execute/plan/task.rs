@@ -1,8 +1,9 @@
 //! One task file: from its elements to what a plan needs to know.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use super::found::{Found, Said};
+use super::found::{Found, Said, cut};
 use super::prompt::prompt;
 use super::steps::{self, Step};
 use super::xml::{self, Element};
@@ -35,7 +36,6 @@ pub(super) struct Task {
     pub(super) steps: Vec<Step>,
     pub(super) exports: Vec<Export>,
     pub(super) prompt: String,
-    pub(super) root: Element,
 }
 
 /// The id a file's name begins with, as in `L1-002-store.xml`.
@@ -93,7 +93,6 @@ pub(super) fn read(file: &str, layer: &str, text: &str, found: &mut Found) -> Op
         exports: read_exports(&root, found),
         prompt: prompt(&root, &steps),
         steps,
-        root,
     };
     Some(task)
 }
@@ -126,7 +125,7 @@ fn read_id(file: &str, meta: &Element, found: &mut Found) -> Option<Said<TaskId>
     let value = text::key(&said.value);
     let id = TaskId::new(&value).ok().filter(|_| is_id(&value));
     let Some(id) = id else {
-        let message = format!("{:?} is no id of a task", said.value);
+        let message = format!("{:?} is no id of a task", cut(&said.value));
         let label = "write `L`, the number of the layer, and at least three digits: `L1-002`";
         found.push(Diagnostic::error(said.at, message).label(label));
         return None;
@@ -148,7 +147,7 @@ fn read_id(file: &str, meta: &Element, found: &mut Found) -> Option<Said<TaskId>
 fn read_layer(file: &str, layer: &str, meta: &Element, found: &mut Found) {
     let Some(said) = line(meta, "layer") else { return missing(meta, "layer", found) };
     if text::key(&said.value) != layer {
-        let message = format!("this task is of layer `{}`, but its file is `{file}`", said.value);
+        let message = format!("this task is of layer `{}`, but its file is `{file}`", cut(&said.value));
         found.push(Diagnostic::error(said.at, message).label(format!("it lies in the folder `{layer}`")));
     }
 }
@@ -158,7 +157,7 @@ fn read_priority(meta: &Element, found: &mut Found) -> Option<u32> {
     match text::key(&said.value).parse::<u32>() {
         Ok(number @ 1..=99) => Some(number),
         number => {
-            let message = format!("the priority {:?} is no number from 1 to 99", said.value);
+            let message = format!("the priority {:?} is no number from 1 to 99", cut(&said.value));
             let used = number.ok().map(|number| number.clamp(1, 99));
             let label = used.map_or_else(|| "taken for none".to_owned(), |used| format!("taken for {used}"));
             found.push(Diagnostic::warning(said.at, message).label(label));
@@ -179,7 +178,7 @@ fn path(said: &Said<String>, what: &str, found: &mut Found) -> Option<RepoPath> 
     match RepoPath::new(said.value.trim_end_matches('/')) {
         Ok(path) => Some(path),
         Err(reason) => {
-            let message = format!("{:?} cannot be {what}: {reason}", said.value);
+            let message = format!("{:?} cannot be {what}: {reason}", cut(&said.value));
             let label = "write it from the top of the project, like `src/a.rs`";
             found.push(Diagnostic::error(said.at.clone(), message).label(label));
             None
@@ -190,6 +189,7 @@ fn path(said: &Said<String>, what: &str, found: &mut Found) -> Option<RepoPath> 
 fn read_files(root: &Element, found: &mut Found) -> Vec<Said<RepoPath>> {
     let Some(section) = root.child("files-to-create") else { return Vec::new() };
     let mut files: Vec<Said<RepoPath>> = Vec::new();
+    let mut seen = HashSet::new();
     stray(section, found);
     for element in section.all("file") {
         let text = text::key(&element.text);
@@ -200,14 +200,14 @@ fn read_files(root: &Element, found: &mut Found) -> Vec<Said<RepoPath>> {
         // A remark behind the path is a habit; a path with spaces is rare, but may be.
         let remark = bare.find(" (").or_else(|| bare.find(" - ")).or_else(|| bare.find('`'));
         if let Some(at) = remark {
-            let message = format!("the file {bare:?} has a remark");
-            let label = format!("read as `{}`", bare[..at].trim());
+            let message = format!("the file {:?} has a remark", cut(bare));
+            let label = format!("read as `{}`", cut(bare[..at].trim()));
             found.push(Diagnostic::warning(element.text_at.clone(), message).label(label));
         }
         let value = bare[..remark.unwrap_or(bare.len())].trim().to_owned();
         let said = Said { value, at: element.text_at.clone() };
         if let Some(path) = path(&said, "a file of this task", found)
-            && !files.iter().any(|file| file.value == path)
+            && seen.insert(path.clone())
         {
             files.push(Said { value: path, at: said.at });
         }
@@ -305,22 +305,19 @@ fn stray(section: &Element, found: &mut Found) {
 fn warn_of_typos(root: &Element, found: &mut Found) {
     for parent in std::iter::once(root).chain(&root.children) {
         let Some(known) = xml::known_in(&parent.name) else { continue };
-        let unknown = parent.children.iter().filter(|child| !known.contains(&child.name.as_str()));
-        for child in unknown {
-            if let Some(near) = nearest(&child.name, known.iter().copied()) {
-                let message = format!("there is no element `<{}>` in `<{}>`", child.name, parent.name);
+        let single = matches!(parent.name.as_str(), "task" | "meta");
+        let mut seen = HashSet::new();
+        for child in &parent.children {
+            let name = child.name.as_str();
+            if known.contains(&name) {
+                if single && name != "source-feature" && !seen.insert(name) {
+                    let message = format!("`<{name}>` is there twice");
+                    found.push(Diagnostic::error(child.at.clone(), message).label("keep one of them"));
+                }
+            } else if let Some(near) = nearest(&cut(name), known.iter().copied()) {
+                let message = format!("there is no element `<{name}>` in `<{}>`", parent.name);
                 let label = format!("did you mean `<{near}>`?");
-                found.forgive(Diagnostic::warning(child.at.clone(), message).label(label));
-            }
-        }
-        let single = parent == root || parent.name == "meta";
-        for (nth, child) in
-            parent.children.iter().enumerate().filter(|(_, child)| child.name != "source-feature")
-        {
-            let twice = parent.children[..nth].iter().any(|other| other.name == child.name);
-            if single && twice && known.contains(&child.name.as_str()) {
-                let message = format!("`<{}>` is there twice", child.name);
-                found.push(Diagnostic::error(child.at.clone(), message).label("keep one of them"));
+                found.repair(child.at.clone(), message, label);
             }
         }
     }

@@ -313,8 +313,12 @@ impl<'t> Scan<'t, '_> {
             } else if self.is_at("</", &name) {
                 self.close(&name);
                 break;
-            } else if around.iter().any(|outer| self.is_at("</", outer)) || self.is_at("<", "task") {
+            } else if around.iter().any(|outer| self.is_at("</", outer)) {
                 self.unclosed(&element);
+                return Err(Lost);
+            } else if self.is_at("<", "task") {
+                let message = format!("a `<task>` begins inside `<{name}>`");
+                self.error(here..here + 5, message, "a file holds one task, and a task no other");
                 return Err(Lost);
             } else if rest.starts_with("</") {
                 let name = &rest[2..];

@@ -1,14 +1,16 @@
 //! Folders as people and models write them, and what is made of each.
 
 mod odd;
+mod properties;
+mod words;
 
 use std::fmt::Write as _;
 
-use super::read;
+use super::{lint, read};
 use crate::diagnostic::{Severity, place};
 use crate::dialect::native::{Config, read_config};
 use crate::dialect::{Folder, Reading};
-use crate::plan::{Argv, Dialect, Exhausted, Schedule};
+use crate::plan::{Argv, Dialect, Exhausted, RepoPath, Schedule, TaskId, TaskSpec};
 use crate::time::Span;
 
 const MANIFEST: &str = r#"{
@@ -266,7 +268,7 @@ fn everything_in_a_task_file_arrives() {
     }
     ```
 
-    ## What others will build on
+    ## What this task must provide
 
     ### `Store` (struct)
 
@@ -274,7 +276,7 @@ fn everything_in_a_task_file_arrives() {
     pub struct Store<T> { file: T }
     ```
 
-    ### `get /invoices`
+    ### `GET /invoices`
 
     ```
     200: a list of Invoice

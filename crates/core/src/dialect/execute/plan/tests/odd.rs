@@ -46,6 +46,21 @@ fn bytes_of_any_kind_are_read_or_refused_by_name() {
 }
 
 #[test]
+fn a_task_file_that_is_no_text_is_refused_by_name() {
+    let mut folder = alone("");
+    folder.files.insert("1-foundation/L1-001-x.xml".into(), b"<\0t\0a\0s\0k\0>\0".to_vec());
+    insta::assert_snapshot!(problems(&folder), @"1-foundation/L1-001-x.xml:1:1: error: this file looks like UTF-16 without a byte order mark (save it as UTF-8)");
+    let broken = small("L1-001", "1-foundation").replace("It is", "It \u{1}s").into_bytes();
+    let broken = broken.into_iter().map(|byte| if byte == 1 { 0xff } else { byte }).collect();
+    folder.files.insert("1-foundation/L1-001-x.xml".into(), broken);
+    insta::assert_snapshot!(problems(&folder), @"1-foundation/L1-001-x.xml:4:40: warning: byte 189 of this file is not UTF-8 (read as `�`)");
+    assert!(!strictly(&folder).is_usable());
+    assert!(reading(&folder).is_usable());
+    folder.files.insert("1-foundation/L1-001-x.xml".into(), vec![b' '; 17 << 20]);
+    insta::assert_snapshot!(problems(&folder), @"1-foundation/L1-001-x.xml:1:1: error: this file has 17 MiB; 16 are read (too large to be read)");
+}
+
+#[test]
 fn the_last_line_needs_no_end() {
     assert_eq!(told(&strictly(&alone(small("L1-001", "1-foundation").trim_end()))), "");
 }
@@ -62,6 +77,16 @@ fn what_cannot_be_seen_does_not_change_an_id() {
     let reading = reading(&changed("<id>L1-001</id>", "<id>\u{feff}L1\u{2013}001\u{200b}\u{a0}</id>"));
     assert_eq!(told(&reading), "");
     assert_eq!(reading.plan.tasks[0].id.as_str(), "L1-001");
+}
+
+#[test]
+fn tabs_and_hard_spaces_are_space() {
+    let text = small("L1-001", "1-foundation").replace("\n  ", "\n\t\u{a0}").replace("Run: ", "Run:\u{a0}");
+    let reading = strictly(&alone(&text));
+    assert_eq!(told(&reading), "");
+    assert_eq!(reading.plan.tasks[0].checks[0].run, Argv::parse("test -s src/L1-001.rs"));
+    let block = changed("It is written.", "\n\t\tFields:\n\t\t- a\n\t\t  - b\n\t");
+    assert!(super::reading(&block).plan.tasks[0].prompt.contains("Fields:\n  - a\n    - b"));
 }
 
 #[test]
@@ -139,6 +164,13 @@ fn a_file_holds_one_task() {
     let one = small("L1-001", "1-foundation");
     insta::assert_snapshot!(problems(&alone(&format!("{one}{one}"))), @"1-foundation/L1-001-x.xml:8:1: error: there is a second `<task>` in this file (a file holds one task)");
     insta::assert_snapshot!(problems(&alone("<tasks/>")), @"1-foundation/L1-001-x.xml:1:1: error: there is no `<task>` in this file (a task file holds one `<task>…</task>`)");
+}
+
+#[test]
+fn a_task_holds_no_other() {
+    let inside = "<dependencies><task>L1-000</task></dependencies><objective>";
+    insta::assert_snapshot!(problems(&changed("<objective>", inside)), @"1-foundation/L1-001-x.xml:3:17: error: a `<task>` begins inside `<dependencies>` (a file holds one task, and a task no other)");
+    insta::assert_snapshot!(problems(&changed("<name>", "<name>First</name><name>")), @"1-foundation/L1-001-x.xml:2:42: error: `<name>` is there twice (keep one of them)");
 }
 
 #[test]
@@ -260,6 +292,8 @@ fn steps_are_understood_in_every_spelling() {
         "Verify: `docs/a.md` exists",
         "Verify: `a.txt` and `b/c.txt` exist",
         "Verify: `src/lib.rs` defines Router class",
+        "Verify: `app/db.py` has get_db and Session.local_x for tests",
+        "Verify: \u{a0}`src/lib.rs`\texports `Router` from `src/router.rs`",
         "Check: no warnings in clippy output",
     ]), @r#"
     Words(["cargo", "test", "-p", "api"])
@@ -278,6 +312,8 @@ fn steps_are_understood_in_every_spelling() {
     Look { file: a.txt, holds: [] }
     Look { file: b/c.txt, holds: [] }
     Look { file: src/lib.rs, holds: ["Router"] }
+    Look { file: app/db.py, holds: ["get_db", "Session.local_x"] }
+    Look { file: src/lib.rs, holds: ["Router"] }
     criterion: no warnings in clippy output
     "#);
 }
@@ -295,6 +331,9 @@ fn a_step_that_is_not_clear_is_told() {
         "Verify: `src/a.rs` compiles cleanly",
         "Verify: `src/a.rs` does not contain TODO",
         "Verify: `cargo build` succeeds",
+        "Verify: `README.md` contains instructions for setup",
+        "Verify: `src/a.rs` exports the following functions",
+        "Run: `npm test` in `web/`",
     ]), @r#"
     1-foundation/L1-001-x.xml:6:23: warning: this step does not say what it is (taken for a command; write `Run: …`)
     1-foundation/L1-001-x.xml:7:7: warning: this step does not say what it is (left to the reviewer; write `Run:`, `Verify:` or `Check:`)
@@ -306,6 +345,9 @@ fn a_step_that_is_not_clear_is_told() {
     1-foundation/L1-001-x.xml:13:7: warning: Piton cannot look for this (the file must be there; the rest is left to the reviewer)
     1-foundation/L1-001-x.xml:14:7: warning: Piton cannot look for what is not there (left to the reviewer)
     1-foundation/L1-001-x.xml:15:7: warning: `Verify:` names a command (run as `cargo build`; write `Run:`)
+    1-foundation/L1-001-x.xml:16:7: warning: it is not clear what the file should hold (only that it is there is checked; quote it)
+    1-foundation/L1-001-x.xml:17:7: warning: it is not clear what the file should hold (only that it is there is checked; quote it)
+    1-foundation/L1-001-x.xml:18:7: warning: the command is run at the top of the project, not in `web/` (say `<cwd>` in `<meta>`, or `cd … &&` in the command)
     Words(["cargo", "test"])
     Words(["make", "a", "-", "b"])
     Shell("make dev (in background)")
@@ -314,10 +356,15 @@ fn a_step_that_is_not_clear_is_told() {
     Shell("cd web && npm test")
     Look { file: src/a.rs, holds: [] }
     Words(["cargo", "build"])
+    Look { file: README.md, holds: [] }
+    Look { file: src/a.rs, holds: [] }
+    Words(["npm", "test"])
     criterion: Run migration command - completes without error
     criterion: the server starts
     criterion: `src/a.rs` compiles cleanly
     criterion: `src/a.rs` does not contain TODO
+    criterion: `README.md` contains instructions for setup
+    criterion: `src/a.rs` exports the following functions
     "#);
     insta::assert_snapshot!(steps(&["Run: `` - x", " ", "Verify: `/etc/passwd` exists"]), @r#"
     1-foundation/L1-001-x.xml:6:23: error: this step names no command (nothing is there to run)
