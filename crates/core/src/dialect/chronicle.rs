@@ -14,7 +14,7 @@ use crate::run::{
     CheckResult, Class, CommitMade, ContextUpdate, Event, Holder, Next, Note, Past, Proof, Recorded, Report,
     Session, Status, StopReason, Tests, Verdict,
 };
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 #[cfg(test)]
 pub(crate) mod bench;
@@ -87,7 +87,8 @@ pub struct Story {
     pub earlier: Vec<Earlier>,
     pub given_up: Option<Said>,
     pub skipped: Option<Said>,
-    /// The first check that did not pass, and advice that was given, until the failure they lead to.
+    /// Time for one try.
+    timeout: Span,
     open: Open,
 }
 
@@ -165,6 +166,9 @@ pub struct Commit {
 pub struct Failure {
     pub attempt: u32,
     pub class: Class,
+    /// The agent had all the time there is for a try.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
     /// The command of the check that did not pass.
     pub step: Option<String>,
     pub message: String,
@@ -208,9 +212,11 @@ pub struct Earlier {
     pub feedback: Vec<Feedback>,
 }
 
+/// What is known of a try until it fails: the first check that did not pass, and advice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Open {
+    timed_out: bool,
     step: Option<String>,
     details: String,
     feedback: String,
@@ -258,9 +264,10 @@ impl Chronicle {
             Event::WorktreeReady { task, .. } => self.on(task, |story| {
                 story.worktree.get_or_insert_default().created_at.get_or_insert(at);
             }),
-            Event::AgentEnded { task, report, .. } => {
-                self.on(task, |story| report.iter().for_each(|report| story.hear(None, report, at)));
-            }
+            Event::AgentEnded { task, report, took, .. } => self.on(task, |story| {
+                story.open.timed_out = *took >= story.timeout;
+                report.iter().for_each(|report| story.hear(None, report, at));
+            }),
             Event::WorkCaptured { task, work, .. } => self.on(task, |story| {
                 work.commits.iter().for_each(|made| story.commit(made, Some(at)));
                 if let (Some(commit), true, true) = (&work.commit, work.changed, work.commits.is_empty()) {
@@ -310,7 +317,9 @@ impl Chronicle {
             }),
             Event::Adopted { task, past, .. } => {
                 if past.started_at.is_some() || past.spent > 0 || past.proof.is_some() {
-                    self.started_at.get_or_insert(past.started_at.unwrap_or(at));
+                    let began = past.started_at.unwrap_or(at);
+                    // They come in the order of ids, not of time.
+                    self.started_at = Some(self.started_at.map_or(began, |first| first.min(began)));
                 }
                 self.on(task, |story| story.adopt(past, seq, at));
             }
@@ -340,6 +349,7 @@ impl Chronicle {
         let story = self.tasks.entry(spec.id.clone()).or_default();
         story.title.clone_from(&spec.title);
         story.group = spec.group;
+        story.timeout = spec.timeout;
     }
 
     fn note(&mut self, by: &str, note: &Note, at: Timestamp) {
@@ -349,6 +359,7 @@ impl Chronicle {
                 let Said { by, text, at } = said(by, text, at);
                 add(&mut self.entries, Entry { task: task.clone(), by, text, at });
             }
+            Note::Told { task, report } => self.on(task, |story| story.remark(by, report, at)),
             Note::Carried { file, fields } => {
                 lay_over(self.carried.entry(file.clone()).or_insert(Value::Null), fields);
             }
@@ -385,6 +396,8 @@ impl Story {
     }
 
     fn check(&mut self, results: &[CheckResult]) {
+        // There is work to be judged, so the agent did not run out of time.
+        self.open.timed_out = false;
         let failed = results.iter().find(|result| result.verdict != Verdict::Pass);
         if let Some(failed) = failed {
             self.open.step = Some(cut(&failed.command, TEXT));
@@ -400,6 +413,7 @@ impl Story {
             let failure = Failure {
                 attempt: self.attempt,
                 class,
+                timed_out: open.timed_out,
                 step: open.step.filter(|step| !step.is_empty()),
                 message: cut(reason, TEXT),
                 details: open.details,
@@ -410,7 +424,8 @@ impl Story {
         }
         // Only what an agent can mend is told to the next; only a code failure spends the number.
         let attempt = self.attempt + u32::from(class == Class::Code);
-        let mut say = |text: &str| add(&mut self.feedback, Feedback { attempt, text: cut(text, TEXT) });
+        let mut say =
+            |text: &str| add(&mut self.feedback, Feedback { attempt, text: cut(text.trim_end(), TEXT) });
         if !open.feedback.is_empty() {
             say(&open.feedback);
         }
@@ -439,6 +454,7 @@ impl Story {
             let failure = Failure {
                 attempt: error.attempt,
                 class: Class::Code,
+                timed_out: false,
                 step: Some(error.step.clone()).filter(|step| !step.is_empty()),
                 message: cut(&error.message, TEXT),
                 details: cut(&error.details, TEXT),
@@ -502,6 +518,17 @@ impl Story {
         self.given_up = None;
         self.skipped = None;
         self.open = Open::default();
+    }
+
+    /// Somebody tells about it without saying that it is done or failed: advice is for the next attempt.
+    fn remark(&mut self, by: &str, report: &Report, at: Timestamp) {
+        let advice = std::mem::take(&mut self.open.feedback);
+        self.hear(Some(by), report, at);
+        self.open.feedback = advice;
+        if !report.feedback.is_empty() {
+            let text = cut(&report.feedback, TEXT);
+            add(&mut self.feedback, Feedback { attempt: self.attempt + 1, text });
+        }
     }
 
     fn hear(&mut self, by: Option<&str>, report: &Report, at: Timestamp) {

@@ -247,6 +247,7 @@ impl Event {
             | ContextUpdated { .. } => None,
             Noted { note, .. } => match note {
                 Note::Entry { task, .. } => task.as_ref(),
+                Note::Told { task, .. } => Some(task),
                 Note::Guardrail { .. }
                 | Note::Carried { .. }
                 | Note::Heard { .. }
@@ -492,8 +493,10 @@ pub enum Note {
         task: Option<TaskId>,
         text: String,
     },
-    /// Fields of a state file that are nobody's business here, as they were last seen: an object laid over what
-    /// is written.
+    /// Something about a task that does not say whether it is done.
+    Told { task: TaskId, report: Box<Report> },
+    /// Fields of a state file that are nobody's business here: an object laid over those that were carried before,
+    /// and with them over what is written. A null takes a field away.
     Carried { file: String, fields: serde_json::Value },
     /// An edit of a state file, made in a copy that showed the journal up to `shown`, was taken in.
     Heard { file: String, shown: u64, edit: String },

@@ -178,7 +178,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::GivenUp { task: task.clone(), by: by.clone(), reason: reason.clone() }])
         }
         Command::Note { by, note } => {
-            if let Note::Entry { task: Some(task), .. } = note {
+            if let Note::Entry { task: Some(task), .. } | Note::Told { task, .. } = note {
                 on.known(task)?;
             }
             Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])

@@ -1,5 +1,6 @@
 //! An event in one line, as a log, a plain terminal and a page show it.
 
+use super::counted;
 use crate::run::{AgentEnd, Class, Event, Holder, Next, Note, Proof, StopReason, Verdict};
 use crate::time::Timestamp;
 
@@ -105,6 +106,14 @@ pub fn tell(event: &Event) -> Told {
         Event::Noted { by, note } => match note {
             Note::Guardrail { text } => (Tone::Plain, format!("guardrail by {by}: {}", one_line(text))),
             Note::Entry { text, .. } => (Tone::Plain, format!("{by} notes: {}", one_line(text))),
+            Note::Told { report, .. } => {
+                let said = [&report.note, &report.feedback].into_iter().find(|text| !text.is_empty());
+                let commits = || counted(report.commits.len() as u64, "commit");
+                (
+                    Tone::Plain,
+                    format!("told by {by}: {}", said.map_or_else(commits, |text| one_line(text).to_owned())),
+                )
+            }
             Note::Carried { file, .. } => (Tone::Quiet, format!("{by} keeps fields of its own in {file}")),
             Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),
             Note::EditRefused { file, edit, reason } => {

@@ -2,8 +2,7 @@
 
 use super::Chronicle;
 use crate::plan::{
-    Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId,
-    TaskSpec,
+    Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Oid, Plan, RunId, Settings, TaskId, TaskSpec,
 };
 use crate::run::{
     AgentEnd, CheckResult, Claim, Command, CommitMade, Holder, Intent, NewRun, Note, Recorded, Report,
@@ -76,6 +75,11 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new(plan: Plan) -> Bench {
+        Bench::placed(plan, Some("/home/ann/.worktrees/notes".to_owned()))
+    }
+
+    /// With its worktrees there.
+    pub(crate) fn placed(plan: Plan, worktree_dir: Option<String>) -> Bench {
         let mut bench = Bench {
             state: State::new(),
             chronicle: Chronicle::default(),
@@ -88,7 +92,7 @@ impl Bench {
             plan_path: "/home/ann/docs/tasks/voice-notes".to_owned(),
             target: Some("main".to_owned()),
             base: Some(oid(1)),
-            worktree_dir: Some("/home/ann/.worktrees/notes".to_owned()),
+            worktree_dir,
         })));
         bench
     }
@@ -126,12 +130,16 @@ impl Bench {
         self.state.task(&id(name)).expect("complete").expect("a task")
     }
 
+    pub(crate) fn session(&self) -> Session {
+        self.state.run().expect("it was made").session.clone()
+    }
+
     pub(crate) fn attach(&mut self) {
         self.attach_to(Selection::All);
     }
 
     pub(crate) fn attach_to(&mut self, selection: Selection) {
-        let session = Session { schedule: Schedule::Layered, max_parallel: 3, selection, agent: None };
+        let session = Session { selection, ..self.session() };
         self.accept(&Command::Attach { engine: "e1".to_owned(), session });
     }
 
