@@ -1,0 +1,660 @@
+//! Anybody's `execute-state.json`: ours, one that a model kept by hand, one of a later version. What can be understood
+//! is taken, with a warning where it had to be guessed; what cannot is refused at its own bytes.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::json::{self, Kind, Node};
+use super::known;
+use super::words::{ContextStatus, Meant, RunWord, TaskStatus};
+use crate::diagnostic::{Diagnostic, Severity, nearest};
+use crate::plan::TaskId;
+use crate::run::{PastCommit, PastError, PastFeedback};
+use crate::time::Timestamp;
+
+/// A state file as far as it was understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// To be used only if [`Reading::is_usable`].
+    pub state: ForeignState,
+    /// In the order of the text.
+    pub problems: Vec<Diagnostic>,
+}
+
+impl Reading {
+    pub fn is_usable(&self) -> bool {
+        self.problems.iter().all(|problem| problem.severity < Severity::Error)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ForeignState {
+    pub schema_version: Option<String>,
+    pub slug: Option<String>,
+    pub project_path: Option<String>,
+    pub worktree_dir: Option<String>,
+    pub tasks_path: Option<String>,
+    pub started_at: Option<Timestamp>,
+    pub updated_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+    pub status: Option<RunWord>,
+    pub stop_reason: Option<String>,
+    pub current_layer: Option<String>,
+    pub max_parallel: Option<u32>,
+    pub layer_filter: Option<String>,
+    pub task_filter: Option<String>,
+    pub commit_prefix: Option<String>,
+    pub no_commits: bool,
+    /// Names of layers in the order of the file.
+    pub layers: Vec<String>,
+    pub tasks: BTreeMap<TaskId, ForeignTask>,
+    /// Tasks that only the lists of completed, failed and abandoned ones name.
+    pub listed: BTreeMap<TaskId, TaskStatus>,
+    pub context: Option<Context>,
+    /// The position in a journal of ours that it shows.
+    pub piton_seq: Option<u64>,
+    /// The whole of it.
+    pub value: Value,
+}
+
+impl ForeignState {
+    /// What is not ours to understand, to be carried along: unknown fields, and whatever belongs to tasks that a run
+    /// does not have.
+    pub fn carried(&self, has: impl Fn(&TaskId) -> bool) -> Value {
+        let mut fields = known::foreign(&self.value, &known::ROOT);
+        for name in ["tasks", "worktrees"] {
+            let Some(entries) = self.value.get(name).and_then(Value::as_object) else { continue };
+            let orphan = |key: &str| TaskId::new(key.trim()).is_ok_and(|id| !has(&id));
+            for (key, entry) in entries.iter().filter(|(key, _)| orphan(key)) {
+                if let Value::Object(kept) = fields.entry(name).or_insert_with(|| Value::Object(Map::new())) {
+                    kept.insert(key.clone(), entry.clone());
+                }
+            }
+        }
+        Value::Object(fields)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForeignTask {
+    pub status: TaskStatus,
+    pub attempts: u32,
+    pub worktree_path: Option<String>,
+    pub branch: Option<String>,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+    pub merged_at: Option<Timestamp>,
+    pub commits: Vec<PastCommit>,
+    pub errors: Vec<PastError>,
+    pub feedback: Vec<PastFeedback>,
+    /// Where it stands in the text.
+    pub at: Range<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context {
+    pub status: ContextStatus,
+    pub path: Option<String>,
+    pub features: Vec<String>,
+    pub endpoints: Vec<String>,
+    pub models: Vec<String>,
+    pub commit: Option<String>,
+}
+
+/// Read a text. Bytes become text in [`crate::dialect::text`].
+pub fn read(text: &str) -> Reading {
+    let mut reader = Reader { problems: Vec::new(), later: false };
+    let mut state = ForeignState::default();
+    match json::parse(text) {
+        Ok((root, twice)) => {
+            reader.problems = twice;
+            if let Some(fields) = reader.object(&root, "the file") {
+                state = reader.state(fields);
+                state.value = root.value();
+            }
+        }
+        Err(broken) => reader.problems.push(broken),
+    }
+    reader.problems.sort_by_key(|problem| problem.span.start);
+    Reading { state, problems: reader.problems }
+}
+
+struct Reader {
+    problems: Vec<Diagnostic>,
+    /// It is of the version after ours, which says `merged` for what is completed.
+    later: bool,
+}
+
+type Fields<'n> = &'n [(String, Node)];
+
+fn get<'n>(fields: Fields<'n>, name: &str) -> Option<&'n Node> {
+    fields.iter().find(|(key, node)| key == name && node.kind != Kind::Null).map(|(_, node)| node)
+}
+
+impl Reader {
+    fn warn(&mut self, node: &Node, message: impl Into<String>, label: &str) {
+        self.problems.push(Diagnostic::warning(node.at.clone(), message).label(label));
+    }
+
+    fn refuse(&mut self, node: &Node, message: impl Into<String>) {
+        self.problems
+            .push(Diagnostic::error(node.at.clone(), message).label(format!("this is {}", node.name())));
+    }
+
+    fn object<'n>(&mut self, node: &'n Node, what: &str) -> Option<Fields<'n>> {
+        match &node.kind {
+            Kind::Object(fields) => Some(fields),
+            _ => {
+                self.refuse(node, format!("{what} must be an object"));
+                None
+            }
+        }
+    }
+
+    fn list<'n>(&mut self, fields: Fields<'n>, name: &str) -> &'n [Node] {
+        match get(fields, name) {
+            Some(Node { kind: Kind::List(items), .. }) => items,
+            Some(node) => {
+                self.refuse(node, format!("`{name}` must be a list"));
+                &[]
+            }
+            None => &[],
+        }
+    }
+
+    fn text(&mut self, fields: Fields, name: &str) -> Option<String> {
+        let node = get(fields, name)?;
+        match &node.kind {
+            Kind::Text(text) => Some(text.clone()),
+            // A version or a hash of digits only, without its quotes.
+            Kind::Number(number) => {
+                self.warn(node, format!("`{name}` is a number"), "read as text");
+                Some(number.to_string())
+            }
+            _ => {
+                self.refuse(node, format!("`{name}` must be text"));
+                None
+            }
+        }
+    }
+
+    fn words(&mut self, fields: Fields, name: &str) -> Option<String> {
+        self.text(fields, name).filter(|text| !text.trim().is_empty())
+    }
+
+    fn truth(&mut self, fields: Fields, name: &str) -> bool {
+        match get(fields, name).map(|node| (node, &node.kind)) {
+            None => false,
+            Some((_, Kind::Bool(yes))) => *yes,
+            Some((_, Kind::Text(text))) if matches!(text.as_str(), "true" | "false") => text == "true",
+            Some((node, _)) => {
+                self.refuse(node, format!("`{name}` must be true or false"));
+                false
+            }
+        }
+    }
+
+    /// A count; some write it in quotes, and a count gone wrong may be negative.
+    fn count(&mut self, fields: Fields, name: &str) -> Option<u32> {
+        let node = get(fields, name)?;
+        let whole = match &node.kind {
+            Kind::Number(number) => number.as_i64().or_else(|| {
+                let whole = number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 1e9)?;
+                format!("{whole:.0}").parse().ok()
+            }),
+            Kind::Text(text) => text.trim().parse::<i64>().ok(),
+            _ => None,
+        };
+        match whole {
+            Some(whole) if whole < 0 => {
+                self.warn(node, format!("`{name}` is negative"), "read as 0");
+                Some(0)
+            }
+            // More than can be counted, or meant.
+            Some(whole) if whole <= i64::from(u32::MAX / 2) => u32::try_from(whole).ok(),
+            _ => {
+                self.refuse(node, format!("`{name}` must be a whole number"));
+                None
+            }
+        }
+    }
+
+    fn time(&mut self, fields: Fields, name: &str) -> Option<Timestamp> {
+        let node = get(fields, name)?;
+        match time_of(node) {
+            When::At(time) => Some(time),
+            When::NoZone(time) => {
+                self.warn(node, format!("`{name}` does not say its time zone"), "read as UTC");
+                Some(time)
+            }
+            When::Never => None,
+            When::Unknown => {
+                self.warn(node, format!("`{name}` is not a time"), "read as none");
+                None
+            }
+        }
+    }
+
+    fn state(&mut self, root: Fields) -> ForeignState {
+        let schema_version = self.version(root);
+        let empty: Fields = &[];
+        let options = match get(root, "options") {
+            Some(node) => self.object(node, "`options`").unwrap_or(empty),
+            None => empty,
+        };
+        let mut state = ForeignState {
+            schema_version,
+            slug: self.words(root, "prd_slug"),
+            project_path: self.words(root, "project_path"),
+            worktree_dir: self.words(root, "worktree_dir"),
+            tasks_path: self.words(root, "tasks_path"),
+            started_at: self.time(root, "started_at"),
+            updated_at: self.time(root, "updated_at"),
+            completed_at: self.time(root, "completed_at"),
+            status: self.run_status(root),
+            stop_reason: self.words(root, "stop_reason"),
+            current_layer: self.words(root, "current_layer"),
+            max_parallel: self.count(options, "max_parallel"),
+            layer_filter: self.words(options, "layer_filter"),
+            task_filter: self.words(options, "task_filter"),
+            commit_prefix: self.words(options, "commit_prefix"),
+            no_commits: self.truth(options, "no_commits"),
+            layers: Vec::new(),
+            tasks: BTreeMap::new(),
+            listed: BTreeMap::new(),
+            context: self.context(root),
+            piton_seq: None,
+            value: Value::Null,
+        };
+        if let Some(Node { kind: Kind::Number(number), .. }) = get(root, "piton_seq") {
+            state.piton_seq = number.as_u64();
+        }
+        match get(root, "layers").map(|node| (node, &node.kind)) {
+            Some((_, Kind::Object(layers))) => {
+                let named = layers.iter().filter(|(_, node)| matches!(node.kind, Kind::Object(_)));
+                state.layers = named.map(|(name, _)| name.clone()).collect();
+            }
+            // The version after this one may say only how many there are.
+            None | Some((_, Kind::List(_))) => {}
+            Some((node, _)) => self.refuse(node, "`layers` must be an object"),
+        }
+        self.tasks(root, &mut state);
+        self.lists(root, &mut state);
+        self.compare(root, &state);
+        state
+    }
+
+    fn version(&mut self, root: Fields) -> Option<String> {
+        let version = self.text(root, "schema_version")?;
+        let major = version.split('.').next().unwrap_or_default();
+        let node = get(root, "schema_version")?;
+        match major {
+            "1" | "2" => {}
+            "3" => self.later = true,
+            _ => self.problems.push(
+                Diagnostic::error(node.at.clone(), format!("the version {version:?} is not known"))
+                    .label("1, 2 and 3 are"),
+            ),
+        }
+        Some(version)
+    }
+
+    fn run_status(&mut self, root: Fields) -> Option<RunWord> {
+        let node = get(root, "status")?;
+        let Kind::Text(word) = &node.kind else {
+            self.refuse(node, "`status` must be text");
+            return None;
+        };
+        let words: Vec<&str> = RunWord::ALL.iter().map(|known| known.word()).collect();
+        self.meant(node, word, RunWord::meant(word), |meant| meant.word(), &words)
+    }
+
+    /// A word that is right, a word that is understood, or none.
+    fn meant<T: Copy>(
+        &mut self,
+        node: &Node,
+        word: &str,
+        meant: Option<Meant<T>>,
+        say: impl Fn(T) -> &'static str,
+        known: &[&str],
+    ) -> Option<T> {
+        match meant {
+            Some(Meant { word: meant, exact }) => {
+                if !exact {
+                    let label = format!("read as `{}`", say(meant));
+                    self.warn(node, format!("{word:?} is no status of this file"), &label);
+                }
+                Some(meant)
+            }
+            None => {
+                let mut problem =
+                    Diagnostic::error(node.at.clone(), format!("the status {word:?} is unknown"))
+                        .label(format!("one of {}", known.join(", ")));
+                if let Some(near) = nearest(word, known.iter().copied()) {
+                    problem = problem.help(format!("did you mean `{near}`?"));
+                }
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    fn tasks(&mut self, root: Fields, state: &mut ForeignState) {
+        let Some(node) = get(root, "tasks") else {
+            if let Some(status) = state.status.filter(|status| *status != RunWord::Initializing) {
+                let message = format!("there are no tasks, yet the run is {}", status.word());
+                self.problems.push(Diagnostic::warning(0..0, message).label("they are taken from the plan"));
+            }
+            return;
+        };
+        // A list of tasks with their ids in them is not what any version writes, but what a model may make of it.
+        let entries: Vec<(String, &Node)> = match &node.kind {
+            Kind::Object(entries) => entries.iter().map(|(key, node)| (key.clone(), node)).collect(),
+            Kind::List(items) => {
+                self.warn(node, "`tasks` is a list", "read by the ids in it");
+                items.iter().filter_map(|item| Some((self.listed_id(item)?, item))).collect()
+            }
+            _ => {
+                self.refuse(node, "`tasks` must be an object");
+                return;
+            }
+        };
+        if entries.is_empty() && !matches!(state.status, None | Some(RunWord::Initializing)) {
+            self.warn(node, "there are no tasks, though the run began", "they are taken from the plan");
+        }
+        for (key, node) in entries {
+            let id = match TaskId::new(key.trim()) {
+                Ok(id) => id,
+                Err(bad) => {
+                    self.refuse(node, format!("{key:?} cannot be the id of a task: {bad}"));
+                    continue;
+                }
+            };
+            let Some(task) = self.task(node, &key) else { continue };
+            if state.tasks.insert(id.clone(), task).is_some() {
+                self.warn(node, format!("{id} is there twice"), "the last one counts");
+            }
+        }
+    }
+
+    fn listed_id(&mut self, item: &Node) -> Option<String> {
+        let fields = self.object(item, "a task")?;
+        let node = get(fields, "id").or_else(|| get(fields, "task_id"));
+        match node.map(|node| (node, &node.kind)) {
+            Some((_, Kind::Text(id))) => Some(id.clone()),
+            Some((node, Kind::Number(number))) => {
+                if number.is_f64() {
+                    self.refuse(node, "an id written as a fraction may have lost a digit");
+                    return None;
+                }
+                self.warn(node, "the id is a number", "read as text");
+                Some(number.to_string())
+            }
+            _ => {
+                self.refuse(item, "a task without an id");
+                None
+            }
+        }
+    }
+
+    fn task(&mut self, node: &Node, key: &str) -> Option<ForeignTask> {
+        let fields = self.object(node, &format!("the task {key}"))?;
+        let words: Vec<&str> = TaskStatus::ALL.iter().map(|known| known.word()).collect();
+        let status = match get(fields, "status") {
+            None => TaskStatus::Pending,
+            Some(Node { kind: Kind::Text(word), .. }) if word.trim().is_empty() => TaskStatus::Pending,
+            Some(Node { kind: Kind::Text(word), .. }) if self.later && word == "merged" => {
+                TaskStatus::Completed
+            }
+            Some(said) => match &said.kind {
+                Kind::Text(word) => {
+                    self.meant(said, word, TaskStatus::meant(word), |meant| meant.word(), &words)?
+                }
+                _ => {
+                    self.refuse(said, "`status` must be text");
+                    return None;
+                }
+            },
+        };
+        let task = ForeignTask {
+            status,
+            attempts: self.count(fields, "attempts").unwrap_or(0),
+            worktree_path: self.words(fields, "worktree_path"),
+            branch: self.words(fields, "branch"),
+            started_at: self.time(fields, "started_at"),
+            completed_at: self.time(fields, "completed_at"),
+            merged_at: self.time(fields, "merged_at"),
+            commits: self.commits(fields),
+            errors: self.errors(fields),
+            feedback: self.feedback(fields),
+            at: node.at.clone(),
+        };
+        if let (Some(started), Some(completed)) = (task.started_at, task.completed_at)
+            && completed < started
+        {
+            self.warn(node, format!("{key} was completed before it began"), "the times are kept");
+        }
+        if task.attempts > 5 {
+            let message = format!("{key} had {} attempts; there are 5", task.attempts);
+            self.warn(node, message, "all of them count");
+        }
+        if task.attempts == 0 && !matches!(task.status, TaskStatus::Pending | TaskStatus::Completed) {
+            let message = format!("{key} is {} without any attempt", task.status.word());
+            self.warn(node, message, "read as the first");
+        }
+        Some(task)
+    }
+
+    /// Objects, or lines such as `abc1234: [L1-001] Add it`.
+    fn commits(&mut self, fields: Fields) -> Vec<PastCommit> {
+        let mut commits = Vec::new();
+        for node in self.list(fields, "commits") {
+            match &node.kind {
+                Kind::Text(line) => {
+                    let (hash, subject) = match line.split_once([':', ' ']) {
+                        Some((hash, subject)) => (hash, subject.trim()),
+                        None => (line.as_str(), ""),
+                    };
+                    commits.push(PastCommit {
+                        hash: hash.trim().to_owned(),
+                        subject: subject.to_owned(),
+                        attempt: 1,
+                        ..PastCommit::default()
+                    });
+                }
+                Kind::Object(fields) => {
+                    let hash = self.words(fields, "hash").or_else(|| self.words(fields, "sha"));
+                    let Some(hash) = hash else {
+                        self.warn(node, "a commit without a hash", "left out");
+                        continue;
+                    };
+                    let attempt = self.count(fields, "attempt").unwrap_or(1);
+                    let kind = self.words(fields, "type");
+                    commits.push(PastCommit {
+                        hash,
+                        subject: self.words(fields, "message").unwrap_or_default(),
+                        attempt,
+                        is_fix: kind.map_or(attempt > 1, |kind| kind == "fix"),
+                        fixed: self.words(fields, "fixed").unwrap_or_default(),
+                        at: self.time(fields, "created_at"),
+                    });
+                }
+                _ => self.warn(node, "this is no commit", "left out"),
+            }
+        }
+        commits
+    }
+
+    fn errors(&mut self, fields: Fields) -> Vec<PastError> {
+        let mut errors = Vec::new();
+        for node in self.list(fields, "errors") {
+            match &node.kind {
+                Kind::Text(message) => {
+                    errors.push(PastError { attempt: 1, message: message.clone(), ..PastError::default() });
+                }
+                Kind::Object(fields) => errors.push(PastError {
+                    attempt: self.count(fields, "attempt").unwrap_or(1),
+                    kind: self.words(fields, "type").unwrap_or_default(),
+                    step: self.words(fields, "step").unwrap_or_default(),
+                    message: self.words(fields, "message").unwrap_or_default(),
+                    details: self.words(fields, "details").unwrap_or_default(),
+                    at: self.time(fields, "timestamp"),
+                }),
+                _ => self.warn(node, "this is no error", "left out"),
+            }
+        }
+        errors
+    }
+
+    fn feedback(&mut self, fields: Fields) -> Vec<PastFeedback> {
+        let mut told = Vec::new();
+        for node in self.list(fields, "retry_feedback") {
+            match &node.kind {
+                Kind::Text(text) => told.push(PastFeedback { attempt: 2, feedback: text.clone() }),
+                Kind::Object(fields) => told.push(PastFeedback {
+                    attempt: self.count(fields, "attempt").unwrap_or(2),
+                    feedback: self.words(fields, "feedback").unwrap_or_default(),
+                }),
+                _ => self.warn(node, "this is no feedback", "left out"),
+            }
+        }
+        told
+    }
+
+    fn context(&mut self, root: Fields) -> Option<Context> {
+        let fields = self.object(get(root, "context_update")?, "`context_update`")?;
+        let word = self.words(fields, "status")?;
+        let status = ContextStatus::exact(&word);
+        if let (None, Some(node)) = (status, get(fields, "status")) {
+            self.warn(node, format!("{word:?} is no status of an update"), "read as not done");
+        }
+        let mut names = |name: &str| {
+            let texts = self.list(fields, name).iter();
+            texts
+                .filter_map(|node| if let Kind::Text(text) = &node.kind { Some(text.clone()) } else { None })
+                .collect()
+        };
+        let [features, endpoints, models]: [Vec<String>; 3] =
+            [names("features_added"), names("endpoints_added"), names("models_added")];
+        Some(Context {
+            status: status.unwrap_or(ContextStatus::Pending),
+            path: self.words(fields, "project_md_path"),
+            features,
+            endpoints,
+            models,
+            commit: self.words(fields, "commit_hash"),
+        })
+    }
+
+    /// Lists name tasks again, and some that are nowhere else.
+    fn lists(&mut self, root: Fields, state: &mut ForeignState) {
+        for word in [TaskStatus::Completed, TaskStatus::Failed, TaskStatus::Abandoned] {
+            let Some(node @ Node { kind: Kind::List(items), .. }) = get(root, word.word()) else { continue };
+            let number = state.tasks.values().filter(|task| task.status == word).count();
+            if items.len() != number {
+                let message = format!("`{}` lists {} tasks; {number} are", word.word(), items.len());
+                self.warn(node, message, "counted anew");
+            }
+            for item in items {
+                if let Kind::Text(name) = &item.kind
+                    && let Ok(id) = TaskId::new(name.trim())
+                    && !state.tasks.contains_key(&id)
+                {
+                    state.listed.insert(id, word);
+                }
+            }
+        }
+    }
+
+    /// What the file counts for itself, held against a recount.
+    fn compare(&mut self, root: Fields, state: &ForeignState) {
+        let number = |word| state.tasks.values().filter(|task| task.status == word).count();
+        let completed = number(TaskStatus::Completed);
+        if let Some(Node { kind: Kind::Object(metrics), .. }) = get(root, "metrics") {
+            let figures = [
+                ("tasks_completed", completed),
+                ("completed_tasks", completed),
+                ("tasks_total", state.tasks.len()),
+                ("total_tasks", state.tasks.len()),
+            ];
+            for (name, counted) in figures {
+                let said = get(metrics, name);
+                if let Some(node @ Node { kind: Kind::Number(number), .. }) = said
+                    && number.as_i64() != i64::try_from(counted).ok()
+                {
+                    self.warn(
+                        node,
+                        format!("`{name}` is {number}; counted, it is {counted}"),
+                        "counted anew",
+                    );
+                }
+            }
+        }
+        if state.status == Some(RunWord::Completed)
+            && completed < state.tasks.len()
+            && let Some(node) = get(root, "status")
+        {
+            let message =
+                format!("the run is completed, but {} of its tasks are not", state.tasks.len() - completed);
+            self.warn(node, message, "the tasks count");
+        }
+        if let (Some(started), Some(updated)) = (state.started_at, state.updated_at)
+            && updated < started
+            && let Some(node) = get(root, "updated_at")
+        {
+            self.warn(node, "the last change was before the start", "the times are kept");
+        }
+    }
+}
+
+enum When {
+    At(Timestamp),
+    NoZone(Timestamp),
+    Never,
+    Unknown,
+}
+
+/// Every way in which such files say when.
+fn time_of(node: &Node) -> When {
+    match &node.kind {
+        Kind::Text(text) => {
+            let text = text.trim();
+            if text.is_empty() {
+                return When::Never;
+            }
+            if let Some(time) = Timestamp::parse(text) {
+                return When::At(time);
+            }
+            if let Some(time) = zone_without_colon(text).and_then(|text| Timestamp::parse(&text)) {
+                return When::At(time);
+            }
+            let utc = [format!("{text}Z"), format!("{text}T00:00:00Z")];
+            match utc.iter().find_map(|text| Timestamp::parse(text)) {
+                Some(time) => When::NoZone(time),
+                None => When::Unknown,
+            }
+        }
+        Kind::Number(number) => match number.as_f64() {
+            // Seconds until the year 5138, and milliseconds from 1973 on.
+            Some(n) if (0.0..1e11).contains(&n) => When::At(Timestamp(millis(n * 1000.0))),
+            Some(n) if (1e11..1e14).contains(&n) => When::At(Timestamp(millis(n))),
+            _ => When::Unknown,
+        },
+        _ => When::Unknown,
+    }
+}
+
+fn millis(n: f64) -> i64 {
+    format!("{n:.0}").parse().unwrap_or(0)
+}
+
+/// `-0600` for `-06:00`.
+fn zone_without_colon(text: &str) -> Option<String> {
+    let split = text.len().checked_sub(5)?;
+    let (time, zone) = text.split_at_checked(split)?;
+    let digits = zone.strip_prefix(['+', '-'])?;
+    let is_zone = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (is_zone && time.contains(':')).then(|| format!("{time}{}:{}", &zone[..3], &zone[3..]))
+}
