@@ -9,6 +9,7 @@ mod events;
 mod folders;
 mod names;
 mod plans;
+mod states;
 mod vary;
 mod words;
 
@@ -38,6 +39,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "jobs", check: events::jobs, words: events::WORDS },
     Target { name: "execute", check: folders::execute, words: folders::WORDS },
     Target { name: "decode", check: folders::decode, words: folders::BYTES },
+    Target { name: "state", check: states::state, words: states::WORDS },
+    Target { name: "edits", check: states::heard, words: states::WORDS },
     Target { name: "git", check: answers::git, words: answers::WORDS },
 ];
 
