@@ -630,9 +630,9 @@ fn inner_tag(text: &str) -> Option<usize> {
 
 /// The length of a processing instruction, such as the declaration of XML itself.
 fn instruction(text: &str) -> Option<usize> {
-    // Whatever is longer is something else.
-    let inside = text.strip_prefix("<?")?.as_bytes();
-    inside[..inside.len().min(1000)].windows(2).position(|pair| pair == b"?>").map(|end| end + 4)
+    let inside = text.strip_prefix("<?")?;
+    let end = inside.find(['<', '>'])?;
+    inside[..=end].ends_with("?>").then_some(end + 3)
 }
 
 fn is_known(container: &str, name: &str) -> bool {
