@@ -150,7 +150,8 @@ impl Linter<'_> {
 
     /// Words that say nothing, and commands nobody should type.
     fn words(&mut self, element: &Element) {
-        let (start, prose) = (element.text_at.start, without_code(&self.text[element.text_at.clone()]));
+        let (start, prose) =
+            (element.text_at.start, steps::without_code(&self.text[element.text_at.clone()]));
         for word in PLACEHOLDERS {
             if let Some(at) = find_word(&prose, word) {
                 let place = start + at..start + at + word.len();
@@ -227,18 +228,6 @@ impl Linter<'_> {
             self.error(section.at.clone(), message, "add a `Run:` or a `Verify:`");
         }
     }
-}
-
-/// Prose with code in backticks blanked out, byte for byte.
-fn without_code(text: &str) -> String {
-    let mut code = false;
-    let blank = |c: char| " ".repeat(c.len_utf8());
-    text.chars()
-        .map(|c| {
-            code ^= c == '`';
-            if code || c == '`' { blank(c) } else { c.to_string() }
-        })
-        .collect()
 }
 
 /// Where a word stands as a whole word.

@@ -219,7 +219,7 @@ impl LayerPlan {
         if let Some(edges) = node.get("dependencies").filter(|edges| edges.entries().is_some()) {
             read_edges(edges, "`dependencies`", own, found);
         }
-        let skipped = brownfield && node.get("skip_if_brownfield").is_some_and(|skip| skip.is_true());
+        let skipped = brownfield && node.get("skip_if_brownfield").is_some_and(Node::is_true);
         let title = node
             .get("name")
             .and_then(Node::text)

@@ -218,7 +218,8 @@ impl Reader<'_, '_> {
             return condition();
         };
         let Some(path) = self.path(file) else { return Vec::new() };
-        let lower = text::key(behind).to_lowercase();
+        let prose = without_code(behind);
+        let lower = text::key(&prose).to_lowercase();
         let negated = [" not ", "n't ", " no ", "without ", "never "]
             .iter()
             .any(|no| format!(" {lower} ").contains(no));
@@ -229,8 +230,8 @@ impl Reader<'_, '_> {
         // What code declares has a name of its own; what else a file holds has to be quoted, or to look like code.
         let declares = ["exports", "export", "defines", "define", "declares", "declare"];
         let contains = ["contains", "contain", "includes", "include", "has", "have", "holds"];
-        let declared = declares.iter().filter_map(|verb| word_at(behind, verb)).min();
-        let contained = contains.iter().filter_map(|verb| word_at(behind, verb)).min();
+        let declared = declares.iter().filter_map(|verb| word_at(&prose, verb)).min();
+        let contained = contains.iter().filter_map(|verb| word_at(&prose, verb)).min();
         if let Some(end) = declared.or(contained) {
             let holds = wanted(&behind[end..], declared.is_some());
             if holds.is_empty() {
@@ -249,6 +250,11 @@ impl Reader<'_, '_> {
             let paths: Vec<RepoPath> = others.filter_map(|other| self.path(other)).collect();
             let looks = [path].into_iter().chain(paths);
             return looks.map(|file| Step::Look { file, holds: Vec::new() }).collect();
+        }
+        if !spans.iter().any(|span| span.inside == file) {
+            // Such as `Node.js`, or `and/or`.
+            self.warn("Piton cannot look for this", "left to the reviewer; put a file in backticks");
+            return condition();
         }
         self.warn("Piton cannot look for this", "the file must be there; the rest is left to the reviewer");
         [Step::Look { file: path, holds: Vec::new() }].into_iter().chain(condition()).collect()
@@ -282,7 +288,11 @@ fn spans(text: &str) -> Vec<Span<'_>> {
         let start = at + found;
         let ticks = text[start..].len() - text[start..].trim_start_matches('`').len();
         let mut end = start + ticks;
+        // Nobody opens code with more than a few, and looking for the partners of all would take long.
         let close = loop {
+            if ticks > 16 {
+                break None;
+            }
             let Some(found) = text[end..].find('`') else { break None };
             end += found;
             let length = text[end..].len() - text[end..].trim_start_matches('`').len();
@@ -302,6 +312,17 @@ fn spans(text: &str) -> Vec<Span<'_>> {
     spans
 }
 
+/// Prose with what stands in backticks blanked out, byte for byte.
+pub(super) fn without_code(text: &str) -> String {
+    let mut prose = String::with_capacity(text.len());
+    for span in spans(text) {
+        prose += &text[prose.len()..span.at.start];
+        prose += &" ".repeat(span.at.len());
+    }
+    prose += &text[prose.len()..];
+    prose
+}
+
 /// A file that a text names: in backticks, or the first word that looks like a path; and what is said about it.
 fn file_of<'t>(text: &'t str, spans: &[Span<'t>]) -> Option<(&'t str, &'t str)> {
     if let Some(span) = spans.iter().find(|span| is_path(span.inside)) {
@@ -319,7 +340,8 @@ fn file_of<'t>(text: &'t str, spans: &[Span<'t>]) -> Option<(&'t str, &'t str)> 
 fn is_path(word: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || "._-/\\+@[]~ ".contains(c);
     let ending = word.rsplit_once('.').is_some_and(|(_, ending)| {
-        (1..=8).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_alphanumeric())
+        let letters = ending.bytes().all(|b| b.is_ascii_alphanumeric());
+        (1..=8).contains(&ending.len()) && letters && ending.starts_with(|c: char| c.is_ascii_alphabetic())
     });
     let spaced = word.contains(' ') && !word.contains('/');
     !word.is_empty()

@@ -320,14 +320,13 @@ impl<'t> Scan<'t, '_> {
                 let message = format!("a `<task>` begins inside `<{name}>`");
                 self.error(here..here + 5, message, "a file holds one task, and a task no other");
                 return Err(Lost);
-            } else if rest.starts_with("</") {
-                let name = &rest[2..];
+            } else if let Some(name) = rest.strip_prefix("</") {
                 let end = name.find(['>', '<', '\n']).unwrap_or(name.len());
                 let length = 2 + end + usize::from(name[end..].starts_with('>'));
                 self.found.repair(here..here + length, "this tag closes nothing", "passed over");
                 self.at += length;
-            } else if rest.starts_with('<') {
-                let next = rest[1..].split(|c| !is_name_char(c)).next().unwrap_or_default();
+            } else if let Some(opened) = rest.strip_prefix('<') {
+                let next = opened.split(|c| !is_name_char(c)).next().unwrap_or_default();
                 if !known.contains(&next) && around.iter().any(|outer| is_known(outer, next)) {
                     self.unclosed(&element);
                     return Err(Lost);
@@ -387,9 +386,9 @@ impl<'t> Scan<'t, '_> {
             } else if self.is_at("<", &name) && known {
                 self.unclosed(&element);
                 return Err(Lost);
-            } else if rest.starts_with('<') {
+            } else if let Some(inside) = rest.strip_prefix('<') {
                 let end = inner_tag(rest);
-                let inner = rest[1..].trim_start_matches('/').split(|c| !is_name_char(c)).next();
+                let inner = inside.trim_start_matches('/').split(|c| !is_name_char(c)).next();
                 let inner = inner.unwrap_or_default();
                 match end {
                     Some(length) if rest.starts_with("</") => {
@@ -631,9 +630,9 @@ fn inner_tag(text: &str) -> Option<usize> {
 
 /// The length of a processing instruction, such as the declaration of XML itself.
 fn instruction(text: &str) -> Option<usize> {
-    // Whatever is longer is something else.
-    let inside = text.strip_prefix("<?")?.as_bytes();
-    inside[..inside.len().min(1000)].windows(2).position(|pair| pair == b"?>").map(|end| end + 4)
+    let inside = text.strip_prefix("<?")?;
+    let end = inside.find(['<', '>'])?;
+    inside[..=end].ends_with("?>").then_some(end + 3)
 }
 
 fn is_known(container: &str, name: &str) -> bool {

@@ -294,6 +294,7 @@ fn steps_are_understood_in_every_spelling() {
         "Verify: `src/lib.rs` defines Router class",
         "Verify: `app/db.py` has get_db and Session.local_x for tests",
         "Verify: \u{a0}`src/lib.rs`\texports `Router` from `src/router.rs`",
+        "Verify: `a.md` contains `no warnings` and `does not`",
         "Check: no warnings in clippy output",
     ]), @r#"
     Words(["cargo", "test", "-p", "api"])
@@ -314,6 +315,7 @@ fn steps_are_understood_in_every_spelling() {
     Look { file: src/lib.rs, holds: ["Router"] }
     Look { file: app/db.py, holds: ["get_db", "Session.local_x"] }
     Look { file: src/lib.rs, holds: ["Router"] }
+    Look { file: a.md, holds: ["no warnings", "does not"] }
     criterion: no warnings in clippy output
     "#);
 }
@@ -334,6 +336,7 @@ fn a_step_that_is_not_clear_is_told() {
         "Verify: `README.md` contains instructions for setup",
         "Verify: `src/a.rs` exports the following functions",
         "Run: `npm test` in `web/`",
+        "Verify: the Node.js 18.2 server and/or proxy starts",
     ]), @r#"
     1-foundation/L1-001-x.xml:6:23: warning: this step does not say what it is (taken for a command; write `Run: …`)
     1-foundation/L1-001-x.xml:7:7: warning: this step does not say what it is (left to the reviewer; write `Run:`, `Verify:` or `Check:`)
@@ -348,6 +351,7 @@ fn a_step_that_is_not_clear_is_told() {
     1-foundation/L1-001-x.xml:16:7: warning: it is not clear what the file should hold (only that it is there is checked; quote it)
     1-foundation/L1-001-x.xml:17:7: warning: it is not clear what the file should hold (only that it is there is checked; quote it)
     1-foundation/L1-001-x.xml:18:7: warning: the command is run at the top of the project, not in `web/` (say `<cwd>` in `<meta>`, or `cd … &&` in the command)
+    1-foundation/L1-001-x.xml:19:7: warning: Piton cannot look for this (left to the reviewer; put a file in backticks)
     Words(["cargo", "test"])
     Words(["make", "a", "-", "b"])
     Shell("make dev (in background)")
@@ -365,6 +369,7 @@ fn a_step_that_is_not_clear_is_told() {
     criterion: `src/a.rs` does not contain TODO
     criterion: `README.md` contains instructions for setup
     criterion: `src/a.rs` exports the following functions
+    criterion: the Node.js 18.2 server and/or proxy starts
     "#);
     insta::assert_snapshot!(steps(&["Run: `` - x", " ", "Verify: `/etc/passwd` exists"]), @r#"
     1-foundation/L1-001-x.xml:6:23: error: this step names no command (nothing is there to run)
