@@ -1,12 +1,16 @@
 //! Checks: commands that Piton runs itself, under keepers, on a tree it knows.
 
+use std::collections::BTreeMap;
+
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Argv, Check, Digest, Oid};
+use piton_core::plan::{Argv, Check, Digest, Oid, RunId, TaskSpec};
 use piton_core::run::{CheckResult, Pass, Verdict, verdict};
 use piton_core::time::Span;
 
-use crate::agent;
+use crate::git::GitError;
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome, clean_text};
+use crate::project::Project;
+use crate::{agent, clock};
 
 /// How much of the end of a check's output is looked at and kept in evidence.
 const TAIL: usize = 16 * 1024;
@@ -22,7 +26,7 @@ pub struct Bench<'a> {
     /// Begins the names of the jobs: what the same check has to be asked only once for.
     pub name: String,
     pub cwd: &'a Utf8Path,
-    pub env: std::collections::BTreeMap<String, String>,
+    pub env: BTreeMap<String, String>,
     pub keeper: &'a [String],
 }
 
@@ -108,6 +112,57 @@ impl Bench<'_> {
             log,
         }
     }
+}
+
+/// Why there is nothing to report.
+#[derive(Debug, thiserror::Error)]
+pub enum NoReport {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Keeper(KeeperError),
+    #[error("the check was stopped")]
+    Stopped,
+}
+
+/// Run a task's checks where the project is: whoever keeps the ledger has worked there. `tell` hears of each.
+pub fn in_project(
+    project: &Project,
+    run: &RunId,
+    spec: &TaskSpec,
+    fence: u64,
+    keeper: &[String],
+    tell: &dyn Fn(&Check),
+) -> Result<(Option<Oid>, Vec<CheckResult>), NoReport> {
+    if spec.checks.is_empty() {
+        return Ok((None, Vec::new()));
+    }
+    let repo = project.repo()?;
+    let tree_now = || repo.map(|repo| repo.worktree_tree(&project.root)).transpose();
+    let tree = tree_now()?;
+    let jobs = project.task_folder(run, &spec.id);
+    // A report is a new question each time: earlier answers do not count.
+    let bench = Bench {
+        jobs: &jobs,
+        home: &project.home,
+        name: format!("{fence}.report{}.check", clock::now().0),
+        cwd: &project.root,
+        env: BTreeMap::new(),
+        keeper,
+    };
+    let mut results = Vec::new();
+    for check in &spec.checks {
+        tell(check);
+        let mut result = bench.run(check, &|_| true).map_err(|no| match no {
+            NoResult::Stopped => NoReport::Stopped,
+            NoResult::Keeper(error) => NoReport::Keeper(error),
+        })?;
+        if tree_now()? != tree {
+            result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
+        }
+        results.push(result);
+    }
+    Ok((tree, results))
 }
 
 /// The checks among `wanted` that have no pass on this tree in this environment, each command once.

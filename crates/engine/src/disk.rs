@@ -18,12 +18,68 @@ pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
+/// Replace `path` as [`write`] does, and give back what it displaced: whoever replaced the file in the instant
+/// before has been overwritten, and is still heard.
+pub fn exchange(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    let folder = path.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
+    let mut temp = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(folder)?;
+    #[cfg(unix)]
+    if let Ok(before) = std::fs::metadata(path) {
+        // Others read and write it too.
+        temp.as_file().set_permissions(before.permissions())?;
+    } else {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        temp.as_file().set_permissions(mode)?;
+    }
+    temp.write_all(bytes)?;
+    temp.as_file().sync_all()?;
+    let displaced = swap(temp, path)?;
+    sync_folder(folder)?;
+    Ok(displaced)
+}
+
+fn swap(temp: tempfile::NamedTempFile, path: &Utf8Path) -> io::Result<Option<Vec<u8>>> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(CWD, temp.path(), CWD, path.as_std_path(), RenameFlags::EXCHANGE) {
+            // What it displaced has the temporary name now, and goes with it.
+            Ok(()) => return std::fs::read(temp.path()).map(Some),
+            Err(Errno::NOENT) => match temp.persist_noclobber(path) {
+                Ok(_) => return Ok(None),
+                // Somebody made it in this instant.
+                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                    return swap(error.file, path);
+                }
+                Err(error) => return Err(error.error),
+            },
+            // Not every file system can do it.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let displaced = match std::fs::read(path) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    temp.persist(path).map_err(|error| error.error)?;
+    Ok(displaced)
+}
+
+/// What writers left in `folder` when they were killed.
+pub fn half_written(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let left = folder.read_dir_utf8().into_iter().flatten().flatten();
+    let ours = left.filter(|entry| entry.file_name().starts_with(HALF_WRITTEN));
+    ours.map(|entry| entry.path().to_owned()).collect()
+}
+
 /// Remove what writers left in `folder` when they were killed. Nobody may be writing there.
 pub fn sweep(folder: &Utf8Path) {
-    let left = folder.read_dir_utf8().into_iter().flatten().flatten();
-    for entry in left.filter(|entry| entry.file_name().starts_with(HALF_WRITTEN)) {
+    for path in half_written(folder) {
         // It is in nobody's way.
-        let _ = std::fs::remove_file(entry.path());
+        let _ = std::fs::remove_file(path);
     }
 }
 

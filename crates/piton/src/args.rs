@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use piton_core::plan::{GroupId, Schedule, TaskId};
+use piton_core::plan::{Dialect, GroupId, Schedule, TaskId};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Unblock(OfTask),
     /// Allow a task more attempts
     Raise(Raise),
+    /// Take over a run that another system left half-done, judging each task by git
+    Import(Import),
     /// Compare journal, git and disk, and explain what disagrees
     Doctor(Doctor),
     /// Remove what finished runs left behind
@@ -104,8 +106,10 @@ pub(crate) struct Demo {
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// The plan's name; the file is NAME.toml, or NAME itself if it ends so
-    pub name: String,
+    /// The plan's name, after the system it is for: `piton new NAME` writes NAME.toml, `piton new execute NAME` a
+    /// folder docs/tasks/NAME, or NAME itself if it is a path
+    #[arg(value_name = "[SYSTEM] NAME", num_args = 1..=2, required = true)]
+    pub words: Vec<String>,
     /// Replace a file that exists
     #[arg(long)]
     pub force: bool,
@@ -113,8 +117,14 @@ pub(crate) struct New {
 
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// The plan's file, or a folder with a plan.toml
+    /// The plan's file, or its folder
     pub plan: Utf8PathBuf,
+    /// The system the plan is of [default: as its files tell]
+    #[arg(long, value_name = "SYSTEM")]
+    pub dialect: Option<DialectArg>,
+    /// Refuse what would be repaired or let pass with a warning
+    #[arg(long)]
+    pub strict: bool,
     #[arg(long)]
     pub json: bool,
     /// List every task, however many there are
@@ -122,11 +132,17 @@ pub(crate) struct Plan {
     pub all: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Run {
-    /// The plan's file, or a folder with a plan.toml
+    /// The plan's file, or its folder
     pub plan: Utf8PathBuf,
+    /// The system the plan is of [default: as its files tell]
+    #[arg(long, value_name = "SYSTEM")]
+    pub dialect: Option<DialectArg>,
+    /// Refuse what would be repaired or let pass with a warning
+    #[arg(long)]
+    pub strict: bool,
     /// The project [default: the repository around the plan]
     #[arg(long, value_name = "DIR")]
     pub project_path: Option<Utf8PathBuf>,
@@ -186,6 +202,23 @@ pub(crate) struct Run {
     pub run: Option<String>,
     #[command(flatten)]
     pub loudness: Loudness,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DialectArg {
+    /// plan.toml
+    Native,
+    /// manifest.json, layer_plan.json and an XML file for each task
+    Execute,
+}
+
+impl From<DialectArg> for Dialect {
+    fn from(arg: DialectArg) -> Dialect {
+        match arg {
+            DialectArg::Native => Dialect::Native,
+            DialectArg::Execute => Dialect::Execute,
+        }
+    }
 }
 
 /// How much is said while something runs.
@@ -385,6 +418,26 @@ pub(crate) struct Raise {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The plan's folder, or the state file in it
+    pub plan: Utf8PathBuf,
+    /// The project [default: where the plan says, else the repository around it]
+    #[arg(long, value_name = "DIR")]
+    pub project_path: Option<Utf8PathBuf>,
+    /// The branch that work landed on [default: the current one]
+    #[arg(long, value_name = "BRANCH")]
+    pub base_branch: Option<String>,
+    /// Also where the plan has a run already: a new one is made
+    #[arg(long)]
+    pub reset: bool,
+    /// Tell what would be believed, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Put right what can be put right without deleting anything
     #[arg(long)]
@@ -457,6 +510,8 @@ pub(crate) enum SchemaName {
     Plan,
     /// piton.toml
     Config,
+    /// execute-state.json
+    ExecuteState,
 }
 
 impl Run {
@@ -464,6 +519,8 @@ impl Run {
     pub(crate) fn of_plan(plan: Utf8PathBuf, loudness: Loudness) -> Run {
         Run {
             plan,
+            dialect: None,
+            strict: false,
             project_path: None,
             worktree_dir: None,
             max_parallel: None,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use piton_core::run::Refusal;
 use piton_engine::drive::EngineError;
+use piton_engine::files::FilesError;
 use piton_engine::git::GitError;
 use piton_engine::journal::{CommandError, JournalError};
 
@@ -57,6 +58,16 @@ impl From<Refusal> for Failure {
         match refusal.hint {
             Some(hint) => failure.hint(hint),
             None => failure,
+        }
+    }
+}
+
+impl From<FilesError> for Failure {
+    fn from(error: FilesError) -> Failure {
+        match error {
+            FilesError::Journal(error) => error.into(),
+            FilesError::Io { path, source } => Failure::io(path)(source),
+            FilesError::NotAFile { .. } => Failure::new(error.to_string()),
         }
     }
 }

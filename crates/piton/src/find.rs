@@ -1,98 +1,22 @@
-//! Which plan, which project, which run.
+//! Which project, which run.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::diagnostic::Severity;
-use piton_core::dialect::native;
-use piton_core::plan::{Plan, RunId};
-use piton_core::run::{Command, NewRun, Status};
-use piton_engine::clock;
+use piton_core::plan::{Check, RunId, TaskSpec};
+use piton_core::run::{Command, Recorded, Status, Task};
+use piton_engine::files::{Judge, Judgement, Mirror};
 use piton_engine::journal::{Journal, JournalError, RunSummary};
 use piton_engine::lock::Lock;
-use piton_engine::project::{Project, new_run_id};
+use piton_engine::project::Project;
+use piton_engine::{checks, clock};
 
-use crate::args::Which;
+use crate::args::{Loudness, Run, Which};
 use crate::failure::{Failure, Outcome};
-use crate::{picture, ui};
-
-/// A plan as read from disk.
-#[derive(Debug)]
-pub(crate) struct FoundPlan {
-    pub path: Utf8PathBuf,
-    pub plan: Plan,
-}
+use crate::reading::{self, How};
+use crate::{cmd, ui};
 
 pub(crate) fn here() -> Outcome<Utf8PathBuf> {
     let here = std::env::current_dir().map_err(Failure::io("cannot tell the current folder"))?;
     Utf8PathBuf::from_path_buf(here).map_err(|path| Failure::new(format!("{} is not UTF-8", path.display())))
-}
-
-/// Read a plan and the project's defaults; warnings are shown, errors end here.
-pub(crate) fn plan(given: &Utf8Path) -> Outcome<FoundPlan> {
-    let path = plan_path(given)?;
-    let (plan, warnings) = read_plan(&path)?;
-    if let Some(warnings) = warnings {
-        ui::say(warnings);
-    }
-    Ok(FoundPlan { path, plan })
-}
-
-fn plan_path(given: &Utf8Path) -> Outcome<Utf8PathBuf> {
-    let file = if given.is_dir() { given.join("plan.toml") } else { given.to_owned() };
-    if !file.is_file() {
-        let failure = Failure::new(format!("there is no plan at {file}"));
-        return Err(failure.hint(format!("piton new {}", file.file_stem().unwrap_or("plan"))));
-    }
-    file.canonicalize_utf8().map_err(Failure::io(format!("cannot read {file}")))
-}
-
-/// The plan, and the drawn warnings if there are any.
-pub(crate) fn read_plan(path: &Utf8Path) -> Outcome<(Plan, Option<String>)> {
-    let config = config(path)?;
-    let text = text_of(path)?;
-    let overrides = native::Overrides::default();
-    let reading = native::read(&text, path.file_stem().unwrap_or("plan"), &config, &overrides);
-    let picture =
-        (!reading.diagnostics.is_empty()).then(|| picture::draw(&shown(path), &text, &reading.diagnostics));
-    let errors = reading.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-    if errors > 0 {
-        let problems = piton_core::view::counted(errors as u64, "problem");
-        let failure = Failure::new(format!("{} has {problems}", shown(path)));
-        return Err(Failure { picture, ..failure });
-    }
-    Ok((reading.plan, picture))
-}
-
-/// The nearest piton.toml at or above the plan, inside its repository.
-fn config(plan: &Utf8Path) -> Outcome<native::Config> {
-    for folder in plan.ancestors().skip(1) {
-        let path = folder.join("piton.toml");
-        if path.is_file() {
-            let text = text_of(&path)?;
-            let (config, diagnostics) = native::read_config(&text);
-            let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-            if !diagnostics.is_empty() {
-                let picture = picture::draw(&shown(&path), &text, &diagnostics);
-                if errors > 0 {
-                    let failure = Failure::new(format!("{} cannot be used", shown(&path)));
-                    return Err(Failure { picture: Some(picture), ..failure });
-                }
-                ui::say(picture);
-            }
-            return Ok(config);
-        }
-        if folder.join(".git").exists() {
-            break;
-        }
-    }
-    Ok(native::Config::default())
-}
-
-fn text_of(path: &Utf8Path) -> Outcome<String> {
-    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::new(format!("{path} is not UTF-8 (at byte {at})"))
-    })
 }
 
 /// A path as short as it can be said from here.
@@ -119,6 +43,65 @@ pub(crate) struct FoundRun {
     pub run: RunId,
 }
 
+impl FoundRun {
+    /// Carry a command out. What was written into the run's state file is heard first, and the file is true again
+    /// when this returns, whether the command was taken or not.
+    pub(crate) fn command(&mut self, command: &Command) -> Outcome<Vec<Recorded>> {
+        let mut mirror = self.mirror()?;
+        let mut judge = AtOnce { project: self.project.clone(), run: self.run.clone() };
+        if let Some(mirror) = &mut mirror {
+            mirror.settle(&mut self.journal, &mut judge, true)?;
+        }
+        let outcome = self.journal.command(&self.run, command, clock::now());
+        if let Some(mirror) = &mut mirror {
+            let settled = mirror.settle(&mut self.journal, &mut judge, true);
+            if let (Ok(_), Err(error)) = (&outcome, settled) {
+                return Err(Failure::new(format!(
+                    "it is recorded, but the state file is not written: {error}"
+                )));
+            }
+        }
+        Ok(outcome?)
+    }
+
+    /// Hear what was written into the run's state file, and make it true.
+    pub(crate) fn settle_file(&mut self) -> Outcome {
+        let mut judge = AtOnce { project: self.project.clone(), run: self.run.clone() };
+        match self.mirror()? {
+            Some(mut mirror) => Ok(mirror.settle(&mut self.journal, &mut judge, true)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether its system keeps a file that people and scripts read and write.
+    pub(crate) fn has_state_file(&self) -> Outcome<bool> {
+        Ok(self.journal.facts(&self.run)?.is_some_and(|facts| !facts.settings.dialect.is_native()))
+    }
+
+    fn mirror(&mut self) -> Outcome<Option<Mirror>> {
+        Ok(Mirror::of(&self.project, &mut self.journal, &self.run)?)
+    }
+}
+
+/// Runs the checks of a task that a state file calls done, here and now.
+struct AtOnce {
+    project: Project,
+    run: RunId,
+}
+
+impl Judge for AtOnce {
+    fn judge(&mut self, task: &Task, spec: &TaskSpec) -> Option<Result<Judgement, String>> {
+        let judged = || -> Outcome<Judgement> {
+            let tell =
+                |check: &Check| ui::say(format!("{} is said to be done: running `{}`", task.id, check.run));
+            let keeper = cmd::run::keeper()?;
+            checks::in_project(&self.project, &self.run, spec, task.fence, &keeper, &tell)
+                .map_err(|no| Failure::new(no.to_string()))
+        };
+        Some(judged().map_err(|failure| failure.message))
+    }
+}
+
 /// The run that is meant, opened for reading: nothing is created.
 pub(crate) fn run(which: &Which) -> Outcome<FoundRun> {
     run_in(which, Journal::open_existing)
@@ -128,8 +111,9 @@ fn run_in(
     which: &Which,
     open: impl FnOnce(&Utf8Path) -> Result<Option<Journal>, JournalError>,
 ) -> Outcome<FoundRun> {
-    let plan = which.plan.as_deref().map(plan_path).transpose()?;
-    let project = project(which.project_path.as_deref().or(plan.as_deref().and_then(Utf8Path::parent)))?;
+    let plan = which.plan.as_deref().map(|given| reading::place(given, None)).transpose()?;
+    let plan = plan.map(|(path, _)| path);
+    let project = project(which.project_path.as_deref().or(plan.as_deref().map(reading::folder_of)))?;
     let Some(journal) = open(&project.home)? else {
         return Err(no_run(&project, plan.as_deref()));
     };
@@ -156,37 +140,26 @@ pub(crate) fn run_to_change(which: &Which) -> Outcome<FoundRun> {
 /// an engine and, if need be, without git.
 pub(crate) fn run_for_ledger(which: &Which) -> Outcome<FoundRun> {
     let Some(given) = &which.plan else { return run_to_change(which) };
-    let found = plan(given)?;
-    let project = project(which.project_path.as_deref().or(found.path.parent()))?;
+    let how = How { project: which.project_path.as_deref(), ..How::default() };
+    let mut found = reading::plan(given, how)?;
+    let flags =
+        Run { project_path: which.project_path.clone(), ..Run::of_plan(given.clone(), Loudness::default()) };
+    let project = cmd::begin::project_of(&flags, &found)?;
     let mut journal = Journal::open(&project.home)?;
     let of_plan = |journal: &Journal| -> Outcome<Option<RunId>> {
         Ok(journal.runs()?.into_iter().find(|run| run.plan == found.path).map(|run| run.id))
     };
-    let mut existing = of_plan(&journal)?;
-    let mut beginning = None;
-    if existing.is_none() {
-        beginning = Some(self::beginning(&project)?);
-        existing = of_plan(&journal)?;
+    if let Some(run) = of_plan(&journal)? {
+        return Ok(FoundRun { project, journal, run });
     }
-    let run = match existing {
-        Some(run) => run,
-        None => {
-            let run = new_run_id(&found.plan.name);
-            let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
-            let new = NewRun {
-                run: run.clone(),
-                plan_path: found.path.to_string(),
-                plan: found.plan,
-                base: None,
-                worktree_dir: target.as_ref().map(|_| worktree_dir(&project).into_string()),
-                target,
-            };
-            journal.command(&run, &Command::Create(Box::new(new)), clock::now())?;
-            run
-        }
-    };
-    drop(beginning);
-    Ok(FoundRun { project, journal, run })
+    let _beginning = beginning(&project)?;
+    if let Some(run) = of_plan(&journal)? {
+        return Ok(FoundRun { project, journal, run });
+    }
+    let run = cmd::begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
+    let mut found = FoundRun { project, journal, run };
+    found.settle_file()?;
+    Ok(found)
 }
 
 /// The right to make a plan's first run.

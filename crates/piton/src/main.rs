@@ -6,6 +6,7 @@ mod failure;
 mod find;
 mod picture;
 mod progress;
+mod reading;
 mod ui;
 
 use std::process::ExitCode;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 use args::{Cli, Command, SchemaName};
 use clap::Parser;
 use failure::Outcome;
-use piton_core::dialect::native;
+use piton_core::dialect::{execute, native};
 
 fn main() -> ExitCode {
     // A keeper is this binary in a small mode of its own: no thread, no arguments parsed, little memory.
@@ -58,6 +59,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Skip(args) => cmd::people::skip(args),
         Command::Unblock(args) => cmd::people::unblock(args),
         Command::Raise(args) => cmd::people::raise(args),
+        Command::Import(args) => cmd::import::import(args),
         Command::Doctor(args) => cmd::doctor::doctor(args),
         Command::Clean(args) => cmd::clean::clean(args),
         Command::Rescue(args) => cmd::rescue::rescue(&args.command),
@@ -65,6 +67,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
             ui::answer_json(&match args.name {
                 SchemaName::Plan => native::schema(),
                 SchemaName::Config => native::config_schema(),
+                SchemaName::ExecuteState => execute::state::schema(),
             });
             Ok(cmd::FINE)
         }

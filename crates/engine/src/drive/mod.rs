@@ -3,6 +3,7 @@
 //! One thread decides and writes the journal; each action runs in a thread of its own and answers with
 //! commands. Nothing but the state says what is next, so starting and going on are the same thing.
 
+mod copy;
 mod land;
 mod order;
 mod reconcile;

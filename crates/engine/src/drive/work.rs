@@ -8,6 +8,7 @@ use piton_core::run::{CheckResult, Class, Command, CommitMade, Verdict, Work};
 use piton_core::time::Span;
 use piton_core::{message, prompt};
 
+use super::copy;
 use super::order::{Order, Trouble};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, clean_text};
@@ -186,6 +187,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
             prompt::prompt(spec, order.task.attempt, feedback.map(String::as_str)).as_bytes(),
         )?;
     }
+    copy::offer(order, &job)?;
     let mut job_spec =
         agent::job(client, spec, &order.run.id, order.task.attempt, &order.workplace()?, &path);
     // An agent's files and commits are all there is of its work, and nobody has synced them.
@@ -201,7 +203,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let outcome = job.run(&job_spec, &order.site.keeper)?;
     crash::point("work.ended");
     let tail = clean_text(&job.output().tail(TAIL)?);
-    let said = agent::take(&job.dir().join("outbox.jsonl"));
+    let said = agent::take(&job.dir().join("outbox.jsonl")).or_else(|| copy::report(order, &job));
     let end = agent::end_of(&outcome.ended, &tail, said.as_ref(), spec, clock::now());
     Ok(vec![Command::AgentEnded {
         task: order.task.id.clone(),

@@ -10,7 +10,34 @@ use super::door::{Git, fields, lossy, oid};
 use super::error::GitError;
 use super::repo::Repo;
 
+/// A commit in a history, as far as its message tells whose work it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    pub id: Oid,
+    pub subject: String,
+    /// The task that a trailer names.
+    pub task: Option<String>,
+}
+
 impl Repo {
+    /// Every commit that `tip` holds, newest first.
+    pub fn history(&self, tip: &Oid) -> Result<Vec<Commit>, GitError> {
+        let format =
+            format!("--format=%H%x00%s%x00%(trailers:key=Task,key={TASK_TRAILER},valueonly,separator=%x2C)");
+        let call = self.git().call(["log", "-z", &format, "--end-of-options", tip.as_str(), "--"]);
+        Ok(read_history(&call.bytes()?))
+    }
+
+    /// Where two histories part, if they have anything in common.
+    pub fn merge_base(&self, a: &Oid, b: &Oid) -> Result<Option<Oid>, GitError> {
+        let answer = self.git().call(["merge-base", a.as_str(), b.as_str()]).answer()?;
+        match answer.code {
+            Some(0) => Ok(oid(lossy(&answer.stdout).trim_end())),
+            Some(1) => Ok(None),
+            _ => Err(answer.failed()),
+        }
+    }
+
     /// Make a repository with everything in `path` as its first commit.
     pub fn init(path: &Utf8Path, branch: &str, message: &str) -> Result<Repo, GitError> {
         let git = Git::new(path);
@@ -72,6 +99,17 @@ impl Repo {
         ]);
         Ok(lossy(&call.bytes()?))
     }
+}
+
+/// Triples of a commit, its subject and the tasks its trailers name.
+pub(super) fn read_history(list: &[u8]) -> Vec<Commit> {
+    let mut found = Vec::new();
+    let mut parts = fields(list).map(lossy);
+    while let (Some(id), Some(subject), Some(tasks)) = (parts.next(), parts.next(), parts.next()) {
+        let task = tasks.split(',').map(str::trim).find(|task| !task.is_empty()).map(str::to_owned);
+        found.extend(oid(id.trim()).map(|id| Commit { id, subject, task }));
+    }
+    found
 }
 
 /// Triples of a commit, its run and its task, newest first: the last landing of a task counts.

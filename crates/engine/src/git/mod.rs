@@ -31,6 +31,7 @@ pub use branch::{Pin, RefChange};
 pub use capture::{BroughtUp, Captured};
 pub use door::{Git, NEEDED, Version};
 pub use error::GitError;
+pub use history::Commit;
 pub use merge::Merged;
 pub use repo::{Checkout, Identity, ObjectFormat, Repo, common_dir};
 pub use rescue::{Rescue, Rescued, RestoreInto};

@@ -1,9 +1,11 @@
 //! `piton doctor`: journal, git and disk held against each other. Repairs without deleting.
 
 use camino::Utf8Path;
+use piton_core::plan::RunId;
 use piton_core::run::Status;
 use piton_engine::clock;
 use piton_engine::drive;
+use piton_engine::files::Mirror;
 use piton_engine::git::NEEDED;
 use piton_engine::journal::{Journal, JournalError, Trouble};
 use piton_engine::keeper::Job;
@@ -13,7 +15,7 @@ use serde_json::json;
 use super::{Exit, FINE};
 use crate::args::Doctor;
 use crate::failure::{ERROR, Outcome};
-use crate::find;
+use crate::find::{self, FoundRun};
 use crate::ui::{self, DIM};
 
 /// One thing that was looked at.
@@ -183,11 +185,50 @@ impl Visit<'_> {
                 );
             }
             self.against_git(journal, run, alive)?;
+            self.against_its_file(journal, run, alive)?;
         }
         Ok(())
     }
 
-    fn against_git(&mut self, journal: &mut Journal, run: &piton_core::plan::RunId, alive: bool) -> Outcome {
+    /// A state file shows the journal; what somebody wrote into it goes through the rules.
+    fn against_its_file(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
+        let Some(mut mirror) = Mirror::of(self.project, journal, run)? else { return Ok(()) };
+        let path = find::shown(mirror.path());
+        let differences = match mirror.differences(journal) {
+            Ok(differences) => differences,
+            Err(error) => {
+                self.add(State::Wrong, error.to_string(), "a state file is a file inside the project");
+                return Ok(());
+            }
+        };
+        if differences.is_empty() {
+            self.add(State::Fine, format!("{run}: {path} shows what the journal says"), "");
+        } else if self.repair && !alive {
+            let mut found = FoundRun {
+                project: self.project.clone(),
+                journal: Journal::open(&self.project.home)?,
+                run: run.clone(),
+            };
+            found.settle_file()?;
+            let what = format!("{run}: {path}: {}", differences.join("; "));
+            self.add(
+                State::Mended,
+                what,
+                "edits went through the rules, `piton log` tells; the file is true again",
+            );
+        } else {
+            let rule = if alive {
+                "the engine sees to it"
+            } else {
+                "edits go through the rules, the rest is derived"
+            };
+            let state = if alive { State::Note } else { State::Wrong };
+            self.add(state, format!("{run}: {path}: {}", differences.join("; ")), rule);
+        }
+        Ok(())
+    }
+
+    fn against_git(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
         let state = journal.load(run)?;
         let (Some(repo), Some(facts)) = (self.project.repo()?.cloned(), state.run().cloned()) else {
             return Ok(());
@@ -233,7 +274,7 @@ impl Visit<'_> {
     }
 
     /// Agents and checks that live on without an engine, and those that died with theirs.
-    fn jobs(&mut self, run: &piton_core::plan::RunId, state: &piton_core::run::State) {
+    fn jobs(&mut self, run: &RunId, state: &piton_core::run::State) {
         for task in state.tasks().filter(|task| task.is_engines() && task.status().holds_slot()) {
             let folder = self.project.task_folder(run, &task.id);
             let Ok(entries) = folder.read_dir_utf8() else { continue };

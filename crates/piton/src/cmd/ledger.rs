@@ -1,27 +1,28 @@
 //! The ledger: somebody else does the work and asks Piton to keep the state.
 
-use std::collections::BTreeMap;
-
 use camino::Utf8Path;
-use piton_core::plan::TaskSpec;
-use piton_core::run::{CheckResult, Claim, Command, Event, Holder, Report as Told, Verdict};
+use piton_core::plan::Check;
+use piton_core::run::{Claim, Command, Event, Holder, Report as Told};
 use piton_engine::agent::{Message, OUTBOX, Said};
-use piton_engine::checks::{Bench, NoResult};
-use piton_engine::clock;
-use piton_engine::project::Project;
+use piton_engine::{checks, clock};
 use serde_json::json;
 
 use super::{Exit, FINE, people, run as engine};
-use crate::args::{Next, Report, Reported, Start};
+use crate::args::{Next, Report, Reported, Start, Which};
 use crate::failure::{ERROR, Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::ui;
 
 pub(crate) fn next(args: &Next) -> Outcome<Exit> {
     // Only a plan named for the first time has to be written down; otherwise this just looks.
-    let found =
-        if args.which.plan.is_some() { find::run_for_ledger(&args.which) } else { find::run(&args.which) };
-    let FoundRun { journal, run, .. } = found?;
+    let mut found =
+        if args.which.plan.is_some() { find::run_for_ledger(&args.which) } else { find::run(&args.which) }?;
+    if found.has_state_file()? {
+        // Unless somebody wrote into the state file: what is next may depend on it.
+        found = find::run_to_change(&Which { run: Some(found.run.to_string()), ..args.which.clone() })?;
+        found.settle_file()?;
+    }
+    let FoundRun { journal, run, .. } = found;
     let mut tasks: Vec<_> = journal
         .under_way(&run)?
         .into_iter()
@@ -54,7 +55,7 @@ pub(crate) fn start(args: &Start) -> Outcome<Exit> {
     let holder = Holder::Ledger(holder(&args.by.by)?);
     let mut found = find::run_for_ledger(&args.which)?;
     let command = Command::Start { task: args.task.clone(), holder };
-    let events = found.journal.command(&found.run, &command, clock::now())?;
+    let events = found.command(&command)?;
     if events.is_empty() && !args.json {
         ui::say(format!("{} is yours already", args.task));
     }
@@ -94,8 +95,10 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         return leave(args, reason, told, Utf8Path::new(&outbox));
     }
     let by = holder(&args.by.by)?;
-    let FoundRun { project, mut journal, run } = find::run_for_ledger(&args.which)?;
-    let task = journal.task(&run, &args.task)?;
+    let mut found = find::run_for_ledger(&args.which)?;
+    found.settle_file()?;
+    let FoundRun { project, journal, run } = &mut found;
+    let task = journal.task(run, &args.task)?;
     let Some(task) = task else {
         return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
             .hint("piton status --all"));
@@ -104,7 +107,7 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         Reported::Failed => Claim::Failed { reason },
         Reported::Blocked => Claim::Blocked { reason },
         Reported::Done => {
-            let spec = journal.spec(&run, &args.task)?;
+            let spec = journal.spec(run, &args.task)?;
             let spec =
                 spec.ok_or_else(|| Failure::new(format!("the plan of {} is not in the journal", args.task)))?;
             if !spec.checks.is_empty() {
@@ -117,9 +120,11 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
                     claim,
                     report: Box::default(),
                 };
-                journal.rehearse(&run, &would, clock::now())?;
+                journal.rehearse(run, &would, clock::now())?;
             }
-            let (tree, results) = run_checks(&project, &run, &spec, task.fence)?;
+            let tell = |check: &Check| ui::say(format!("running `{}`", check.run));
+            let judged = checks::in_project(project, run, &spec, task.fence, &engine::keeper()?, &tell);
+            let (tree, results) = judged.map_err(|no| Failure::new(no.to_string()))?;
             Claim::Done { tree, results }
         }
     };
@@ -130,7 +135,7 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         claim,
         report: Box::new(told),
     };
-    let events = journal.command(&run, &command, clock::now())?;
+    let events = found.command(&command)?;
     people::tell(&events, args.json);
     let not_done = args.what == Reported::Done
         && events.iter().any(|recorded| matches!(recorded.event, Event::Failed { .. }));
@@ -158,43 +163,4 @@ fn leave(args: &Report, reason: String, told: Told, outbox: &Utf8Path) -> Outcom
     Message { said, report: told }.leave(outbox).map_err(Failure::io(format!("cannot write {outbox}")))?;
     ui::say("noted; the checks decide when you are done");
     Ok(FINE)
-}
-
-/// Run a task's checks where the project is: in the ledger the work was done there.
-fn run_checks(
-    project: &Project,
-    run: &piton_core::plan::RunId,
-    spec: &TaskSpec,
-    fence: u64,
-) -> Outcome<(Option<piton_core::plan::Oid>, Vec<CheckResult>)> {
-    if spec.checks.is_empty() {
-        return Ok((None, Vec::new()));
-    }
-    let repo = project.repo()?;
-    let tree_now = || repo.map(|repo| repo.worktree_tree(&project.root)).transpose();
-    let tree = tree_now()?;
-    let keeper = engine::keeper()?;
-    let jobs = project.task_folder(run, &spec.id);
-    // A report is a new question each time: earlier answers do not count.
-    let bench = Bench {
-        jobs: &jobs,
-        home: &project.home,
-        name: format!("{fence}.report{}.check", clock::now().0),
-        cwd: &project.root,
-        env: BTreeMap::new(),
-        keeper: &keeper,
-    };
-    let mut results = Vec::new();
-    for check in &spec.checks {
-        ui::say(format!("running `{}`", check.run));
-        let mut result = bench.run(check, &|_| true).map_err(|no| match no {
-            NoResult::Stopped => Failure::new("the check was stopped"),
-            NoResult::Keeper(error) => Failure::new(error.to_string()),
-        })?;
-        if tree_now()? != tree {
-            result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
-        }
-        results.push(result);
-    }
-    Ok((tree, results))
 }

@@ -1,8 +1,10 @@
 //! One file per command, or per family of them.
 
+pub(crate) mod begin;
 pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod import;
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod look;

@@ -1,12 +1,11 @@
 //! What a person may say about a run: stop, retry, reset, skip, unblock, raise.
 
 use piton_core::run::{Command, Recorded};
-use piton_engine::clock;
 
 use super::{Exit, FINE};
 use crate::args::{OfTask, Raise, Skip, Stop, Which};
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, FoundRun};
+use crate::find;
 use crate::{progress, ui};
 
 /// The name under which a person appears in the journal.
@@ -17,7 +16,7 @@ fn you() -> String {
 /// Carry a command out, and tell what came of it.
 pub(super) fn say(which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
     let mut found = find::run_to_change(which)?;
-    let events = found.journal.command(&found.run, command, clock::now())?;
+    let events = found.command(command)?;
     tell(&events, json);
     Ok(FINE)
 }
@@ -29,11 +28,12 @@ pub(super) fn tell(events: &[Recorded], json: bool) {
 }
 
 pub(crate) fn stop(args: &Stop) -> Outcome<Exit> {
-    let FoundRun { project, mut journal, run } = find::run_to_change(&args.which)?;
-    if !project.engine_lives(&run) {
-        return Err(Failure::new(format!("no engine is working on the run {run}")).hint("piton status"));
+    let mut found = find::run_to_change(&args.which)?;
+    if !found.project.engine_lives(&found.run) {
+        let failure = Failure::new(format!("no engine is working on the run {}", found.run));
+        return Err(failure.hint("piton status"));
     }
-    let events = journal.command(&run, &Command::RequestStop { by: you(), now: args.now }, clock::now())?;
+    let events = found.command(&Command::RequestStop { by: you(), now: args.now })?;
     tell(&events, args.json);
     Ok(FINE)
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use camino::Utf8PathBuf;
-use piton_core::dialect::native;
-use piton_core::plan::{Graph, Schedule, TaskId, TaskSpec};
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::{execute, native};
+use piton_core::plan::{Dialect, Graph, Schedule, TaskId, TaskSpec};
 use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
 use serde_json::json;
@@ -12,33 +12,64 @@ use serde_json::json;
 use super::{Exit, FINE};
 use crate::args;
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, FoundPlan};
+use crate::reading::{self, FoundPlan, How};
 use crate::ui::{self, BOLD, DIM};
 
 /// Longer lists are cut, and say so.
 const MOST: usize = 60;
 
 pub(crate) fn new(args: &args::New) -> Outcome<Exit> {
-    let path = if args.name.ends_with(".toml") { args.name.clone() } else { format!("{}.toml", args.name) };
+    match &args.words[..] {
+        [system, name] if system == Dialect::Execute.name() => new_execute(name, args.force),
+        [system, name] if system == Dialect::Native.name() => new_native(name, args.force),
+        [system, _] => {
+            let known: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
+            let failure = Failure::usage(format!("there is no system `{system}`"));
+            Err(failure.hint(format!("there are {}", known.join(", "))))
+        }
+        [name] => new_native(name, args.force),
+        _ => Err(Failure::usage("say what it is called: piton new NAME")),
+    }
+}
+
+fn new_native(name: &str, force: bool) -> Outcome<Exit> {
+    let path = if name.ends_with(".toml") { name.to_owned() } else { format!("{name}.toml") };
     let path = Utf8PathBuf::from(path);
-    if path.exists() && !args.force {
-        return Err(
-            Failure::new(format!("{path} exists already")).hint(format!("piton new {} --force", args.name))
-        );
+    if path.exists() && !force {
+        return Err(Failure::new(format!("{path} exists already")).hint(format!("piton new {name} --force")));
     }
-    let name = path.file_stem().unwrap_or("plan");
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create {folder}")))?;
-    }
-    piton_engine::disk::write(&path, native::starter(name).as_bytes())
-        .map_err(Failure::io(format!("cannot write {path}")))?;
+    let stem = path.file_stem().unwrap_or("plan");
+    write(&path, &native::starter(stem))?;
     ui::say(format!("wrote {path}"));
     ui::hint(format!("edit it, then: piton plan {path}"));
     Ok(FINE)
 }
 
+fn new_execute(name: &str, force: bool) -> Outcome<Exit> {
+    let folder = if name.contains('/') { name.into() } else { Utf8Path::new("docs/tasks").join(name) };
+    let is_used = folder.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some());
+    if is_used && !force {
+        let failure = Failure::new(format!("{folder} exists already"));
+        return Err(failure.hint(format!("piton new execute {name} --force")));
+    }
+    for (file, text) in execute::plan::starter(folder.file_name().unwrap_or("plan")) {
+        write(&folder.join(file), &text)?;
+    }
+    ui::say(format!("wrote {folder}"));
+    ui::hint(format!("edit its tasks, then: piton plan {folder}"));
+    Ok(FINE)
+}
+
+fn write(path: &Utf8Path, text: &str) -> Outcome {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create {folder}")))?;
+    }
+    piton_engine::disk::write(path, text.as_bytes()).map_err(Failure::io(format!("cannot write {path}")))
+}
+
 pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
-    let found = find::plan(&args.plan)?;
+    let how = How { dialect: args.dialect.map(Into::into), strict: args.strict, lint: true, project: None };
+    let found = reading::plan(&args.plan, how)?;
     let settings = &found.plan.settings;
     let session = Session {
         schedule: settings.schedule,

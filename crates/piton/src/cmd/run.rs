@@ -1,38 +1,49 @@
 //! `piton run`: start the run of a plan, or go on with it.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
-use piton_core::dialect::native;
-use piton_core::plan::{Plan, RepoPath, RunId, TaskId, TaskSpec};
-use piton_core::run::{Command, NewRun, Selection, Session, Status, StopReason};
+use piton_core::plan::{Dialect, Plan, RepoPath, RunId, TaskId, TaskSpec};
+use piton_core::run::{Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
+use piton_engine::clock;
 use piton_engine::drive::{self, Engine};
-use piton_engine::git::{NEEDED, Repo};
+use piton_engine::files::{FilesError, Keeping};
+use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
-use piton_engine::lock::Lock;
-use piton_engine::project::{Project, new_run_id};
-use piton_engine::{clock, disk};
+use piton_engine::project::Project;
 
-use super::Exit;
-use crate::args::{Loudness, Run, Which};
+use super::{Exit, begin, import};
+use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, FoundPlan};
+use crate::find;
+use crate::reading::{self, FoundPlan, How};
 use crate::{cmd, progress, ui};
 
+/// How many tasks the execute system lets run at once.
+const MOST_AT_ONCE: u32 = 10;
+
 pub(crate) fn run(args: &Run) -> Outcome<Exit> {
-    let mut found = find::plan(&args.plan)?;
+    let how = How {
+        dialect: args.dialect.map(Into::into),
+        strict: args.strict,
+        lint: false,
+        project: args.project_path.as_deref(),
+    };
+    let mut found = reading::plan(&args.plan, how)?;
+    let args = &habits(args, &found.plan)?;
     apply_flags(&mut found.plan, args);
-    let start = args.project_path.clone().unwrap_or_else(|| folder_of(&found.path));
-    let project = find::project(Some(&start))?;
+    let project = begin::project_of(args, &found)?;
     if args.dry_run {
         return dry_run(args, &found, &project);
     }
     preflight(args, &found.plan, &project)?;
     let mut journal = Journal::open(&project.home)?;
-    let (run, lock) = settle_run(args, &found, &project, &mut journal)?;
+    let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
+    if !args.reset_task.is_empty() && found.plan.settings.dialect == Dialect::Execute {
+        import::back_up(&found.path, false)?;
+    }
     for task in &args.reset_task {
         journal.command(&run, &Command::Reset { task: task.clone(), by: "you".to_owned() }, clock::now())?;
     }
@@ -44,7 +55,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     }
     let engine = Engine {
         session: session(args, &found.plan),
-        owned: owned(&found.path, &project),
+        owned: owned(&found, &project),
         plan_changed: watch(&found, &journal.specs(&run)?),
         keeper: keeper()?,
         project: project.clone(),
@@ -52,14 +63,40 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         run: run.clone(),
         lock,
     };
+    let warn = |error: &FilesError| ui::say(format!("the state file is behind: {error}"));
+    let keeping = Keeping::begin(&project, &run, &keeper()?, warn)?;
     let titles = found.plan.tasks.iter().map(|task| (task.id.clone(), task.title.clone())).collect();
-    let reason = drive_to_end(engine, loudness, titles)?;
+    let ended = drive_to_end(engine, loudness, titles);
+    keeping.into_iter().for_each(Keeping::end);
+    let reason = ended?;
     conclude(&project, &run, &reason, loudness)?;
     Ok(view::exit_code(&reason))
 }
 
-fn folder_of(plan: &Utf8Path) -> Utf8PathBuf {
-    plan.parent().unwrap_or(Utf8Path::new(".")).to_owned()
+/// What people are used to from the plan's own system: its variables stand in for flags that were not given.
+fn habits(args: &Run, plan: &Plan) -> Outcome<Run> {
+    let mut args = args.clone();
+    if plan.settings.dialect != Dialect::Execute {
+        return Ok(args);
+    }
+    let said = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    if let (None, Some(value)) = (args.max_parallel, said("EXECUTE_MAX_PARALLEL")) {
+        let number = value.trim().parse().map_err(|_| {
+            Failure::usage(format!("EXECUTE_MAX_PARALLEL is `{value}`, which is not a number"))
+        })?;
+        args.max_parallel = Some(number);
+    }
+    if let (None, Some(folder)) = (&args.worktree_dir, said("EXECUTE_WORKTREE_DIR")) {
+        args.worktree_dir = Some(folder.into());
+    }
+    let loud = said("EXECUTE_VERBOSE").is_some_and(|value| !["0", "false", "no"].contains(&value.as_str()));
+    args.loudness.verbose |= loud && !args.loudness.quiet && !args.loudness.json;
+    match args.max_parallel {
+        Some(number) if !(1..=MOST_AT_ONCE).contains(&number) => Err(Failure::usage(format!(
+            "{number} tasks at once are not possible with a plan of the execute system: from 1 to {MOST_AT_ONCE}"
+        ))),
+        _ => Ok(args),
+    }
 }
 
 /// What a run fixes when it begins.
@@ -116,7 +153,7 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
     };
     repo.git().version()?;
     if !plan.settings.no_commits {
-        repo.check_worktree_dir(&worktree_dir(args, project))?;
+        repo.check_worktree_dir(&begin::worktree_dir(args, project))?;
     }
     if let Some(author) = &plan.settings.author {
         repo.check_author(author)?;
@@ -186,172 +223,6 @@ fn is_runnable(program: &str, root: &Utf8Path) -> bool {
         .any(|folder| folder.join(program).is_file() || folder.join(format!("{program}.exe")).is_file())
 }
 
-/// The run to work on, made if need be, and the proof that nobody else works on it.
-fn settle_run(
-    args: &Run,
-    found: &FoundPlan,
-    project: &Project,
-    journal: &mut Journal,
-) -> Outcome<(RunId, Lock)> {
-    let beginning = find::beginning(project)?;
-    let existing = match &args.run {
-        Some(_) => Some(
-            find::run(&Which {
-                run: args.run.clone(),
-                plan: None,
-                project_path: Some(project.root.clone()),
-            })?
-            .run,
-        ),
-        None => journal.runs()?.into_iter().find(|run| run.plan == found.path).map(|run| run.id),
-    };
-    let existing = existing.filter(|_| !args.reset);
-    let Some(run) = existing else {
-        if args.resume || !args.reset_task.is_empty() {
-            let failure =
-                Failure::new(format!("there is no run of {} to go on with", find::shown(&found.path)));
-            return Err(failure.hint(format!("piton run {}", find::shown(&found.path))));
-        }
-        let needs = args.task.as_ref().and_then(|id| found.plan.tasks.iter().find(|spec| &spec.id == id));
-        if let Some(spec) = needs.filter(|spec| !spec.depends_on.is_empty()) {
-            let needs: Vec<&str> = spec.depends_on.iter().map(TaskId::as_str).collect();
-            let failure =
-                Failure::new(format!("{} depends on what is not done: {}", spec.id, needs.join(", ")));
-            return Err(
-                failure.hint(format!("piton run {}   works on the whole plan", find::shown(&found.path)))
-            );
-        }
-        let run = create(args, found, project, journal)?;
-        drop(beginning);
-        let lock = take_lock(project, &run)?;
-        return Ok((run, lock));
-    };
-    drop(beginning);
-    let lock = take_lock(project, &run)?;
-    let state = journal.load(&run)?;
-    let facts = state.run().ok_or_else(|| Failure::new(format!("the run {run} has no beginning")))?;
-    let fixed = [
-        ("--no-commits", args.no_commits && !facts.settings.no_commits),
-        (
-            "--commit-prefix",
-            args.commit_prefix.is_some() && args.commit_prefix != facts.settings.commit_prefix,
-        ),
-        ("--author", args.author.is_some() && args.author != facts.settings.author),
-        (
-            "--base-branch",
-            args.base_branch.is_some() && args.onto.is_none() && args.base_branch != facts.target,
-        ),
-        ("--onto", args.onto.is_some() && args.onto != facts.target),
-        (
-            "--worktree-dir",
-            args.worktree_dir
-                .as_ref()
-                .is_some_and(|dir| facts.worktree_dir.as_deref() != Some(absolute(dir).as_str())),
-        ),
-    ];
-    if let Some((flag, _)) = fixed.iter().find(|(_, differs)| *differs) {
-        let failure =
-            Failure::usage(format!("{flag} cannot be changed: it was settled when the run {run} began"));
-        return Err(failure.hint("--reset begins a new run"));
-    }
-    if facts.plan_hash != found.plan.hash() {
-        adopt_or_refuse(args, found, journal, &run)?;
-    }
-    Ok((run, lock))
-}
-
-fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
-    let taken = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
-    taken.ok_or_else(|| {
-        Failure::new(format!("another engine is working on the run {run}"))
-            .hint("piton status")
-            .hint("piton stop")
-    })
-}
-
-fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {
-    let difference = difference(&journal.specs(run)?, &found.plan.tasks);
-    if !args.replan {
-        let failure = Failure::new(format!("the plan has changed since the run {run} began"));
-        let again = format!("piton run {} --replan", find::shown(&found.path));
-        return Err(Failure { picture: Some(difference), ..failure }
-            .hint(format!("{again}   adopts it, task by task"))
-            .hint(format!("piton run {} --reset    begins a new run", find::shown(&found.path))));
-    }
-    ui::say(format!("the plan is adopted as it is now:\n{difference}"));
-    // An engine that died is still written down as working; its lock is ours, so it is not.
-    let state = journal.load(run)?;
-    if let Some(engine) = state.run().and_then(|run| run.engine.clone()) {
-        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
-        journal.command(run, &Command::Detach { engine, reason }, clock::now())?;
-    }
-    let mut state = journal.load(run)?;
-    let mut plan = found.plan.clone();
-    if let Some(began) = state.run().map(|run| &run.settings) {
-        // Flags the run began with hold where the plan says nothing.
-        plan.settings.no_commits |= began.no_commits;
-        plan.settings.commit_prefix = plan.settings.commit_prefix.or_else(|| began.commit_prefix.clone());
-        plan.settings.author = plan.settings.author.or_else(|| began.author.clone());
-    }
-    let done = journal.commit(run, &mut state, &[Command::Replan(Box::new(plan))], clock::now())?;
-    match done.outcomes.into_iter().next() {
-        Some(Err(refusal)) => Err(refusal.into()),
-        _ => Ok(()),
-    }
-}
-
-fn difference(old: &[TaskSpec], new: &[TaskSpec]) -> String {
-    let diff = native::diff(old, new);
-    if diff.is_empty() { "groups or landing checks differ".to_owned() } else { diff.to_string() }
-}
-
-fn create(args: &Run, found: &FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {
-    let repo = project.repo()?.ok_or_else(|| Failure::new("the engine needs a git repository"))?;
-    let target = target(args, repo)?;
-    let base = repo.branch_tip(&target)?;
-    let run = new_run_id(&found.plan.name);
-    let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
-    let new = NewRun {
-        run: run.clone(),
-        plan: found.plan.clone(),
-        plan_path: found.path.to_string(),
-        target: Some(target),
-        base,
-        worktree_dir: worktrees.map(Utf8PathBuf::into_string),
-    };
-    disk::private_folder(&project.home).map_err(Failure::io(format!("cannot create {}", project.home)))?;
-    journal.command(&run, &Command::Create(Box::new(new)), clock::now())?;
-    Ok(run)
-}
-
-/// The branch work lands on.
-fn target(args: &Run, repo: &Repo) -> Outcome<String> {
-    let base = match &args.base_branch {
-        Some(branch) => branch.clone(),
-        // Landing elsewhere, from wherever this checkout is.
-        None if args.onto.as_ref().is_some_and(|onto| matches!(repo.branch_tip(onto), Ok(Some(_)))) => {
-            return Ok(args.onto.clone().unwrap_or_default());
-        }
-        None => repo.current_branch()?,
-    };
-    let Some(tip) = repo.branch_tip(&base)? else {
-        return Err(Failure::usage(format!("there is no branch `{base}`")).hint("git branch --list"));
-    };
-    let Some(onto) = &args.onto else { return Ok(base) };
-    if repo.branch_tip(onto)?.is_none() {
-        repo.set_branch(onto, &tip, None)?;
-    }
-    Ok(onto.clone())
-}
-
-fn worktree_dir(args: &Run, project: &Project) -> Utf8PathBuf {
-    args.worktree_dir.as_ref().map_or_else(|| find::worktree_dir(project), |dir| absolute(dir))
-}
-
-fn absolute(path: &Utf8Path) -> Utf8PathBuf {
-    camino::absolute_utf8(path).unwrap_or_else(|_| path.to_owned())
-}
-
 fn session(args: &Run, plan: &Plan) -> Session {
     let parallel = args.max_parallel.unwrap_or(plan.settings.max_parallel);
     Session {
@@ -367,31 +238,37 @@ fn session(args: &Run, plan: &Plan) -> Session {
     }
 }
 
-/// The plan and its defaults, where they are part of the repository: no task may change how it is judged.
-fn owned(plan: &Utf8Path, project: &Project) -> Vec<RepoPath> {
+/// The plan, its defaults and its state file, where they are part of the repository: no task may change how it is
+/// judged, and what Piton keeps is not anybody's work.
+fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
-    let inside = plan.strip_prefix(&root).ok().map(Utf8Path::as_str);
-    inside.into_iter().chain(["piton.toml"]).filter_map(|path| RepoPath::new(path).ok()).collect()
+    let parts: Vec<Utf8PathBuf> = match found.plan.settings.dialect {
+        Dialect::Native => vec![found.path.clone()],
+        Dialect::Execute => {
+            let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
+            let layers = found.plan.groups.iter().map(|group| group.id.as_str());
+            own.into_iter().chain(layers).map(|name| found.path.join(name)).collect()
+        }
+    };
+    let inside = parts.iter().filter_map(|part| part.strip_prefix(&root).ok()).map(Utf8Path::as_str);
+    inside.chain(["piton.toml"]).filter_map(|path| RepoPath::new(path).ok()).collect()
 }
 
-/// Says what changed in the plan, once its file did.
+/// Says what changed in the plan, once its files did.
 fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> Box<dyn FnMut() -> Option<String>> {
-    let (path, hash) = (found.path.clone(), found.plan.hash());
-    let specs = specs.to_vec();
-    let stamp = |path: &Utf8Path| -> Option<(SystemTime, u64)> {
-        let data = std::fs::metadata(path).ok()?;
-        Some((data.modified().ok()?, data.len()))
-    };
-    let mut seen = stamp(&path);
+    let (path, hash, dialect) = (found.path.clone(), found.plan.hash(), found.plan.settings.dialect);
+    let (specs, project) = (specs.to_vec(), found.project_path.clone());
+    let mut seen = reading::stamp(&path);
     Box::new(move || {
-        let now = stamp(&path);
+        let now = reading::stamp(&path);
         if now == seen {
             return None;
         }
         seen = now;
-        match find::read_plan(&path) {
-            Ok((plan, _)) if plan.hash() == hash => None,
-            Ok((plan, _)) => Some(difference(&specs, &plan.tasks)),
+        let how = How { project: project.as_deref(), ..How::default() };
+        match reading::read(&path, dialect, how) {
+            Ok((found, _)) if found.plan.hash() == hash => None,
+            Ok((found, _)) => Some(begin::difference(&specs, &found.plan.tasks)),
             Err(failure) => Some(failure.message),
         }
     })
@@ -457,7 +334,7 @@ fn dry_run(args: &Run, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
         let git = repo.git().version()?;
         ui::say(format!(
             "would land on {target}, with worktrees in {} (git {git}, needs {NEEDED})",
-            worktree_dir(args, project)
+            begin::worktree_dir(args, project)
         ));
     }
     let existing = Journal::open_existing(&project.home)?

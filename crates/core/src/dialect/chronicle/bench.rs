@@ -186,7 +186,7 @@ impl Bench {
         self.accept(&Command::Captured { task: id(name), fence: self.task(name).fence, pass: 0, work });
     }
 
-    pub(crate) fn results(&self, name: &str, verdict: Verdict, tail: &str) -> Vec<CheckResult> {
+    pub(crate) fn results(&self, name: &str, verdict: &Verdict, tail: &str) -> Vec<CheckResult> {
         let judges = &self.task(name).judges;
         let result = |check: &Digest| CheckResult {
             name: "test".to_owned(),
@@ -201,7 +201,7 @@ impl Bench {
         judges.iter().map(result).collect()
     }
 
-    pub(crate) fn checks_end(&mut self, name: &str, verdict: Verdict, tail: &str) {
+    pub(crate) fn checks_end(&mut self, name: &str, verdict: &Verdict, tail: &str) {
         let (fence, tree) = (self.task(name).fence, self.task(name).progress.tree.clone());
         self.accept(&Command::ChecksEnded {
             task: id(name),
@@ -216,7 +216,7 @@ impl Bench {
         self.start(name);
         self.ready(name);
         self.work(name, commits);
-        self.checks_end(name, Verdict::Fail { exit: 101 }, tail);
+        self.checks_end(name, &Verdict::Fail { exit: 101 }, tail);
     }
 
     /// One whole try whose checks pass.
@@ -224,7 +224,7 @@ impl Bench {
         self.start(name);
         self.ready(name);
         self.work(name, commits);
-        self.checks_end(name, Verdict::Pass, "");
+        self.checks_end(name, &Verdict::Pass, "");
     }
 
     pub(crate) fn prepare_landing(&mut self, name: &str) {
@@ -232,7 +232,7 @@ impl Bench {
         let (commit, tree) = (at.progress.commit.expect("captured"), at.progress.tree.expect("captured"));
         let mut results = Vec::new();
         for other in self.state.landed_since(at.progress.landed_at_base) {
-            results.extend(self.results(other.as_str(), Verdict::Pass, ""));
+            results.extend(self.results(other.as_str(), &Verdict::Pass, ""));
         }
         let intent = Intent { old: oid(1), candidate: commit };
         self.accept(&Command::PrepareLanding { task: id(name), fence: at.fence, tree, intent, results });

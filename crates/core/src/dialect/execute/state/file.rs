@@ -67,6 +67,8 @@ pub struct StateFile {
     pub context_update: ContextEntry,
     /// The position in the journal that this file shows. Leave it as it is: an edit is what differs from there.
     pub piton_seq: u64,
+    /// The run whose journal that is.
+    pub piton_run: String,
     /// Fields of others, laid over the rest.
     #[serde(skip)]
     pub carried: serde_json::Map<String, Value>,

@@ -368,7 +368,8 @@ impl Listener {
 
     /// What is recorded is not taken away.
     fn kept(&mut self, pair: &Pair) {
-        let lists: [(&str, fn(&Value, &Value) -> bool); 3] =
+        type Same = fn(&Value, &Value) -> bool;
+        let lists: [(&str, Same); 3] =
             [("commits", same_commit), ("errors", same_error), ("retry_feedback", same_feedback)];
         for (name, same) in lists {
             let Some(after) = pair.after.get(name).and_then(Value::as_array) else { continue };

@@ -128,6 +128,7 @@ pub(super) const ROOT: Shape = Fields(&[
         ]),
     ),
     ("piton_seq", Leaf),
+    ("piton_run", Leaf),
 ]);
 
 pub(super) const TASK: Shape = Fields(&[

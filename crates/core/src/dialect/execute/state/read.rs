@@ -55,6 +55,8 @@ pub struct ForeignState {
     pub context: Option<Context>,
     /// The position in a journal of ours that it shows.
     pub piton_seq: Option<u64>,
+    /// The run whose journal that is.
+    pub piton_run: Option<String>,
     /// The whole of it.
     pub value: Value,
 }
@@ -91,6 +93,25 @@ pub struct ForeignTask {
     pub feedback: Vec<PastFeedback>,
     /// Where it stands in the text.
     pub at: Range<usize>,
+}
+
+impl ForeignTask {
+    /// One that no file tells of.
+    pub fn unknown() -> ForeignTask {
+        ForeignTask {
+            status: TaskStatus::Pending,
+            attempts: 0,
+            worktree_path: None,
+            branch: None,
+            started_at: None,
+            completed_at: None,
+            merged_at: None,
+            commits: Vec::new(),
+            errors: Vec::new(),
+            feedback: Vec::new(),
+            at: 0..0,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -266,8 +287,12 @@ impl Reader {
             listed: BTreeMap::new(),
             context: self.context(root),
             piton_seq: None,
+            piton_run: None,
             value: Value::Null,
         };
+        if let Some(Node { kind: Kind::Text(run), .. }) = get(root, "piton_run") {
+            state.piton_run = Some(run.clone());
+        }
         if let Some(Node { kind: Kind::Number(number), .. }) = get(root, "piton_seq") {
             state.piton_seq = number.as_u64();
         }
@@ -308,7 +333,7 @@ impl Reader {
             return None;
         };
         let words: Vec<&str> = RunWord::ALL.iter().map(|known| known.word()).collect();
-        self.meant(node, word, RunWord::meant(word), |meant| meant.word(), &words)
+        self.meant(node, word, RunWord::meant(word), RunWord::word, &words)
     }
 
     /// A word that is right, a word that is understood, or none.
@@ -410,7 +435,7 @@ impl Reader {
             }
             Some(said) => match &said.kind {
                 Kind::Text(word) => {
-                    self.meant(said, word, TaskStatus::meant(word), |meant| meant.word(), &words)?
+                    self.meant(said, word, TaskStatus::meant(word), TaskStatus::word, &words)?
                 }
                 _ => {
                     self.refuse(said, "`status` must be text");

@@ -132,6 +132,7 @@ impl Writer<'_> {
             metrics,
             context_update: self.context_update(),
             piton_seq: self.chronicle.seq,
+            piton_run: self.run.id.to_string(),
             carried: match self.chronicle.carried.get(FILE) {
                 Some(Value::Object(fields)) => fields.clone(),
                 _ => serde_json::Map::new(),

@@ -401,7 +401,7 @@ fn no_step_takes_the_repository_away() {
 fn commands_run_where_the_task_says() {
     let folder = changed("<priority>", "<cwd>./web/</cwd><priority>");
     let task = reading(&folder).plan.tasks.remove(0);
-    assert_eq!(task.checks[0].cwd.as_ref().map(|cwd| cwd.as_str()), Some("web"));
+    assert_eq!(task.checks[0].cwd.as_ref().map(crate::plan::RepoPath::as_str), Some("web"));
     insta::assert_snapshot!(problems(&changed("<priority>", "<cwd>../web</cwd><priority>")), @r#"1-foundation/L1-001-x.xml:2:80: error: "../web" cannot be the folder of the commands: it is absolute, or leaves the project (write it from the top of the project, like `src/a.rs`)"#);
 }
 

@@ -50,7 +50,7 @@ fn act(bench: &mut Bench, task: usize, choice: u8) {
             commit.map(lost)
         }
         12 => {
-            let claim = Claim::Done { tree: None, results: bench.results(name, Verdict::Pass, "") };
+            let claim = Claim::Done { tree: None, results: bench.results(name, &Verdict::Pass, "") };
             Some(Command::Report {
                 task: task.clone(),
                 by: by.clone(),
@@ -75,14 +75,16 @@ fn act(bench: &mut Bench, task: usize, choice: u8) {
                 bench.try_(&Command::Report { task, by, fence: None, claim, report: Box::default() });
         }
         Status::InProgress if !at.progress.ready => bench.ready(name),
-        Status::InProgress if choice % 3 == 0 => {
+        Status::InProgress if choice.is_multiple_of(3) => {
             let end = AgentEnd::Transient { reason: "the network".to_owned() };
             bench.agent_ends(name, end, None);
         }
         Status::InProgress => bench.work(name, &[(100 + u64::from(choice), "Do it")]),
-        Status::Verifying if choice % 2 == 0 => bench.checks_end(name, Verdict::Fail { exit: 1 }, "red"),
-        Status::Verifying => bench.checks_end(name, Verdict::Pass, ""),
-        Status::Verified if choice % 4 == 0 => {
+        Status::Verifying if choice.is_multiple_of(2) => {
+            bench.checks_end(name, &Verdict::Fail { exit: 1 }, "red");
+        }
+        Status::Verifying => bench.checks_end(name, &Verdict::Pass, ""),
+        Status::Verified if choice.is_multiple_of(4) => {
             let (reason, feedback) = ("conflict in a.rs".to_owned(), "Take both".to_owned());
             let _refused = bench.try_(&Command::LandingFailed { task, fence, tip: oid(5), reason, feedback });
         }

@@ -162,7 +162,7 @@ impl Bench {
     /// `L1-001` of the run in the middle fails once more.
     fn checks_end_of_second_attempt(&mut self) {
         self.work("L1-001", &[(21, "Add the store"), (22, "Fix")]);
-        self.checks_end("L1-001", Verdict::Fail { exit: 1 }, "no");
+        self.checks_end("L1-001", &Verdict::Fail { exit: 1 }, "no");
     }
 }
 
@@ -280,7 +280,7 @@ fn whoever_drives_by_the_file_keeps_worktrees_in_it() {
     assert_eq!(file["worktrees"]["L0-001"]["status"], "active");
     listen(&mut bench, &|file| file["worktrees"]["L0-001"]["status"] = json!("cleaned"));
     assert_eq!(json(&bench)["worktrees"]["L0-001"]["status"], "cleaned");
-    let claim = crate::run::Claim::Done { tree: None, results: bench.results("L0-001", Verdict::Pass, "") };
+    let claim = crate::run::Claim::Done { tree: None, results: bench.results("L0-001", &Verdict::Pass, "") };
     let (task, by) = (id("L0-001"), "file".to_owned());
     bench.accept(&Command::Report { task, by, fence: None, claim, report: Box::default() });
     let file = json(&bench);

@@ -1,0 +1,123 @@
+//! While an engine works: its run's state file is kept true, and heard, by a thread beside it.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use piton_core::plan::{RunId, TaskId, TaskSpec};
+use piton_core::run::Task;
+
+use super::mirror::{FilesError, Judge, Judgement, Mirror};
+use crate::checks;
+use crate::journal::Journal;
+use crate::project::Project;
+
+/// How long changes are gathered before they are written, and how soon an edit is heard.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Keeps a state file until it is told to stop.
+#[derive(Debug)]
+pub struct Keeping {
+    stop: Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Keeping {
+    /// Hear what was written while nobody looked, write what is true, and go on with both. `None` if the run has no
+    /// state file. `warn` is told what stands in the way, once.
+    pub fn begin(
+        project: &Project,
+        run: &RunId,
+        keeper: &[String],
+        warn: impl Fn(&FilesError) + Send + 'static,
+    ) -> Result<Option<Keeping>, FilesError> {
+        let mut journal = Journal::open(&project.home)?;
+        let Some(mut mirror) = Mirror::of(project, &mut journal, run)? else { return Ok(None) };
+        let mut judge = Beside {
+            project: project.clone(),
+            run: run.clone(),
+            keeper: keeper.to_vec(),
+            at_work: HashMap::new(),
+        };
+        mirror.settle(&mut journal, &mut judge, true)?;
+        let (stop, stopped) = channel();
+        let thread = thread::Builder::new().name("state file".to_owned()).spawn(move || {
+            let mut told = None;
+            loop {
+                let over = stopped.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout);
+                let settled = mirror.settle(&mut journal, &mut judge, over);
+                if let Err(error) = settled {
+                    // The same again and again is one thing to say.
+                    let text = error.to_string();
+                    if told.as_ref() != Some(&text) {
+                        warn(&error);
+                        told = Some(text);
+                    }
+                } else {
+                    told = None;
+                }
+                if over {
+                    return;
+                }
+            }
+        });
+        let place = mirror_place(project);
+        let thread = thread.map_err(|source| FilesError::Io { path: place, source })?;
+        Ok(Some(Keeping { stop, thread }))
+    }
+
+    /// Write the end, and be gone.
+    pub fn end(self) {
+        drop(self.stop);
+        // A thread that panicked has said so.
+        let _ = self.thread.join();
+    }
+}
+
+fn mirror_place(project: &Project) -> camino::Utf8PathBuf {
+    project.home.clone()
+}
+
+/// Runs the checks of claims, each in a thread of its own.
+struct Beside {
+    project: Project,
+    run: RunId,
+    keeper: Vec<String>,
+    at_work: HashMap<(TaskId, u64), Receiver<Result<Judgement, String>>>,
+}
+
+impl Judge for Beside {
+    fn judge(&mut self, task: &Task, spec: &TaskSpec) -> Option<Result<Judgement, String>> {
+        let key = (task.id.clone(), task.fence);
+        if let Some(running) = self.at_work.get(&key) {
+            return match running.try_recv() {
+                Ok(judged) => {
+                    self.at_work.remove(&key);
+                    Some(judged)
+                }
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => {
+                    self.at_work.remove(&key);
+                    Some(Err("its checks could not be run".to_owned()))
+                }
+            };
+        }
+        let (done, judged) = channel();
+        let (project, run, spec, keeper) =
+            (self.project.clone(), self.run.clone(), spec.clone(), self.keeper.clone());
+        let fence = task.fence;
+        let worker = move || {
+            let result = checks::in_project(&project, &run, &spec, fence, &keeper, &|_| {});
+            // If nobody waits any more, the file still shows the claim.
+            let _ = done.send(result.map_err(|no| no.to_string()));
+        };
+        match thread::Builder::new().spawn(worker) {
+            Ok(_) => {
+                self.at_work.insert(key, judged);
+                None
+            }
+            Err(error) => Some(Err(error.to_string())),
+        }
+    }
+}

@@ -1,0 +1,518 @@
+//! One run's state file: what it shows, what somebody wrote into it, and how both become one again.
+//!
+//! The file is a picture of the journal at the position it names. An edit is what differs from the picture at that
+//! position, so a stale copy is no wish to go back; each edit is journaled with its place, so none is heard twice.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::io;
+use std::time::SystemTime;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::chronicle::{Chronicle, Heard};
+use piton_core::dialect::execute::state::{
+    self as file, Edit, Place, StateFile, TaskStatus, What, Workplace,
+};
+use piton_core::plan::{Dialect, Digest, Oid, RunId, TaskId, TaskSpec};
+use piton_core::run::{
+    CheckResult, Claim, Command, ContextUpdate, Holder, Note, Recorded, Report, State, Task,
+};
+use serde_json::Value;
+
+use super::touched::Touched;
+use crate::journal::{Journal, JournalError};
+use crate::lock::Lock;
+use crate::project::Project;
+use crate::{clock, crash, disk};
+
+/// How often somebody may write in the very moment we do before they are heard the next time.
+const ROUNDS: usize = 8;
+/// Pictures that are kept to compare edits with: an edit is mostly of the last one.
+const PICTURES: usize = 4;
+
+#[derive(Debug, thiserror::Error)]
+pub enum FilesError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("{path}: {source}")]
+    Io { path: Utf8PathBuf, source: io::Error },
+    #[error("{path} is {what}, and is left alone")]
+    NotAFile { path: Utf8PathBuf, what: &'static str },
+}
+
+impl FilesError {
+    fn io(path: &Utf8Path) -> impl FnOnce(io::Error) -> FilesError {
+        move |source| FilesError::Io { path: path.to_owned(), source }
+    }
+}
+
+/// What the checks of a task said that somebody called done.
+pub type Judgement = (Option<Oid>, Vec<CheckResult>);
+
+/// Whoever runs those checks: at once, or meanwhile.
+pub trait Judge {
+    /// `None`: not yet, ask again.
+    fn judge(&mut self, task: &Task, spec: &TaskSpec) -> Option<Result<Judgement, String>>;
+}
+
+/// A run and its state file.
+#[derive(Debug)]
+pub struct Mirror {
+    project: Project,
+    run: RunId,
+    path: Utf8PathBuf,
+    state: State,
+    chronicle: Chronicle,
+    pictures: VecDeque<(u64, Value)>,
+    /// Tasks that somebody called done and whose checks are still running: shown so, and if we die, found so.
+    claimed: Vec<TaskId>,
+    /// How the file looked, and the position it showed, when nothing was left to do about it.
+    settled: Option<(Stamp, u64)>,
+}
+
+/// Enough to see that a file was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    written: Option<SystemTime>,
+    length: u64,
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(path: &Utf8Path) -> Option<Stamp> {
+        let data = fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(&data);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Some(Stamp { written: data.modified().ok(), length: data.len(), inode })
+    }
+}
+
+impl Mirror {
+    /// The state file of a run, if its system keeps one and no newer run of the plan has taken it over.
+    pub fn of(project: &Project, journal: &mut Journal, run: &RunId) -> Result<Option<Mirror>, FilesError> {
+        let Some(facts) = journal.facts(run)? else { return Ok(None) };
+        if facts.settings.dialect != Dialect::Execute {
+            return Ok(None);
+        }
+        let newest = journal.runs()?.into_iter().find(|other| other.plan == facts.plan);
+        if newest.is_none_or(|newest| newest.id != *run) {
+            return Ok(None);
+        }
+        let mut mirror = Mirror {
+            project: project.clone(),
+            run: run.clone(),
+            path: Utf8Path::new(&facts.plan).join(file::FILE),
+            state: State::new(),
+            chronicle: Chronicle::default(),
+            pictures: VecDeque::new(),
+            claimed: Vec::new(),
+            settled: None,
+        };
+        mirror.catch_up(journal)?;
+        Ok(Some(mirror))
+    }
+
+    pub fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    /// Hear what was written into the file, and write what is true now. Without patience somebody else's lock is
+    /// not waited for: then it is tried again the next time.
+    pub fn settle(
+        &mut self,
+        journal: &mut Journal,
+        judge: &mut dyn Judge,
+        patient: bool,
+    ) -> Result<(), FilesError> {
+        self.catch_up(journal)?;
+        if self.claimed.is_empty() && self.is_settled() {
+            return Ok(());
+        }
+        let path = self.real_path()?;
+        let folder = path.parent().unwrap_or(Utf8Path::new(".")).to_owned();
+        if !folder.is_dir() {
+            // The plan is gone; the journal has it all.
+            return Ok(());
+        }
+        let lock = self.project.home.join(format!("locks/file-{}.lock", self.run));
+        let _own = Lock::take(&lock).map_err(FilesError::io(&lock))?;
+        let touch = path.with_extension("lock");
+        let touched = if patient { Touched::take(&touch).map(Some) } else { Touched::try_take(&touch) };
+        let Some(_touched) = touched.map_err(FilesError::io(&touch))? else { return Ok(()) };
+        self.hear_what_was_displaced(journal, judge, &folder)?;
+        for _ in 0..ROUNDS {
+            let found = read(&path)?;
+            match &found {
+                Some(bytes) => self.hear(journal, judge, bytes)?,
+                // Written once at least, when work began.
+                None if self.chronicle.started_at.is_some() => self.refuse(
+                    journal,
+                    "the file was deleted",
+                    "it is written again; `piton run PLAN --reset` begins a new run",
+                )?,
+                None => {}
+            }
+            let Some(text) = self.text() else { return Ok(()) };
+            if found.as_deref() == Some(text.as_bytes()) {
+                break;
+            }
+            crash::point("files.before-write");
+            let displaced = disk::exchange(&path, text.as_bytes()).map_err(FilesError::io(&path))?;
+            crash::point("files.written");
+            if displaced == found {
+                break;
+            }
+            // Somebody wrote in this very moment.
+            if let Some(bytes) = displaced {
+                self.hear(journal, judge, &bytes)?;
+            }
+        }
+        self.settled = Stamp::of(&path).map(|stamp| (stamp, self.state.seq()));
+        Ok(())
+    }
+
+    /// How the file differs from what the journal says. Looks only.
+    pub fn differences(&mut self, journal: &mut Journal) -> Result<Vec<String>, FilesError> {
+        self.catch_up(journal)?;
+        let Some(bytes) = read(&self.real_path()?)? else { return Ok(vec!["it is missing".to_owned()]) };
+        if self.text().is_some_and(|text| text.as_bytes() == bytes) {
+            return Ok(Vec::new());
+        }
+        let found: Value = match serde_json::from_slice(&bytes) {
+            Ok(found) => found,
+            Err(error) => return Ok(vec![format!("it is no JSON ({error})")]),
+        };
+        let Some((shown, base)) = self.origin(journal, &found)? else {
+            return Ok(vec!["it is not of this run".to_owned()]);
+        };
+        let mut edits = file::edits(&base, &found);
+        edits.retain(|edit| !self.is_heard(shown, edit));
+        if edits.is_empty() {
+            return Ok(vec![format!("it shows event {shown} of {}", self.state.seq())]);
+        }
+        Ok(edits.iter().map(|edit| format!("somebody wrote: {edit}")).collect())
+    }
+
+    /// The picture that the file is an edit of, if it is one of ours.
+    fn origin(&self, journal: &Journal, found: &Value) -> Result<Option<(u64, Value)>, FilesError> {
+        let ours = found.get("piton_run").and_then(Value::as_str) == Some(self.run.as_str());
+        let seq = found.get("piton_seq").and_then(Value::as_u64);
+        let Some(shown) = seq.filter(|seq| ours && *seq <= self.state.seq()) else { return Ok(None) };
+        Ok(self.picture_at(journal, shown)?.map(|base| (shown, base)))
+    }
+
+    fn is_heard(&self, shown: u64, edit: &Edit) -> bool {
+        let told = key(edit);
+        let known = |heard: &Heard| heard.file == file::FILE && heard.shown == shown && heard.edit == told;
+        self.chronicle.heard.iter().any(known)
+    }
+
+    fn is_settled(&self) -> bool {
+        let now = Stamp::of(&self.path).map(|stamp| (stamp, self.state.seq()));
+        now.is_some() && now == self.settled
+    }
+
+    /// Fold what the journal holds beyond what is known here.
+    fn catch_up(&mut self, journal: &mut Journal) -> Result<(), FilesError> {
+        loop {
+            let news = journal.events(&self.run, self.state.seq(), None, 4096)?;
+            if news.is_empty() {
+                return Ok(());
+            }
+            self.fold(&news);
+        }
+    }
+
+    fn fold(&mut self, news: &[Recorded]) {
+        let known = self.chronicle.seq;
+        for recorded in news.iter().filter(|recorded| recorded.seq > known) {
+            self.chronicle.apply(recorded);
+            if recorded.seq > self.state.seq() {
+                // A complete state misses nothing; what it cannot fold, `piton doctor` explains.
+                let _ = self.state.apply(recorded);
+            }
+        }
+        self.state.take_changes();
+    }
+
+    fn place(&self) -> Place {
+        let tasks = self.path.parent().unwrap_or(Utf8Path::new("."));
+        let mut place = Place {
+            project_path: self.project.root.to_string(),
+            tasks_path: tasks.to_string(),
+            elsewhere: BTreeMap::new(),
+        };
+        let Some(dir) = self.state.run().and_then(|run| run.worktree_dir.as_deref()) else { return place };
+        let dir = Utf8Path::new(dir);
+        for task in self.state.tasks().filter(|task| task.progress.worktree) {
+            let plain = dir.join(task.id.as_str());
+            let owned = self.project.worktree_path_if_owned(&self.run, dir, &task.id);
+            if let Some(path) = owned.filter(|path| *path != plain) {
+                let branch = format!("worktree-{}-{}", task.id, self.run);
+                place.elsewhere.insert(task.id.clone(), Workplace { path: path.into_string(), branch });
+            }
+        }
+        place
+    }
+
+    fn picture(&self) -> Option<StateFile> {
+        file::project(&self.state, &self.chronicle, &self.place())
+    }
+
+    /// What is to be in the file, which is remembered: an edit may be of it.
+    fn text(&mut self) -> Option<String> {
+        let mut picture = self.picture()?;
+        let seq = self.state.seq();
+        if self.pictures.iter().all(|(known, _)| *known != seq) {
+            self.pictures.push_back((seq, file::value(&picture)));
+            if self.pictures.len() > PICTURES {
+                self.pictures.pop_front();
+            }
+        }
+        for (id, entry) in &mut picture.tasks.0 {
+            if self.claimed.iter().any(|task| task.as_str() == id) {
+                entry.status = TaskStatus::Verifying;
+            }
+        }
+        Some(file::text(&picture))
+    }
+
+    /// What the file was at a position of the journal.
+    fn picture_at(&self, journal: &Journal, seq: u64) -> Result<Option<Value>, FilesError> {
+        if let Some((_, value)) = self.pictures.iter().find(|(known, _)| *known == seq) {
+            return Ok(Some(value.clone()));
+        }
+        let (mut state, mut chronicle) = (State::new(), Chronicle::default());
+        while state.seq() < seq {
+            let left = usize::try_from(seq - state.seq()).unwrap_or(usize::MAX);
+            let events = journal.events(&self.run, state.seq(), None, left.min(4096))?;
+            if events.is_empty() {
+                return Ok(None);
+            }
+            for recorded in &events {
+                if state.apply(recorded).is_err() {
+                    return Ok(None);
+                }
+                chronicle.apply(recorded);
+            }
+        }
+        Ok(file::project(&state, &chronicle, &self.place()).map(|picture| file::value(&picture)))
+    }
+
+    /// Take in what somebody wrote.
+    fn hear(&mut self, journal: &mut Journal, judge: &mut dyn Judge, bytes: &[u8]) -> Result<(), FilesError> {
+        if self.text().is_some_and(|text| text.as_bytes() == bytes) {
+            return Ok(());
+        }
+        let found: Value = match serde_json::from_slice(bytes) {
+            Ok(found) => found,
+            Err(error) => {
+                self.keep_beside("bad", bytes)?;
+                let what = if bytes.iter().all(u8::is_ascii_whitespace) {
+                    "the file was empty".to_owned()
+                } else {
+                    format!("the file is no JSON ({error})")
+                };
+                return self.refuse(journal, &what, "it is written again; what was there is kept as `.bad`");
+            }
+        };
+        let Some((shown, base)) = self.origin(journal, &found)? else {
+            if read(&Utf8PathBuf::from(format!("{}.bak", self.path)))?.as_deref() == Some(bytes) {
+                // It was taken over, or is to be begun anew, and is safe.
+                return Ok(());
+            }
+            self.keep_beside("refused", bytes)?;
+            let why = "it does not tell which version it is an edit of; it is kept as `.refused`";
+            return self.refuse(journal, "the file was replaced by another one", why);
+        };
+        for edit in file::edits(&base, &found) {
+            if !self.is_heard(shown, &edit) {
+                self.take(journal, judge, &edit, shown, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carry one edit to the rules.
+    fn take(
+        &mut self,
+        journal: &mut Journal,
+        judge: &mut dyn Judge,
+        edit: &Edit,
+        shown: u64,
+        bytes: &[u8],
+    ) -> Result<(), FilesError> {
+        let mut commands = match (&edit.task, &edit.what) {
+            (Some(task), What::ReportDone { report }) => {
+                match self.claim(journal, judge, task, report, edit)? {
+                    Some(commands) => commands,
+                    None => return Ok(()),
+                }
+            }
+            (None, What::Context { update, commit: Some(hash) }) => {
+                let repo = self.project.repo().ok().flatten();
+                let commit = repo.and_then(|repo| repo.resolve(hash).ok());
+                vec![Command::ContextUpdated(Box::new(ContextUpdate { commit, ..update.clone() }))]
+            }
+            _ => file::commands(&self.news(edit), file::FILE),
+        };
+        let note = Note::Heard { file: file::FILE.to_owned(), shown, edit: key(edit) };
+        commands.push(Command::Note { by: file::FILE.to_owned(), note });
+        let refusals = self.commit(journal, &commands)?;
+        if let Some(reason) = refusals.first() {
+            self.keep_beside("refused", bytes)?;
+            self.refuse(journal, &edit.to_string(), reason)?;
+        }
+        Ok(())
+    }
+
+    /// The edit without what was heard of it before: lists in the file only grow, and a copy may be edited twice.
+    fn news(&self, edit: &Edit) -> Edit {
+        let Some(id) = &edit.task else { return edit.clone() };
+        let what = match &edit.what {
+            What::Told { report } => What::Told { report: self.unheard(id, report) },
+            What::Failed { reason, report } => {
+                What::Failed { reason: reason.clone(), report: self.unheard(id, report) }
+            }
+            what => what.clone(),
+        };
+        Edit { task: edit.task.clone(), what }
+    }
+
+    fn unheard(&self, id: &TaskId, report: &Report) -> Report {
+        let mut report = report.clone();
+        if let Some(story) = self.chronicle.task(id) {
+            report.commits.retain(|made| story.commits.iter().all(|known| known.hash != made.hash));
+            if story.feedback.iter().any(|known| known.text == report.feedback) {
+                report.feedback.clear();
+            }
+        }
+        report
+    }
+
+    /// Somebody says a task is done: whoever holds it holds it on, its checks decide. `None`: they still run.
+    fn claim(
+        &mut self,
+        journal: &mut Journal,
+        judge: &mut dyn Judge,
+        id: &TaskId,
+        report: &Report,
+        edit: &Edit,
+    ) -> Result<Option<Vec<Command>>, FilesError> {
+        let held = |mirror: &Mirror| mirror.state.task(id).ok().flatten().cloned();
+        let by = match held(self).and_then(|task| task.holder) {
+            Some(Holder::Ledger(name)) => name,
+            _ => file::FILE.to_owned(),
+        };
+        // Nobody else may begin it while its checks run.
+        let start = Command::Start { task: id.clone(), holder: Holder::Ledger(by.clone()) };
+        let refused = self.commit(journal, &[start])?;
+        let (Some(task), Some(spec), true) = (held(self), journal.spec(&self.run, id)?, refused.is_empty())
+        else {
+            // The rules say why, once more, where it is written down.
+            let holder = Holder::Ledger(by);
+            return Ok(Some(vec![Command::Start { task: id.clone(), holder }]));
+        };
+        let judged = judge.judge(&task, &spec);
+        self.claimed.retain(|claimed| claimed != id);
+        match judged {
+            None => {
+                self.claimed.push(id.clone());
+                Ok(None)
+            }
+            Some(Ok((tree, results))) => {
+                let claim = Claim::Done { tree, results };
+                let (fence, report) = (Some(task.fence), Box::new(self.unheard(id, report)));
+                Ok(Some(vec![Command::Report { task: id.clone(), by, fence, claim, report }]))
+            }
+            Some(Err(reason)) => {
+                self.refuse(journal, &edit.to_string(), &reason)?;
+                Ok(Some(Vec::new()))
+            }
+        }
+    }
+
+    /// Record commands in one transaction; what was refused, and why.
+    fn commit(&mut self, journal: &mut Journal, commands: &[Command]) -> Result<Vec<String>, FilesError> {
+        let done = journal.commit(&self.run, &mut self.state, commands, clock::now())?;
+        self.fold(&done.foreign);
+        let mut refused = Vec::new();
+        for outcome in done.outcomes {
+            match outcome {
+                Ok(recorded) => self.fold(&recorded),
+                Err(refusal) => refused.push(refusal.reason),
+            }
+        }
+        Ok(refused)
+    }
+
+    fn refuse(&mut self, journal: &mut Journal, edit: &str, reason: &str) -> Result<(), FilesError> {
+        let note = Note::EditRefused {
+            file: file::FILE.to_owned(),
+            edit: edit.to_owned(),
+            reason: reason.to_owned(),
+        };
+        self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
+    }
+
+    /// One copy, the newest: what went wrong once may go wrong a thousand times.
+    fn keep_beside(&self, ending: &str, bytes: &[u8]) -> Result<(), FilesError> {
+        let path = Utf8PathBuf::from(format!("{}.{ending}", self.path));
+        disk::write(&path, bytes).map_err(FilesError::io(&path))
+    }
+
+    /// A process that died between exchanging the file and hearing what it displaced left that beside it.
+    fn hear_what_was_displaced(
+        &mut self,
+        journal: &mut Journal,
+        judge: &mut dyn Judge,
+        folder: &Utf8Path,
+    ) -> Result<(), FilesError> {
+        for path in disk::half_written(folder) {
+            let Ok(bytes) = fs::read(&path) else { continue };
+            // Our own half-written file says nothing new, or is no JSON.
+            if serde_json::from_slice::<Value>(&bytes).is_ok() {
+                self.hear(journal, judge, &bytes)?;
+            }
+            fs::remove_file(&path).map_err(FilesError::io(&path))?;
+        }
+        Ok(())
+    }
+
+    /// A link is followed, but not out of the project and the plan.
+    fn real_path(&self) -> Result<Utf8PathBuf, FilesError> {
+        let wrong = |what| FilesError::NotAFile { path: self.path.clone(), what };
+        match fs::symlink_metadata(&self.path) {
+            Ok(data) if data.is_dir() => Err(wrong("a folder")),
+            Ok(data) if data.is_symlink() => {
+                let real = self.path.canonicalize_utf8().map_err(FilesError::io(&self.path))?;
+                let inside = |folder: &Utf8Path| {
+                    folder.canonicalize_utf8().is_ok_and(|folder| real.starts_with(folder))
+                };
+                let home = self.path.parent().is_some_and(inside) || inside(&self.project.root);
+                if home && real.is_file() {
+                    Ok(real)
+                } else {
+                    Err(wrong("a link that leads out of the project"))
+                }
+            }
+            _ => Ok(self.path.clone()),
+        }
+    }
+}
+
+/// An edit as the journal names it: for people, and so that the same one is known again.
+fn key(edit: &Edit) -> String {
+    let digest = Digest::of_bytes(format!("{edit:?}").as_bytes());
+    format!("{edit} ({})", &digest.short()[..6])
+}
+
+fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>, FilesError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FilesError::io(path)(error)),
+    }
+}

@@ -1,0 +1,8 @@
+//! State files that other systems' people and scripts know: written from the journal, and every edit heard.
+
+mod keeping;
+mod mirror;
+mod touched;
+
+pub use keeping::Keeping;
+pub use mirror::{FilesError, Judge, Judgement, Mirror};

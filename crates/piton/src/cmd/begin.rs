@@ -1,0 +1,250 @@
+//! How a run begins, or is found again: the journal's side of `piton run` and `piton import`.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::native;
+use piton_core::plan::{Dialect, RunId, TaskId, TaskSpec};
+use piton_core::run::{Command, NewRun, State, StopReason};
+use piton_engine::git::Repo;
+use piton_engine::journal::Journal;
+use piton_engine::lock::Lock;
+use piton_engine::project::{Project, new_run_id};
+use piton_engine::{clock, disk};
+
+use super::import::{self, TakeOver};
+use crate::args::{Run, Which};
+use crate::failure::{Failure, Outcome};
+use crate::reading::{self, FoundPlan};
+use crate::{find, ui};
+
+/// The project a plan is for: where the command line says, else where the plan does, else the one around it.
+pub(crate) fn project_of(args: &Run, found: &FoundPlan) -> Outcome<Project> {
+    let start = args.project_path.clone().or_else(|| found.project_path.clone());
+    find::project(Some(&start.unwrap_or_else(|| reading::folder_of(&found.path).to_owned())))
+}
+
+/// The run to work on, made if need be, and the proof that nobody else works on it.
+pub(super) fn settle_run(
+    args: &Run,
+    found: &mut FoundPlan,
+    project: &Project,
+    journal: &mut Journal,
+) -> Outcome<(RunId, Lock)> {
+    let beginning = find::beginning(project)?;
+    let existing = match &args.run {
+        Some(_) => Some(
+            find::run(&Which {
+                run: args.run.clone(),
+                plan: None,
+                project_path: Some(project.root.clone()),
+            })?
+            .run,
+        ),
+        None => journal.runs()?.into_iter().find(|run| run.plan == found.path).map(|run| run.id),
+    };
+    let existing = existing.filter(|_| !args.reset);
+    let Some(run) = existing else {
+        if args.resume || !args.reset_task.is_empty() {
+            let failure =
+                Failure::new(format!("there is no run of {} to go on with", find::shown(&found.path)));
+            return Err(failure.hint(format!("piton run {}", find::shown(&found.path))));
+        }
+        let needs = args.task.as_ref().and_then(|id| found.plan.tasks.iter().find(|spec| &spec.id == id));
+        if let Some(spec) = needs.filter(|spec| !spec.depends_on.is_empty()) {
+            let needs: Vec<&str> = spec.depends_on.iter().map(TaskId::as_str).collect();
+            let failure =
+                Failure::new(format!("{} depends on what is not done: {}", spec.id, needs.join(", ")));
+            return Err(
+                failure.hint(format!("piton run {}   works on the whole plan", find::shown(&found.path)))
+            );
+        }
+        let run = create(args, found, project, journal)?;
+        drop(beginning);
+        let lock = take_lock(project, &run)?;
+        return Ok((run, lock));
+    };
+    drop(beginning);
+    let lock = take_lock(project, &run)?;
+    let state = journal.load(&run)?;
+    let facts = state.run().ok_or_else(|| Failure::new(format!("the run {run} has no beginning")))?;
+    let fixed = [
+        ("--no-commits", args.no_commits && !facts.settings.no_commits),
+        (
+            "--commit-prefix",
+            args.commit_prefix.is_some() && args.commit_prefix != facts.settings.commit_prefix,
+        ),
+        ("--author", args.author.is_some() && args.author != facts.settings.author),
+        (
+            "--base-branch",
+            args.base_branch.is_some() && args.onto.is_none() && args.base_branch != facts.target,
+        ),
+        ("--onto", args.onto.is_some() && args.onto != facts.target),
+        (
+            "--worktree-dir",
+            args.worktree_dir
+                .as_ref()
+                .is_some_and(|dir| facts.worktree_dir.as_deref() != Some(absolute(dir).as_str())),
+        ),
+    ];
+    if let Some((flag, _)) = fixed.iter().find(|(_, differs)| *differs) {
+        let failure =
+            Failure::usage(format!("{flag} cannot be changed: it was settled when the run {run} began"));
+        return Err(failure.hint("--reset begins a new run"));
+    }
+    if facts.plan_hash != found.plan.hash() {
+        adopt_or_refuse(args, found, journal, &run)?;
+    }
+    Ok((run, lock))
+}
+
+fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
+    let taken = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
+    taken.ok_or_else(|| {
+        Failure::new(format!("another engine is working on the run {run}"))
+            .hint("piton status")
+            .hint("piton stop")
+    })
+}
+
+fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {
+    let difference = difference(&journal.specs(run)?, &found.plan.tasks);
+    if !args.replan {
+        let failure = Failure::new(format!("the plan has changed since the run {run} began"));
+        let again = format!("piton run {} --replan", find::shown(&found.path));
+        return Err(Failure { picture: Some(difference), ..failure }
+            .hint(format!("{again}   adopts it, task by task"))
+            .hint(format!("piton run {} --reset    begins a new run", find::shown(&found.path))));
+    }
+    ui::say(format!("the plan is adopted as it is now:\n{difference}"));
+    // An engine that died is still written down as working; its lock is ours, so it is not.
+    let state = journal.load(run)?;
+    if let Some(engine) = state.run().and_then(|run| run.engine.clone()) {
+        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
+        journal.command(run, &Command::Detach { engine, reason }, clock::now())?;
+    }
+    let mut state = journal.load(run)?;
+    let mut plan = found.plan.clone();
+    if let Some(began) = state.run().map(|run| &run.settings) {
+        // Flags the run began with hold where the plan says nothing.
+        plan.settings.no_commits |= began.no_commits;
+        plan.settings.commit_prefix = plan.settings.commit_prefix.or_else(|| began.commit_prefix.clone());
+        plan.settings.author = plan.settings.author.or_else(|| began.author.clone());
+    }
+    let done = journal.commit(run, &mut state, &[Command::Replan(Box::new(plan))], clock::now())?;
+    match done.outcomes.into_iter().next() {
+        Some(Err(refusal)) => Err(refusal.into()),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn difference(old: &[TaskSpec], new: &[TaskSpec]) -> String {
+    let diff = native::diff(old, new);
+    if diff.is_empty() { "groups or landing checks differ".to_owned() } else { diff.to_string() }
+}
+
+fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {
+    if args.reset && found.plan.settings.dialect == Dialect::Execute {
+        import::back_up(&found.path, true)?;
+    }
+    if let Some(run) = take_over(args, found, project, journal)? {
+        return Ok(run);
+    }
+    let run = new_run_id(&found.plan.name);
+    begin(journal, project, &run, &[creation(args, found, project, &run)?])?;
+    Ok(run)
+}
+
+/// A run for somebody who keeps the ledger: without an engine and, if need be, without git.
+pub(crate) fn create_for_ledger(
+    args: &Run,
+    found: &mut FoundPlan,
+    project: &Project,
+    journal: &mut Journal,
+) -> Outcome<RunId> {
+    if project.repo()?.is_some()
+        && let Some(run) = take_over(args, found, project, journal)?
+    {
+        return Ok(run);
+    }
+    let run = new_run_id(&found.plan.name);
+    let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
+    let new = NewRun {
+        run: run.clone(),
+        plan_path: found.path.to_string(),
+        plan: found.plan.clone(),
+        base: None,
+        worktree_dir: target.as_ref().map(|_| find::worktree_dir(project).into_string()),
+        target,
+    };
+    begin(journal, project, &run, &[Command::Create(Box::new(new))])?;
+    Ok(run)
+}
+
+/// A state file that another system, or another journal, left in the plan is where the run goes on from.
+fn take_over(
+    args: &Run,
+    found: &mut FoundPlan,
+    project: &Project,
+    journal: &mut Journal,
+) -> Outcome<Option<RunId>> {
+    if found.plan.settings.dialect != Dialect::Execute {
+        return Ok(None);
+    }
+    let Some(state) = import::look(&found.path)? else { return Ok(None) };
+    let taken = TakeOver::new(args, found, project, state)?;
+    let run = taken.begin(args, found, project, journal)?;
+    if !args.loudness.json && !args.loudness.quiet {
+        taken.tell(false);
+    }
+    Ok(Some(run))
+}
+
+/// The command that makes a run for an engine.
+pub(super) fn creation(args: &Run, found: &FoundPlan, project: &Project, run: &RunId) -> Outcome<Command> {
+    let repo = project.repo()?.ok_or_else(|| Failure::new("the engine needs a git repository"))?;
+    let target = target(args, repo)?;
+    let base = repo.branch_tip(&target)?;
+    let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
+    Ok(Command::Create(Box::new(NewRun {
+        run: run.clone(),
+        plan: found.plan.clone(),
+        plan_path: found.path.to_string(),
+        target: Some(target),
+        base,
+        worktree_dir: worktrees.map(Utf8PathBuf::into_string),
+    })))
+}
+
+/// Make a run and all it begins with, in one transaction.
+pub(super) fn begin(journal: &mut Journal, project: &Project, run: &RunId, commands: &[Command]) -> Outcome {
+    disk::private_folder(&project.home).map_err(Failure::io(format!("cannot create {}", project.home)))?;
+    let done = journal.commit(run, &mut State::new(), commands, clock::now())?;
+    done.outcomes.into_iter().find_map(Result::err).map_or(Ok(()), |refusal| Err(refusal.into()))
+}
+
+/// The branch work lands on.
+pub(super) fn target(args: &Run, repo: &Repo) -> Outcome<String> {
+    let base = match &args.base_branch {
+        Some(branch) => branch.clone(),
+        // Landing elsewhere, from wherever this checkout is.
+        None if args.onto.as_ref().is_some_and(|onto| matches!(repo.branch_tip(onto), Ok(Some(_)))) => {
+            return Ok(args.onto.clone().unwrap_or_default());
+        }
+        None => repo.current_branch()?,
+    };
+    let Some(tip) = repo.branch_tip(&base)? else {
+        return Err(Failure::usage(format!("there is no branch `{base}`")).hint("git branch --list"));
+    };
+    let Some(onto) = &args.onto else { return Ok(base) };
+    if repo.branch_tip(onto)?.is_none() {
+        repo.set_branch(onto, &tip, None)?;
+    }
+    Ok(onto.clone())
+}
+
+pub(super) fn worktree_dir(args: &Run, project: &Project) -> Utf8PathBuf {
+    args.worktree_dir.as_ref().map_or_else(|| find::worktree_dir(project), |dir| absolute(dir))
+}
+
+pub(super) fn absolute(path: &Utf8Path) -> Utf8PathBuf {
+    camino::absolute_utf8(path).unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,227 @@
+//! `piton import`: take over what another system left half-done.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::diagnostic::{Diagnostic, Severity};
+use piton_core::dialect::execute::state::{self as file, ForeignState};
+use piton_core::dialect::text;
+use piton_core::plan::{Dialect, RunId, TaskId};
+use piton_core::run::{Command, Note};
+use piton_core::view::counted;
+use piton_engine::disk;
+use piton_engine::git::{Repo, Worktree};
+use piton_engine::import::{self, Belief};
+use piton_engine::journal::Journal;
+use piton_engine::project::{Project, new_run_id};
+use serde_json::json;
+
+use super::{Exit, FINE, begin};
+use crate::args::{Import, Run};
+use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundRun};
+use crate::reading::{self, FoundPlan, How};
+use crate::{picture, ui};
+
+pub(crate) fn import(args: &Import) -> Outcome<Exit> {
+    let how = How { project: args.project_path.as_deref(), ..How::default() };
+    let mut found = reading::plan(&args.plan, how)?;
+    if found.plan.settings.dialect == Dialect::Native {
+        let failure = Failure::new(format!("{} is a plan of Piton's own", find::shown(&found.path)));
+        return Err(failure.hint("there is nothing to take over: piton run PLAN"));
+    }
+    let flags = Run {
+        project_path: args.project_path.clone(),
+        base_branch: args.base_branch.clone(),
+        ..Run::of_plan(args.plan.clone(), crate::args::Loudness::default())
+    };
+    let project = begin::project_of(&flags, &found)?;
+    let mut journal = Journal::open(&project.home)?;
+    let _beginning = find::beginning(&project)?;
+    let known = journal.runs()?.into_iter().find(|run| run.plan == found.path);
+    if let Some(known) = known.filter(|_| !args.reset && !args.dry_run) {
+        let failure = Failure::new(format!("{} has the run {} already", find::shown(&found.path), known.id));
+        return Err(failure
+            .hint("piton doctor   compares it with git")
+            .hint(format!("piton import {} --reset   takes the state file over anew", args.plan)));
+    }
+    let state = look(&found.path)?.unwrap_or_default();
+    let taken = TakeOver::new(&flags, &mut found, &project, state)?;
+    if args.dry_run {
+        taken.tell(args.json);
+        return Ok(FINE);
+    }
+    let run = taken.begin(&flags, &found, &project, &mut journal)?;
+    taken.tell(args.json);
+    FoundRun { project, journal, run }.settle_file()?;
+    ui::hint(format!("piton run {}   goes on from here", find::shown(&found.path)));
+    Ok(FINE)
+}
+
+/// The state file of a plan, as far as it can be read. One that cannot is kept once, and git is asked instead.
+pub(crate) fn look(plan: &Utf8Path) -> Outcome<Option<ForeignState>> {
+    let path = plan.join(file::FILE);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
+    };
+    let decoded = text::decode(&bytes, false);
+    let reading = file::read(&decoded.text);
+    let problems: Vec<Diagnostic> = decoded.problems.iter().chain(&reading.problems).cloned().collect();
+    if !problems.is_empty() {
+        ui::say(picture::draw(&find::shown(&path), &decoded.text, &problems));
+    }
+    if problems.iter().any(|problem| problem.severity == Severity::Error) {
+        let kept = Utf8PathBuf::from(format!("{path}.bad"));
+        disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
+        ui::say(format!(
+            "{} cannot be used; it is kept as {}, and git is asked",
+            find::shown(&path),
+            find::shown(&kept)
+        ));
+        return Ok(Some(ForeignState::default()));
+    }
+    Ok(Some(reading.state))
+}
+
+/// Everything that is taken over, judged but not yet believed.
+pub(crate) struct TakeOver {
+    state: ForeignState,
+    beliefs: Vec<Belief>,
+    orphans: Vec<TaskId>,
+    worktree_dir: Utf8PathBuf,
+}
+
+impl TakeOver {
+    pub(crate) fn new(
+        args: &Run,
+        found: &mut FoundPlan,
+        project: &Project,
+        state: ForeignState,
+    ) -> Outcome<TakeOver> {
+        let repo = repo_of(project)?;
+        let settings = &mut found.plan.settings;
+        // What it was begun with holds, unless somebody says otherwise now.
+        settings.no_commits |= state.no_commits;
+        let prefix = state.commit_prefix.clone().filter(|prefix| !prefix.is_empty());
+        settings.commit_prefix = settings.commit_prefix.take().or(prefix);
+        let told = state.worktree_dir.as_ref().map(Utf8PathBuf::from).filter(|dir| dir.is_dir());
+        let worktree_dir = args.worktree_dir.clone().or(told);
+        let worktree_dir = worktree_dir.unwrap_or_else(|| find::worktree_dir(project));
+        let target = begin::target(args, repo)?;
+        let tip = repo.branch_tip(&target)?;
+        let tip = tip.ok_or_else(|| Failure::new(format!("there is no branch `{target}`")))?;
+        let beliefs = import::judge(repo, &tip, &found.plan.tasks, &state, &worktree_dir)?;
+        let planned = |id: &&TaskId| !found.plan.tasks.iter().any(|spec| spec.id == **id);
+        let orphans = state.tasks.keys().filter(planned).cloned().collect();
+        Ok(TakeOver { state, beliefs, orphans, worktree_dir })
+    }
+
+    /// Make the run, with everything that was done before, in one step.
+    pub(crate) fn begin(
+        &self,
+        args: &Run,
+        found: &FoundPlan,
+        project: &Project,
+        journal: &mut Journal,
+    ) -> Outcome<RunId> {
+        let id = new_run_id(&found.plan.name);
+        self.adopt_worktrees(project, &id)?;
+        let args = Run { worktree_dir: Some(self.worktree_dir.clone()), ..args.clone() };
+        let mut commands = vec![begin::creation(&args, found, project, &id)?];
+        for belief in &self.beliefs {
+            let past = belief.past.clone().map(Box::new);
+            let by = file::FILE.to_owned();
+            commands.extend(past.map(|past| Command::Adopt { task: belief.task.clone(), by, past }));
+        }
+        let known = |id: &TaskId| found.plan.tasks.iter().any(|spec| spec.id == *id);
+        let fields = self.state.carried(known);
+        if fields.as_object().is_some_and(|fields| !fields.is_empty()) {
+            let note = Note::Carried { file: file::FILE.to_owned(), fields };
+            commands.push(Command::Note { by: file::FILE.to_owned(), note });
+        }
+        begin::begin(journal, project, &id, &commands)?;
+        // It is in the journal now, and is replaced next.
+        back_up(&found.path, false)?;
+        Ok(id)
+    }
+
+    /// What goes on in a worktree must not find it made anew.
+    fn adopt_worktrees(&self, project: &Project, run: &RunId) -> Outcome {
+        let repo = repo_of(project)?;
+        for belief in &self.beliefs {
+            let Some(path) = &belief.worktree else { continue };
+            let place = project.worktree_path(run, &self.worktree_dir, &belief.task);
+            let place = place.map_err(Failure::io(format!("cannot take over {path}")))?;
+            if let (true, Some(worktree)) = (place == *path, Worktree::open(repo, path)?) {
+                worktree.make_ready()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is believed, what is not, and why.
+    pub(crate) fn tell(&self, as_json: bool) {
+        let counts = import::tally(&self.beliefs);
+        if as_json {
+            let beliefs: Vec<_> = self
+                .beliefs
+                .iter()
+                .map(|belief| {
+                    json!({
+                        "task": belief.task,
+                        "claimed": belief.claimed.map(file::TaskStatus::word),
+                        "believed": belief.past.as_ref().map_or("pending", |past| past.status.name()),
+                        "corrected": belief.corrected,
+                        "why": belief.why,
+                    })
+                })
+                .collect();
+            return ui::answer_json(&json!({ "tasks": beliefs, "counts": counts, "orphans": self.orphans }));
+        }
+        let (corrected, believed): (Vec<&Belief>, Vec<&Belief>) =
+            self.beliefs.iter().partition(|belief| belief.corrected);
+        for (title, beliefs) in [("believed", believed), ("corrected", corrected)] {
+            let worth: Vec<&&Belief> = beliefs.iter().filter(|belief| belief.past.is_some()).collect();
+            if worth.is_empty() {
+                continue;
+            }
+            ui::answer_line(ui::styled(ui::BOLD, format!("{title} {}", counted(worth.len() as u64, "task"))));
+            for belief in worth {
+                let claimed = belief.claimed.map_or("not mentioned", file::TaskStatus::word);
+                let now = belief.past.as_ref().map_or("pending", |past| past.status.name());
+                let change = if claimed == now { now.to_owned() } else { format!("{claimed} → {now}") };
+                ui::answer_line(format!("  {:8} {change}: {}", belief.task, ui::plain(&belief.why)));
+            }
+        }
+        for orphan in &self.orphans {
+            ui::answer_line(format!(
+                "  {orphan:8} is in the state file but not in the plan; it is carried along"
+            ));
+        }
+        let told: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        ui::answer_line(told.join(", "));
+    }
+}
+
+fn repo_of(project: &Project) -> Outcome<&Repo> {
+    let repo = project.repo()?;
+    repo.ok_or_else(|| {
+        Failure::new(format!("{} is not in a git repository: nothing can be judged", project.root))
+    })
+}
+
+/// Put a state file aside before it is begun anew.
+pub(crate) fn back_up(plan: &Utf8Path, take_away: bool) -> Outcome {
+    let path = plan.join(file::FILE);
+    let kept = Utf8PathBuf::from(format!("{path}.bak"));
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
+    };
+    disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
+    if take_away {
+        std::fs::remove_file(&path).map_err(Failure::io(format!("cannot remove {path}")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! A plan on disk: which system it is of, what it says, and what is wrong with it.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::diagnostic::{Diagnostic, Severity};
+use piton_core::dialect::{Folder, execute, native};
+use piton_core::plan::{Dialect, Plan};
+use piton_core::view::counted;
+
+use crate::failure::{Failure, Outcome};
+use crate::find::{here, shown};
+use crate::{picture, ui};
+
+/// A file of a plan that is larger than this is none.
+const LARGEST: u64 = 16 * 1024 * 1024;
+/// Folders below a plan's own that are looked into.
+const DEEPEST: usize = 3;
+
+/// A plan as read from disk.
+#[derive(Debug)]
+pub(crate) struct FoundPlan {
+    /// The file, or the folder of a plan that is one.
+    pub path: Utf8PathBuf,
+    pub plan: Plan,
+    /// Where the plan itself says the project is.
+    pub project_path: Option<Utf8PathBuf>,
+}
+
+/// What the command line says about reading.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct How<'a> {
+    pub dialect: Option<Dialect>,
+    /// What is usually repaired or let pass with a warning is an error.
+    pub strict: bool,
+    /// Also say what is merely poor.
+    pub lint: bool,
+    /// Where the project is, for the defaults it sets.
+    pub project: Option<&'a Utf8Path>,
+}
+
+/// What was read, and the drawn warnings if there are any.
+type Read = (FoundPlan, Option<String>);
+
+/// Read a plan and the project's defaults; warnings are shown, errors end here.
+pub(crate) fn plan(given: &Utf8Path, how: How<'_>) -> Outcome<FoundPlan> {
+    let (path, dialect) = place(given, how.dialect)?;
+    let (found, warnings) = read(&path, dialect, how)?;
+    if let Some(warnings) = warnings {
+        ui::say(warnings);
+    }
+    if dialect != Dialect::Native {
+        ui::say(format!("{} is read as a plan of the {} system", shown(&path), dialect.name()));
+    }
+    Ok(found)
+}
+
+/// Where the plan is that `given` names, and which system's it is.
+pub(crate) fn place(given: &Utf8Path, wish: Option<Dialect>) -> Outcome<(Utf8PathBuf, Dialect)> {
+    let real = |path: &Utf8Path| path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")));
+    if given.is_dir() {
+        let execute = is_execute(given);
+        let native = given.join("plan.toml").is_file();
+        return match wish {
+            Some(Dialect::Execute) => Ok((real(given)?, Dialect::Execute)),
+            None if execute && native => Err(Failure::usage(format!(
+                "{given} has a plan.toml and a manifest.json: it could be a plan of two systems"
+            ))
+            .hint(format!("piton plan {given} --dialect execute"))
+            .hint(format!("piton plan {given}/plan.toml"))),
+            None if execute => Ok((real(given)?, Dialect::Execute)),
+            Some(Dialect::Native) | None if native => Ok((real(&given.join("plan.toml"))?, Dialect::Native)),
+            Some(Dialect::Native) | None => Err(no_plan(&given.join("plan.toml"))),
+        };
+    }
+    if !given.is_file() {
+        return Err(no_plan(given));
+    }
+    let folder = given.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
+    let of_folder = ["manifest.json", "layer_plan.json", "execute-state.json"];
+    let execute = given.file_name().is_some_and(|name| of_folder.contains(&name));
+    match wish {
+        Some(Dialect::Execute) => Ok((real(folder)?, Dialect::Execute)),
+        None if execute => Ok((real(folder)?, Dialect::Execute)),
+        Some(Dialect::Native) | None => Ok((real(given)?, Dialect::Native)),
+    }
+}
+
+fn no_plan(path: &Utf8Path) -> Failure {
+    Failure::new(format!("there is no plan at {path}"))
+        .hint(format!("piton new {}", path.file_stem().filter(|stem| *stem != "plan").unwrap_or("plan")))
+}
+
+fn is_execute(folder: &Utf8Path) -> bool {
+    let has = |name: &str| folder.join(name).is_file();
+    let layered = || {
+        let layers = folder.read_dir_utf8().into_iter().flatten().flatten();
+        let numbered = |name: &str| {
+            name.split_once('-').is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        layers.filter(|entry| numbered(entry.file_name())).any(|entry| {
+            let mut files = entry.path().read_dir_utf8().into_iter().flatten().flatten();
+            files.any(|file| file.path().extension() == Some("xml"))
+        })
+    };
+    has("manifest.json") || has("layer_plan.json") || has("execute-state.json") || layered()
+}
+
+/// The plan at a place that [`place`] gave.
+pub(crate) fn read(path: &Utf8Path, dialect: Dialect, how: How<'_>) -> Outcome<Read> {
+    match dialect {
+        Dialect::Native => read_native(path),
+        Dialect::Execute => read_execute(path, how),
+    }
+}
+
+fn read_native(path: &Utf8Path) -> Outcome<Read> {
+    let config = config(folder_of(path))?.unwrap_or_default();
+    let text = text_of(path)?;
+    let overrides = native::Overrides::default();
+    let reading = native::read(&text, path.file_stem().unwrap_or("plan"), &config, &overrides);
+    let picture =
+        (!reading.diagnostics.is_empty()).then(|| picture::draw(&shown(path), &text, &reading.diagnostics));
+    let errors = reading.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+    if errors > 0 {
+        return Err(refused(path, errors, picture));
+    }
+    Ok((FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: None }, picture))
+}
+
+fn read_execute(path: &Utf8Path, how: How<'_>) -> Outcome<Read> {
+    let folder = folder(path)?;
+    let stem = path.file_name().unwrap_or("plan");
+    let mut config = config(path)?;
+    if config.is_none()
+        && let Some(project) = how.project
+    {
+        config = self::config(project)?;
+    }
+    let mut reading = execute::plan::read(&folder, stem, &config.clone().unwrap_or_default(), how.strict);
+    let said = reading.project_path.as_ref().map(|said| path.join(said));
+    // Where the plan lies elsewhere, the project's own defaults count.
+    if config.is_none()
+        && let Some(project) = said.as_deref().filter(|said| said.is_dir())
+        && let Some(config) = self::config(project)?
+    {
+        reading = execute::plan::read(&folder, stem, &config, how.strict);
+    }
+    if how.lint {
+        let poor = execute::plan::lint(&reading);
+        reading.problems.extend(poor);
+    }
+    let mut by_file: BTreeMap<&str, Vec<Diagnostic>> = BTreeMap::new();
+    for problem in &reading.problems {
+        by_file.entry(&problem.file).or_default().push(problem.diagnostic.clone());
+    }
+    let draw = |(file, diagnostics): (&&str, &Vec<Diagnostic>)| {
+        let text = reading.texts.get(*file).map(String::as_str).unwrap_or_default();
+        picture::draw(&shown(&path.join(file)), text, diagnostics)
+    };
+    let pictures: Vec<String> = by_file.iter().map(draw).collect();
+    let picture = (!pictures.is_empty()).then(|| pictures.join("\n\n"));
+    let errors = reading.problems.iter().filter(|p| p.diagnostic.severity == Severity::Error).count();
+    if errors > 0 {
+        return Err(refused(path, errors, picture));
+    }
+    Ok((FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: said }, picture))
+}
+
+fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
+    let problems = counted(errors as u64, "problem");
+    Failure { picture, ..Failure::new(format!("{} has {problems}", shown(path))) }
+}
+
+/// The files of a plan that is a folder.
+fn folder(path: &Utf8Path) -> Outcome<Folder> {
+    let mut folder = Folder::default();
+    for name in files(path) {
+        let file = path.join(&name);
+        let size =
+            file.metadata().map(|data| data.len()).map_err(Failure::io(format!("cannot read {file}")))?;
+        if size > LARGEST {
+            return Err(Failure::new(format!(
+                "{} has {} MB; a part of a plan has at most {}",
+                shown(&file),
+                size >> 20,
+                LARGEST >> 20
+            )));
+        }
+        let bytes = std::fs::read(&file).map_err(Failure::io(format!("cannot read {file}")))?;
+        folder.files.insert(name, bytes);
+    }
+    Ok(folder)
+}
+
+/// Their names, with `/` between the parts.
+fn files(path: &Utf8Path) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut open = vec![(path.to_owned(), String::new(), 0)];
+    while let Some((folder, prefix, depth)) = open.pop() {
+        for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {
+            let name = format!("{prefix}{}", entry.file_name());
+            let is_dir = entry.path().is_dir();
+            if entry.file_name().starts_with('.') {
+                continue;
+            } else if is_dir && depth < DEEPEST {
+                open.push((entry.path().to_owned(), format!("{name}/"), depth + 1));
+            } else if !is_dir && is_part(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
+}
+
+fn is_part(name: &str) -> bool {
+    ["manifest.json", "layer_plan.json"].contains(&name) || (name.contains('/') && name.ends_with(".xml"))
+}
+
+/// When the parts of a plan were last written, and how long they are: what is equal need not be read again.
+pub(crate) fn stamp(path: &Utf8Path) -> Vec<(String, Option<SystemTime>, u64)> {
+    let stamp = |name: String, file: &Utf8Path| {
+        let data = std::fs::metadata(file).ok();
+        let written = data.as_ref().and_then(|data| data.modified().ok());
+        (name, written, data.map_or(0, |data| data.len()))
+    };
+    if !path.is_dir() {
+        return vec![stamp(String::new(), path)];
+    }
+    let mut stamps: Vec<_> =
+        files(path).into_iter().map(|name| stamp(name.clone(), &path.join(&name))).collect();
+    stamps.sort();
+    stamps
+}
+
+/// The folder that a plan's paths are relative to.
+pub(crate) fn folder_of(plan: &Utf8Path) -> &Utf8Path {
+    if plan.is_dir() { plan } else { plan.parent().unwrap_or(Utf8Path::new(".")) }
+}
+
+/// The nearest piton.toml in a folder or above it, inside its repository.
+fn config(folder: &Utf8Path) -> Outcome<Option<native::Config>> {
+    let folder = here()?.join(folder);
+    for folder in folder.ancestors() {
+        let path = folder.join("piton.toml");
+        if path.is_file() {
+            let text = text_of(&path)?;
+            let (config, diagnostics) = native::read_config(&text);
+            let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+            if !diagnostics.is_empty() {
+                let picture = picture::draw(&shown(&path), &text, &diagnostics);
+                if errors > 0 {
+                    let failure = Failure::new(format!("{} cannot be used", shown(&path)));
+                    return Err(Failure { picture: Some(picture), ..failure });
+                }
+                ui::say(picture);
+            }
+            return Ok(Some(config));
+        }
+        if folder.join(".git").exists() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+fn text_of(path: &Utf8Path) -> Outcome<String> {
+    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(format!("{path} is not UTF-8 (at byte {at})"))
+    })
+}

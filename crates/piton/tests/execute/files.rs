@@ -1,0 +1,268 @@
+//! The state file edited by hand, by scripts and by accident.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use piton_testkit::sandbox::{Sandbox, until};
+use serde_json::json;
+
+use crate::{PLAN, edit, replace, shop, state, statuses};
+
+/// A run that nobody drives.
+fn ledger() -> Sandbox {
+    let sandbox = shop();
+    let _ = sandbox.run(&format!("next --plan {PLAN}")).exits(0).says("L1-001");
+    sandbox
+}
+
+fn log(sandbox: &Sandbox) -> String {
+    sandbox.run("log --verbose").exits(0).stdout
+}
+
+#[test]
+fn the_file_is_there_as_soon_as_there_is_a_run() {
+    let sandbox = ledger();
+    assert_eq!(state(&sandbox)["status"], "initializing");
+    assert_eq!(statuses(&sandbox), ["pending", "pending", "pending"]);
+}
+
+#[test]
+fn an_edit_is_heard_with_the_next_command_and_told_in_the_log() {
+    let sandbox = ledger();
+    edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("in_progress"));
+    let _ = sandbox.run("next").exits(0).says("held by execute-state.json");
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+    assert!(log(&sandbox).contains("edited in execute-state.json: L1-001: in progress"));
+}
+
+/// A claim is no proof: the checks are run, and decide.
+#[test]
+fn a_task_that_is_called_completed_is_judged_by_its_checks() {
+    let sandbox = ledger();
+    edit(&sandbox, |state| {
+        state["tasks"]["L1-001"]["status"] = json!("completed");
+        state["metrics"]["completed_tasks"] = json!(1);
+    });
+    let _ = sandbox.run("next").exits(0);
+    assert_eq!(statuses(&sandbox), ["failed", "pending", "pending"]);
+    assert_eq!(state(&sandbox)["metrics"]["completed_tasks"], 0, "counters are counted, not believed");
+    sandbox.write("src/L1-001.txt", "done\n");
+    edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("completed"));
+    let _ = sandbox.run("next").exits(0).says("L1-002");
+    assert_eq!(statuses(&sandbox), ["completed", "pending", "pending"]);
+}
+
+#[test]
+fn fields_of_others_stay_where_they_are() {
+    let sandbox = ledger();
+    edit(&sandbox, |state| {
+        state["dashboard"] = json!({ "colour": "red" });
+        state["tasks"]["L1-002"]["ticket"] = json!(42);
+    });
+    let _ = sandbox.run("start L1-001 --by ada").exits(0);
+    let state = state(&sandbox);
+    assert_eq!(state["dashboard"]["colour"], "red");
+    assert_eq!(state["tasks"]["L1-002"]["ticket"], 42);
+}
+
+/// A copy from before is no wish to go back.
+#[test]
+fn a_stale_copy_is_not_an_edit() {
+    let sandbox = ledger();
+    let old = sandbox.read(format!("{PLAN}/execute-state.json"));
+    let _ = sandbox.run("start L1-001 --by ada").exits(0);
+    replace(&sandbox, &old);
+    let _ = sandbox.run("next").exits(0);
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+    assert!(!log(&sandbox).contains("edited in"));
+}
+
+/// Two edits of one copy: the first is not heard again with the second.
+#[test]
+fn an_edit_is_heard_once() {
+    let sandbox = ledger();
+    let mut copy = state(&sandbox);
+    copy["tasks"]["L1-001"]["status"] = json!("failed");
+    copy["tasks"]["L1-001"]["errors"] = json!([{ "attempt": 1, "message": "it broke" }]);
+    replace(&sandbox, &copy.to_string());
+    let _ = sandbox.run("next").exits(0);
+    let _ = sandbox.run("start L1-001 --by ada").exits(0);
+    copy["note"] = json!("seen");
+    replace(&sandbox, &copy.to_string());
+    let _ = sandbox.run("next").exits(0);
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+    assert_eq!(state(&sandbox)["note"], "seen");
+    assert_eq!(log(&sandbox).matches("it broke").count(), 2, "the failure, and the edit it was");
+}
+
+#[test]
+fn what_the_rules_refuse_is_put_right_and_kept_once() {
+    let sandbox = ledger();
+    edit(&sandbox, |state| state["tasks"]["L2-001"]["status"] = json!("in_progress"));
+    let _ = sandbox.run("next").exits(0);
+    assert_eq!(statuses(&sandbox), ["pending", "pending", "pending"]);
+    assert!(log(&sandbox).contains("was not taken: L2-001: in progress"), "{}", log(&sandbox));
+    assert!(sandbox.read(format!("{PLAN}/execute-state.json.refused")).contains("in_progress"));
+    edit(&sandbox, |state| state["tasks"]["L2-001"]["status"] = json!("dancing"));
+    let _ = sandbox.run("next").exits(0);
+    assert!(log(&sandbox).contains("dancing"));
+}
+
+#[test]
+fn a_broken_file_never_becomes_the_truth() {
+    for broken in ["", "{\"tasks\": {", "[]", "{}", "null", "{\"tasks\":{}}{\"tasks\":{}}"] {
+        let sandbox = ledger();
+        let _ = sandbox.run("start L1-001 --by ada").exits(0);
+        replace(&sandbox, broken);
+        let _ = sandbox.run("next").exits(0);
+        assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"], "{broken:?}");
+        assert!(log(&sandbox).contains("an edit of execute-state.json was not taken"), "{broken:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_deleted_is_written_again_and_says_how_to_begin_anew() {
+    let sandbox = ledger();
+    let _ = sandbox.run("start L1-001 --by ada").exits(0);
+    fs::remove_file(sandbox.project().join(PLAN).join("execute-state.json")).expect("it is there");
+    let _ = sandbox.run("next").exits(0);
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+    assert!(log(&sandbox).contains("--reset"));
+}
+
+/// The recipe's lock: `touch`, write, `rm`.
+#[test]
+fn the_lock_of_the_recipes_is_honoured_and_a_stale_one_is_not() {
+    let sandbox = ledger();
+    let lock = sandbox.project().join(PLAN).join("execute-state.lock");
+    let file = fs::File::create(&lock).expect("a new file");
+    let mut waits = sandbox.piton(["start", "L1-001", "--by", "ada"]).spawn();
+    until("a look at the lock", || waits.is_running().then_some(()));
+    edit(&sandbox, |state| state["held"] = json!(true));
+    fs::remove_file(&lock).expect("our own lock");
+    let _ = waits.wait().exits(0);
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+    assert_eq!(state(&sandbox)["held"], true);
+    drop(file);
+    let file = fs::File::create(&lock).expect("a new file");
+    file.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("our own file");
+    let _ = sandbox.run("report L1-001 failed --reason none --by ada").exits(0);
+    assert!(!lock.exists(), "nobody has held it for an hour");
+}
+
+#[test]
+fn a_link_is_followed_inside_the_project_only() {
+    let sandbox = ledger();
+    let file = sandbox.project().join(PLAN).join("execute-state.json");
+    let inside = sandbox.project().join("state.json");
+    fs::rename(&file, &inside).expect("our own file");
+    std::os::unix::fs::symlink(&inside, &file).expect("a new link");
+    let _ = sandbox.run("start L1-001 --by ada").exits(0);
+    assert!(fs::symlink_metadata(&file).expect("it is there").is_symlink());
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+    let outside = sandbox.root().join("state.json");
+    fs::rename(&inside, &outside).expect("our own file");
+    fs::remove_file(&file).expect("our own link");
+    std::os::unix::fs::symlink(&outside, &file).expect("a new link");
+    let before = fs::read(&outside).expect("readable");
+    let _ =
+        sandbox.run("report L1-001 failed --reason none --by ada").exits(1).says("leads out of the project");
+    assert_eq!(fs::read(&outside).expect("readable"), before);
+}
+
+#[test]
+fn a_command_that_dies_over_the_file_is_recorded_and_the_file_catches_up() {
+    for point in ["files.before-write", "files.written"] {
+        let sandbox = ledger();
+        let start =
+            sandbox.piton(["start", "L1-001", "--by", "ada"]).env("PITON_CRASH", format!("{point}:1"));
+        assert_eq!(start.spawn().wait().code, None);
+        assert!(sandbox.exists(format!("{PLAN}/execute-state.lock")), "it died with the lock in its hand");
+        let _ = sandbox.run("start L1-001 --by ada").exits(0);
+        assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"], "{point}");
+        let left = sandbox.project().join(PLAN).read_dir_utf8().expect("a folder").flatten();
+        let left: Vec<String> = left.map(|entry| entry.file_name().to_owned()).collect();
+        assert!(left.iter().all(|name| !name.starts_with('.') && !name.ends_with(".lock")), "{left:?}");
+        let _ = sandbox.run("doctor").exits(0);
+    }
+}
+
+/// Whoever writes in the very moment Piton does is displaced, and heard.
+#[test]
+fn an_edit_in_the_moment_of_writing_is_heard() {
+    let sandbox = ledger();
+    let start = sandbox.piton(["start", "L1-001", "--by", "ada"]);
+    let mut start = start.pausing_at(&sandbox, "files.before-write", 1).spawn();
+    let pause = start.until_paused(&sandbox);
+    edit(&sandbox, |state| state["in_between"] = json!(true));
+    drop(pause);
+    let _ = start.wait().exits(0);
+    assert_eq!(state(&sandbox)["in_between"], true);
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+}
+
+/// What a process displaced and did not live to hear lies beside the file.
+#[test]
+fn an_edit_that_was_displaced_by_one_who_died_is_heard() {
+    let sandbox = ledger();
+    let mut copy = state(&sandbox);
+    copy["displaced"] = json!(true);
+    sandbox.write(format!("{PLAN}/.piton-abc123"), &copy.to_string());
+    let _ = sandbox.run("start L1-001 --by ada").exits(0);
+    assert_eq!(state(&sandbox)["displaced"], true);
+    assert!(!sandbox.exists(format!("{PLAN}/.piton-abc123")));
+}
+
+#[test]
+fn the_doctor_names_what_differs_and_puts_it_right() {
+    let sandbox = ledger();
+    let _ = sandbox.run("doctor").exits(0).says("execute-state.json shows what the journal says");
+    edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("in_progress"));
+    let _ = sandbox.run("doctor").exits(1).says("somebody wrote: L1-001: in progress");
+    let _ = sandbox.run("doctor --repair").exits(0).says("mended");
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+    let _ = sandbox.run("doctor").exits(0);
+}
+
+/// As it was taught to: in the copy of its own worktree.
+#[test]
+fn what_an_agent_writes_into_its_copy_is_its_report() {
+    let sandbox = shop();
+    let tell = format!(
+        "write src/L1-001.txt done\nrun sh -c 'sed -i \"s/\\\"status\\\": \\\"in_progress\\\",/\\\"status\\\": \\\"failed\\\",/\" {PLAN}/execute-state.json'\n"
+    );
+    let gives_up = crate::all_write().replace(
+        "[L1-001]\nwrite src/L1-001.txt done\n",
+        &format!("[L1-001]\nwrite src/L1-001.txt done\n[L1-001 1]\n{tell}"),
+    );
+    sandbox.script(&gives_up);
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-001   attempt 2 started");
+    assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
+    assert_eq!(sandbox.git(["ls-files", PLAN]).matches("execute-state").count(), 0, "the copy is no work");
+}
+
+/// A script beside a live engine loses nothing, and neither does the engine.
+#[test]
+fn every_edit_of_one_writer_beside_an_engine_is_heard() {
+    let sandbox = shop();
+    sandbox.fifo("gate");
+    let gated = crate::all_write().replace("[L1-001]\n", "[L1-001]\nmeet SIDE/gate\n");
+    sandbox.script(&gated);
+    let run = sandbox.piton(["run", PLAN]).spawn();
+    until("the file", || sandbox.exists(format!("{PLAN}/execute-state.json")).then_some(()));
+    let edits = if std::env::var_os("PITON_THOROUGH").is_some() { 300 } else { 60 };
+    for n in 0..edits {
+        let before = state(&sandbox)["piton_seq"].clone();
+        edit(&sandbox, |state| state[format!("edit{n}")] = json!(n));
+        if n % 5 == 0 {
+            // Now and then it has been heard, and Piton has written the file anew.
+            until("an answer", || (state(&sandbox)["piton_seq"] != before).then_some(()));
+        }
+    }
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0);
+    let state = state(&sandbox);
+    let missing: Vec<usize> = (0..edits).filter(|n| state[format!("edit{n}")] != json!(n)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
+}

@@ -1,0 +1,117 @@
+//! From the first attempt to the last landing, and what the state file tells on the way.
+
+use std::fs;
+
+use crate::{PLAN, all_write, shop, state, statuses};
+
+#[test]
+fn a_plan_runs_as_it_is_and_its_state_file_tells_all_of_it() {
+    let sandbox = shop();
+    let run = format!("run {PLAN}");
+    let _ = sandbox.run(&run).exits(0).says("read as a plan of the execute system");
+    assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
+    let state = state(&sandbox);
+    assert_eq!(state["status"], "completed");
+    assert_eq!(state["metrics"]["tasks_completed"], 3);
+    assert_eq!(state["metrics"]["completed_tasks"], 3);
+    assert_eq!(state["completed"].as_array().map(Vec::len), Some(3));
+    assert_eq!(state["layers"]["1-foundation"]["tasks_completed"], 2);
+    // The commit it names is in the repository, with the message people look for.
+    let hash = state["tasks"]["L1-001"]["commits"][0]["hash"].as_str().expect("a hash").to_owned();
+    assert_eq!(sandbox.git(["log", "-1", "--format=%s", &hash]), "[L1-001] Add invoices");
+    let merges = sandbox.git(["log", "--merges", "--reverse", "--format=%s"]);
+    assert_eq!(
+        merges.lines().collect::<Vec<_>>(),
+        [
+            "Merge worktree-L1-001: Add invoices",
+            "Merge worktree-L1-002: Store invoices",
+            "Merge worktree-L2-001: Serve invoices"
+        ]
+    );
+    // The state file is nobody's work, and not in the way of anybody's.
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_task_that_fails_five_times_is_abandoned_and_what_was_verified_has_landed() {
+    let sandbox = shop();
+    sandbox.script("[L1-001]\nwrite src/L1-001.txt done\n[L1-002]\nwrite src/L1-002.txt wrong\n");
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(4).says("abandoned");
+    assert_eq!(statuses(&sandbox), ["completed", "abandoned", "pending"]);
+    let state = state(&sandbox);
+    assert_eq!(state["status"], "abandoned");
+    assert_eq!(state["layers"]["1-foundation"]["status"], "blocked");
+    assert_eq!(state["abandoned"][0], "L1-002");
+    let task = &state["tasks"]["L1-002"];
+    assert_eq!(task["attempts"], 5);
+    assert_eq!(task["errors"].as_array().map(Vec::len), Some(5));
+    assert_eq!(task["errors"][0]["type"], "verification_failed");
+    assert_eq!(task["errors"][0]["step"], "src/L1-002.txt holds done");
+    assert_eq!(task["retry_feedback"][0]["attempt"], 2);
+    // The worktree is kept for whoever looks into it.
+    let worktree = task["worktree_path"].as_str().expect("a path");
+    assert!(fs::exists(worktree).expect("readable"), "{worktree}");
+    assert_eq!(state["worktrees"]["L1-002"]["status"], "abandoned");
+}
+
+#[test]
+fn a_task_that_is_reset_goes_on_and_the_old_file_is_kept() {
+    let sandbox = shop();
+    sandbox.script("[L1-001]\nwrite src/L1-001.txt wrong\n");
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(4);
+    sandbox.script(&all_write());
+    let _ = sandbox.run(&format!("run {PLAN} --reset-task L1-001 --resume")).exits(0);
+    assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
+    let kept = sandbox.read(format!("{PLAN}/execute-state.json.bak"));
+    assert!(kept.contains("\"abandoned\""), "{kept}");
+    assert_eq!(state(&sandbox)["tasks"]["L1-001"]["attempts"], 1);
+}
+
+#[test]
+fn a_run_that_was_killed_goes_on_and_its_file_with_it() {
+    let sandbox = shop();
+    let killed = sandbox.piton(["run", PLAN]).env("PITON_CRASH", "capture.pinned:2").spawn().wait();
+    assert_eq!(killed.code, None, "{killed}");
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(0);
+    assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
+    assert_eq!(state(&sandbox)["metrics"]["total_attempts"], 3, "nobody was paid twice");
+}
+
+#[test]
+fn reset_begins_anew_and_keeps_the_old_file() {
+    let sandbox = shop();
+    let _ = sandbox.run(&format!("run {PLAN} --layer 1-foundation")).exits(0);
+    assert_eq!(state(&sandbox)["status"], "stopped");
+    assert_eq!(state(&sandbox)["stop_reason"], "filter");
+    let old = state(&sandbox)["piton_run"].clone();
+    let _ = sandbox.run(&format!("run {PLAN} --reset --dry-run")).exits(0);
+    assert_eq!(state(&sandbox)["piton_run"], old, "a dry run writes nothing");
+    // The work is in the history already, so every agent finds nothing to change; that is not what is asked here.
+    let _ = sandbox.run(&format!("run {PLAN} --reset"));
+    assert_ne!(state(&sandbox)["piton_run"], old);
+    assert!(sandbox.read(format!("{PLAN}/execute-state.json.bak")).contains(old.as_str().expect("an id")));
+}
+
+#[test]
+fn the_variables_of_the_system_stand_in_for_flags() {
+    let sandbox = shop();
+    let run = || sandbox.piton(["run", PLAN, "--dry-run", "--json"]);
+    let _ = run().env("EXECUTE_MAX_PARALLEL", "7").run().exits(0).says("\"max_parallel\": 7");
+    let _ = run().env("EXECUTE_MAX_PARALLEL", "seven").run().exits(2).says("not a number");
+    let _ = run().env("EXECUTE_MAX_PARALLEL", "11").run().exits(2).says("from 1 to 10");
+    let flag = sandbox.piton(["run", PLAN, "--dry-run", "--json", "--max-parallel", "2"]);
+    let _ = flag.env("EXECUTE_MAX_PARALLEL", "7").run().exits(0).says("\"max_parallel\": 2");
+}
+
+/// No task may change how it is judged, nor the file that tells how it went.
+#[test]
+fn what_an_agent_does_to_the_plan_and_its_state_file_does_not_land() {
+    let sandbox = shop();
+    let spoil = format!(
+        "write src/L1-001.txt done\nwrite {PLAN}/execute-state.json nonsense\nwrite {PLAN}/2-backend/L2-001-task.xml nonsense\n"
+    );
+    sandbox.script(&all_write().replace("write src/L1-001.txt done\n", &spoil));
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(0);
+    assert_eq!(sandbox.git(["log", "--format=%h", "--", &format!("{PLAN}/execute-state.json")]), "");
+    assert_eq!(sandbox.git(["diff", "--stat", "HEAD~3", "--", PLAN]), "");
+}
