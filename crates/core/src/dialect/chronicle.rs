@@ -243,7 +243,7 @@ impl Chronicle {
             Event::RunCreated { .. } => self.created_at = at,
             Event::PlanAdopted { .. } => {}
             Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. } => self.plan(spec),
-            Event::TaskRemoved { task } => self.on(task, |story| story.release()),
+            Event::TaskRemoved { task } => self.on(task, Story::release),
             Event::EngineStarted { session, .. } => {
                 self.started_at.get_or_insert(at);
                 self.session = Some(session.clone());

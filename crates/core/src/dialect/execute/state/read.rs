@@ -308,7 +308,7 @@ impl Reader {
             return None;
         };
         let words: Vec<&str> = RunWord::ALL.iter().map(|known| known.word()).collect();
-        self.meant(node, word, RunWord::meant(word), |meant| meant.word(), &words)
+        self.meant(node, word, RunWord::meant(word), RunWord::word, &words)
     }
 
     /// A word that is right, a word that is understood, or none.
@@ -410,7 +410,7 @@ impl Reader {
             }
             Some(said) => match &said.kind {
                 Kind::Text(word) => {
-                    self.meant(said, word, TaskStatus::meant(word), |meant| meant.word(), &words)?
+                    self.meant(said, word, TaskStatus::meant(word), TaskStatus::word, &words)?
                 }
                 _ => {
                     self.refuse(said, "`status` must be text");
