@@ -178,6 +178,9 @@ struct Listener {
     carried: Map<String, Value>,
 }
 
+/// Whether two entries of a list are one.
+type Same = fn(&Value, &Value) -> bool;
+
 /// One task before and after.
 struct Pair<'v> {
     id: TaskId,
@@ -368,7 +371,6 @@ impl Listener {
 
     /// What is recorded is not taken away.
     fn kept(&mut self, pair: &Pair) {
-        type Same = fn(&Value, &Value) -> bool;
         let lists: [(&str, Same); 3] =
             [("commits", same_commit), ("errors", same_error), ("retry_feedback", same_feedback)];
         for (name, same) in lists {
@@ -464,11 +466,7 @@ fn new_errors(pair: &Pair) -> (Vec<String>, Option<String>, bool) {
 }
 
 /// Entries of a list of the task that were not there before.
-fn added<'v>(
-    pair: &Pair<'v>,
-    name: &str,
-    same: fn(&Value, &Value) -> bool,
-) -> impl Iterator<Item = &'v Value> + use<'v> {
+fn added<'v>(pair: &Pair<'v>, name: &str, same: Same) -> impl Iterator<Item = &'v Value> + use<'v> {
     let before = pair.before[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let after = pair.after[name].as_array().map(Vec::as_slice).unwrap_or_default();
     after.iter().filter(move |new| !before.iter().any(|old| same(old, new)))
