@@ -2,6 +2,7 @@
 //! happen next (`schedule`).
 
 mod command;
+mod create;
 mod event;
 mod fold;
 mod rules;

@@ -1,14 +1,15 @@
 //! What may happen. Every change of a run goes through [`decide`]; nothing else makes events.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::command::{Claim, Command, NewRun, Refusal, Stop};
+use super::command::{Claim, Command, Refusal, Stop};
+use super::create::{create, places};
 use super::event::{AgentEnd, CheckResult, Class, Event, Next, Note, Selection, Session, Verdict, Work};
 use super::schedule::{Gate, LONGEST_LIMIT, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
 use super::verdict;
-use crate::plan::{Check, Digest, Graph, MAX_PARALLEL, Oid, Plan, Settings, TaskId};
+use crate::plan::{Check, Digest, MAX_PARALLEL, Oid, Plan, Settings, TaskId};
 use crate::time::{Span, Timestamp};
 
 type Decision = Result<Vec<Event>, Stop>;
@@ -210,48 +211,6 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 reason: reason.clone(),
             }]),
         },
-    }
-}
-
-fn create(new: &NewRun) -> Decision {
-    let plan = &new.plan;
-    if plan.tasks.is_empty() {
-        return Err(Refusal::because("a plan without tasks is never complete"));
-    }
-    let places = places(plan)?;
-    let created = Event::RunCreated {
-        run: new.run.clone(),
-        name: plan.name.clone(),
-        plan: new.plan_path.clone(),
-        plan_hash: plan.hash(),
-        groups: plan.groups.clone(),
-        settings: Box::new(plan.settings.clone()),
-        target: new.target.clone(),
-        base: new.base.clone(),
-        worktree_dir: new.worktree_dir.clone(),
-    };
-    let added = plan.tasks.iter().zip(places).map(|(spec, (level, tail))| Event::TaskAdded {
-        spec: Box::new(spec.clone()),
-        level,
-        tail,
-    });
-    Ok([created].into_iter().chain(added).collect())
-}
-
-/// For each task of a plan that can be carried out, the longest chains before it and behind it.
-fn places(plan: &Plan) -> Result<Vec<(u32, u32)>, Stop> {
-    let ids: BTreeSet<&TaskId> = plan.tasks.iter().map(|spec| &spec.id).collect();
-    for spec in &plan.tasks {
-        if let Some(unknown) = spec.depends_on.iter().find(|need| !ids.contains(need)) {
-            return Err(Refusal::because(format!(
-                "{} depends on {unknown}, which is not in the plan",
-                spec.id
-            )));
-        }
-    }
-    match Graph::new(&plan.tasks) {
-        Ok(graph) => Ok(graph.levels.iter().copied().zip(graph.tails()).collect()),
-        Err(cycle) => Err(Refusal::because(format!("the dependencies form a cycle: {:?}", cycle.0))),
     }
 }
 

@@ -3,9 +3,11 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::clock;
 
 /// Whoever holds it for longer than this is gone: a script writes a file in milliseconds.
 pub(super) const STALE: Duration = Duration::from_secs(30);
@@ -44,7 +46,7 @@ impl Touched {
         }
         let Ok(made) = fs::metadata(path).and_then(|data| data.modified()) else { return Ok(None) };
         // A clock that went back makes it young for ever; one from the future is nobody's.
-        let age = SystemTime::now().duration_since(made);
+        let age = clock::system_time(clock::now()).duration_since(made);
         let stale = age.map_or_else(|ahead| ahead.duration() > STALE, |age| age > STALE);
         // Whoever asks holds a lock that dies with its process; one of ours that is here has been left.
         let left = fs::read_to_string(path).is_ok_and(|text| text.starts_with(OURS));
@@ -83,7 +85,7 @@ mod tests {
         // As a script makes it.
         let file = File::create(&path).expect("a file");
         assert!(Touched::try_take(&path).expect("readable").is_none());
-        file.set_modified(SystemTime::now() - 2 * STALE).expect("our own file");
+        file.set_modified(clock::system_time(clock::now()) - 2 * STALE).expect("our own file");
         let held = Touched::take(&path).expect("stale");
         fs::write(&path, "somebody else's\n").expect("our own file");
         drop(held);

@@ -107,7 +107,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 23);
+    assert_eq!(seen, 24);
 }
 
 #[test]
