@@ -271,6 +271,7 @@ impl World {
             tail: String::new(),
         };
         self.trees += 1;
+            tests: None,
         let tree = oid(self.trees);
         let progress =
             self.state.task(&task).ok().flatten().map(|task| task.progress.clone()).unwrap_or_default();

@@ -186,6 +186,7 @@ impl Sim {
         let (id, fence) = (task.id.clone(), task.fence);
         let Some(verified) = task.progress.commit.as_ref().and_then(commit_no) else { return Vec::new() };
         let base = task.progress.base.as_ref().and_then(commit_no).unwrap_or(0);
+            tests: None,
         let tip = self.git.target;
         let looks = self.sabotage != Some(Sabotage::LandBlindly);
         if looks && self.git.is_ancestor(verified, tip) {
