@@ -519,4 +519,7 @@ pub struct ContextUpdate {
     pub commit: Option<Oid>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub skipped: String,
+    /// What was read there although it is not right.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }

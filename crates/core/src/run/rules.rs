@@ -8,7 +8,7 @@ use super::schedule::{Gate, LONGEST_LIMIT, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
 use super::verdict;
-use crate::plan::{Check, Digest, Graph, MAX_PARALLEL, Oid, Plan, Settings, TaskId};
+use crate::plan::{Check, Dialect, Digest, Graph, MAX_PARALLEL, Oid, Plan, Settings, TaskId};
 use crate::time::{Span, Timestamp};
 
 type Decision = Result<Vec<Event>, Stop>;
@@ -70,7 +70,10 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::ChecksEnded { task, fence, tree, results } => on.checked(task, *fence, tree, results),
         Command::TryFailed { action, class, reason, feedback } => {
             use Status::*;
-            let (task, fence) = (action.task(), action.fence().unwrap_or_default());
+            let Some(task) = action.task() else {
+                return Err(Refusal::because("what is done for the whole run is no try of a task"));
+            };
+            let fence = action.fence().unwrap_or_default();
             let at = on.held(task, fence, &[InProgress, Confirming, Verifying, Verified, Merging])?;
             if !is_current(state, action) {
                 return Err(Refusal::stale(format!("{task} has gone on since")));
@@ -172,7 +175,20 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             }
             Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])
         }
-        Command::ContextUpdated(update) => Ok(vec![Event::ContextUpdated { update: update.clone() }]),
+        Command::ContextUpdated(update) => {
+            if run.settings.dialect != Dialect::Execute {
+                return Err(Refusal::because(
+                    "only plans of the execute system keep a project's description",
+                ));
+            }
+            if !state.all_completed() {
+                return Err(Refusal::because("not every task is completed"));
+            }
+            if run.context.is_some() {
+                return Err(Refusal::stale("the project's description is settled already"));
+            }
+            Ok(vec![Event::ContextUpdated { update: update.clone() }])
+        }
         Command::Raise { task, by, attempts } => {
             let at = on.task(task)?;
             if *attempts <= at.spent || *attempts > 100 {
