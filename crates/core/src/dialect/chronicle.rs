@@ -1,1 +1,599 @@
-//! What the state files of all systems tell of a run beyond its state: folded from the same events.
+//! What a journal tells beyond the state: when things happened, what was said, what went wrong and what was
+//! committed. Decisions need none of it, so the state does not hold it; state files show it.
+//!
+//! A fold like the state, but of all events, and it cannot fail. Lists and texts are bounded, so that it stays small
+//! enough to be kept beside the journal; the whole text is in the events.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::plan::{TaskId, TaskSpec};
+use crate::run::{
+    CheckResult, Class, CommitMade, ContextUpdate, Event, Holder, Next, Note, Past, Proof, Recorded, Report,
+    Session, Status, StopReason, Tests, Verdict,
+};
+use crate::time::Timestamp;
+
+#[cfg(test)]
+pub(crate) mod bench;
+#[cfg(test)]
+mod tests;
+
+/// Characters of the end of a check's output, as much as the files have always shown.
+pub const DETAILS: usize = 1000;
+/// Characters of anything somebody wrote: several screens, beyond which nobody reads in a state file.
+pub const TEXT: usize = 4000;
+/// Entries in a list. A task has at most 100 attempts; what comes more often is noise, and its newest part matters.
+pub const ENTRIES: usize = 200;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Chronicle {
+    /// The last event it has heard of, and when that was.
+    pub seq: u64,
+    pub updated_at: Timestamp,
+    pub created_at: Timestamp,
+    /// When an engine first began, or somebody first worked on a task.
+    pub started_at: Option<Timestamp>,
+    /// The session that began last, with what it was asked to do.
+    pub session: Option<Session>,
+    pub stopped: Option<Stopped>,
+    /// A stop that was asked for since an engine began.
+    pub stop_asked: Option<Said>,
+    pub guardrails: Vec<Said>,
+    pub entries: Vec<Entry>,
+    pub refused: Vec<Refused>,
+    /// Edits of state files that were taken in: the same one is not heard twice.
+    pub heard: Vec<Heard>,
+    /// Fields that are nobody's business here, by file: laid over what is written.
+    pub carried: BTreeMap<String, Value>,
+    /// How the last context update ended, until more is completed.
+    pub context: Option<Context>,
+    pub tasks: BTreeMap<TaskId, Story>,
+}
+
+/// One task from its first attempt on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Story {
+    pub title: String,
+    /// Position of its group in the plan.
+    pub group: u32,
+    /// The number of the attempt running or last run since the last reset; 0 before the first.
+    pub attempt: u32,
+    /// When it was first worked on, whatever was reset since.
+    pub begun_at: Option<Timestamp>,
+    /// The same since the last reset.
+    pub started_at: Option<Timestamp>,
+    pub verified_at: Option<Timestamp>,
+    /// When the work was done: verified, or completed where nothing verified it.
+    pub completed_at: Option<Timestamp>,
+    /// When it became part of the target.
+    pub merged_at: Option<Timestamp>,
+    /// Where in the journal it was verified: the order of landing.
+    pub queued: Option<u64>,
+    /// Where in the journal it was completed, landed or not.
+    pub completed: Option<u64>,
+    pub worktree: Option<Worktree>,
+    pub commits: Vec<Commit>,
+    pub failures: Vec<Failure>,
+    pub feedback: Vec<Feedback>,
+    pub reports: Vec<Told>,
+    /// As last counted or told.
+    pub tests: Option<Tests>,
+    /// What was before each reset.
+    pub earlier: Vec<Earlier>,
+    pub given_up: Option<Said>,
+    pub skipped: Option<Said>,
+    /// The first check that did not pass, and advice that was given, until the failure they lead to.
+    open: Open,
+}
+
+/// Words, whose they are, and when they were said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    pub by: String,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    pub reason: StopReason,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    pub task: Option<TaskId>,
+    pub by: String,
+    pub text: String,
+    pub at: Timestamp,
+}
+
+/// An edit of a state file, made in a copy that showed the journal up to `shown`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    pub file: String,
+    pub shown: u64,
+    pub edit: String,
+}
+
+/// An edit of a state file that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    pub file: String,
+    pub by: String,
+    pub edit: String,
+    pub reason: String,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    pub update: ContextUpdate,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Worktree {
+    /// When it was first ready; none while it is being made.
+    pub created_at: Option<Timestamp>,
+    pub cleaned_at: Option<Timestamp>,
+    /// Why it was not removed.
+    pub kept: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commit {
+    /// As it was given; may be short.
+    pub hash: String,
+    pub subject: String,
+    pub attempt: u32,
+    /// It mends what an earlier try did.
+    pub is_fix: bool,
+    /// What it mends.
+    pub fixed: String,
+    pub at: Option<Timestamp>,
+}
+
+/// A try that ended without success, unless it was only stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    pub attempt: u32,
+    pub class: Class,
+    /// The command of the check that did not pass.
+    pub step: Option<String>,
+    pub message: String,
+    /// The end of that check's output.
+    pub details: String,
+    pub at: Option<Timestamp>,
+    /// The word of the file it was taken over from, if it was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Feedback {
+    /// The attempt it is for.
+    pub attempt: u32,
+    pub text: String,
+}
+
+/// What somebody told about their work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// None: the engine's agent.
+    pub by: Option<String>,
+    pub attempt: u32,
+    pub at: Timestamp,
+    pub note: String,
+    pub files: Vec<String>,
+    pub exports: Vec<String>,
+    pub decisions: Vec<String>,
+    pub tests: Option<Tests>,
+}
+
+/// What a reset put away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Earlier {
+    pub by: String,
+    pub at: Timestamp,
+    pub attempts: u32,
+    pub started_at: Option<Timestamp>,
+    pub failures: Vec<Failure>,
+    pub feedback: Vec<Feedback>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Open {
+    step: Option<String>,
+    details: String,
+    feedback: String,
+}
+
+impl Chronicle {
+    pub fn of<'e>(events: impl IntoIterator<Item = &'e Recorded>) -> Chronicle {
+        let mut chronicle = Chronicle::default();
+        events.into_iter().for_each(|recorded| chronicle.apply(recorded));
+        chronicle
+    }
+
+    pub fn task(&self, id: &TaskId) -> Option<&Story> {
+        self.tasks.get(id)
+    }
+
+    /// Fold one event. What speaks of a task that was never added says nothing.
+    pub fn apply(&mut self, recorded: &Recorded) {
+        let Recorded { seq, at, event } = recorded;
+        let (seq, at) = (*seq, *at);
+        self.seq = seq;
+        self.updated_at = at;
+        match event {
+            Event::RunCreated { .. } => self.created_at = at,
+            Event::PlanAdopted { .. } => {}
+            Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. } => self.plan(spec),
+            Event::TaskRemoved { task } => self.on(task, |story| story.release()),
+            Event::EngineStarted { session, .. } => {
+                self.started_at.get_or_insert(at);
+                self.session = Some(session.clone());
+                self.stopped = None;
+                self.stop_asked = None;
+            }
+            Event::EngineStopped { reason, .. } => {
+                self.stopped = Some(Stopped { reason: reason.clone(), at });
+            }
+            Event::StopRequested { by, now } => {
+                let text = if *now { "at once" } else { "after what is under way" };
+                self.stop_asked = Some(Said { by: by.clone(), text: text.to_owned(), at });
+            }
+            Event::AttemptStarted { task, attempt, holder, .. } => {
+                self.started_at.get_or_insert(at);
+                self.on(task, |story| story.start(*attempt, holder, at));
+            }
+            Event::WorktreeReady { task, .. } => self.on(task, |story| {
+                story.worktree.get_or_insert_default().created_at.get_or_insert(at);
+            }),
+            Event::AgentEnded { task, report, .. } => {
+                self.on(task, |story| report.iter().for_each(|report| story.hear(None, report, at)));
+            }
+            Event::WorkCaptured { task, work, .. } => self.on(task, |story| {
+                work.commits.iter().for_each(|made| story.commit(made, Some(at)));
+                if let (Some(commit), true, true) = (&work.commit, work.changed, work.commits.is_empty()) {
+                    story.commit(&CommitMade { hash: commit.to_string(), subject: String::new() }, Some(at));
+                }
+            }),
+            Event::ConfirmationStarted { .. } | Event::VerificationStarted { .. } => {}
+            Event::ChecksEnded { task, results, .. } => self.on(task, |story| story.check(results)),
+            Event::Verified { task, .. } => self.on(task, |story| {
+                story.verified_at = Some(at);
+                story.completed_at = Some(at);
+                story.queued = Some(seq);
+            }),
+            Event::Failed { task, class, reason, feedback, next, .. } => {
+                self.on(task, |story| story.fail(*class, reason, feedback, next, at));
+            }
+            Event::LandingPrepared { .. } | Event::LandingReturned { .. } | Event::LandingWaits { .. } => {}
+            Event::Completed { task, proof, .. } => {
+                self.context = None;
+                let landed = matches!(proof, Proof::Landed { .. });
+                self.on(task, |story| story.complete(landed, seq, at));
+            }
+            Event::LandingFound { task, .. } => {
+                self.context = None;
+                self.on(task, |story| story.complete(true, seq, at));
+            }
+            Event::CleanedUp { task, .. } => self.on(task, |story| {
+                if let Some(worktree) = &mut story.worktree {
+                    worktree.cleaned_at = Some(at);
+                    worktree.kept = None;
+                }
+            }),
+            Event::CleanupRefused { task, reason, .. } => self.on(task, |story| {
+                story.worktree.get_or_insert_default().kept = Some(cut(reason, TEXT));
+            }),
+            Event::Rescued { .. } => {}
+            Event::Reported { task, by, report, .. } => {
+                self.on(task, |story| story.hear(Some(by), report, at));
+            }
+            Event::Retried { task, .. } | Event::Unblocked { task, .. } | Event::Raised { task, .. } => {
+                self.on(task, |story| story.given_up = None);
+            }
+            Event::Reset { task, by } => self.on(task, |story| story.reset(by, at)),
+            Event::Skipped { task, by, reason } => self.on(task, |story| {
+                story.release();
+                story.skipped = Some(said(by, reason, at));
+            }),
+            Event::Adopted { task, past, .. } => {
+                if past.started_at.is_some() || past.spent > 0 || past.proof.is_some() {
+                    self.started_at.get_or_insert(past.started_at.unwrap_or(at));
+                }
+                self.on(task, |story| story.adopt(past, seq, at));
+            }
+            Event::GivenUp { task, by, reason } => self.on(task, |story| {
+                story.release();
+                story.given_up = Some(said(by, reason, at));
+            }),
+            Event::Noted { by, note } => self.note(by, note, at),
+            Event::ContextUpdated { update } => {
+                self.context = Some(Context { update: (**update).clone(), at });
+            }
+            Event::LandingLost { task, .. } => self.on(task, |story| {
+                story.merged_at = None;
+                story.completed = None;
+                story.release();
+            }),
+        }
+    }
+
+    fn on(&mut self, task: &TaskId, change: impl FnOnce(&mut Story)) {
+        if let Some(story) = self.tasks.get_mut(task) {
+            change(story);
+        }
+    }
+
+    fn plan(&mut self, spec: &TaskSpec) {
+        let story = self.tasks.entry(spec.id.clone()).or_default();
+        story.title.clone_from(&spec.title);
+        story.group = spec.group;
+    }
+
+    fn note(&mut self, by: &str, note: &Note, at: Timestamp) {
+        match note {
+            Note::Guardrail { text } => add(&mut self.guardrails, said(by, text, at)),
+            Note::Entry { task, text } => {
+                let Said { by, text, at } = said(by, text, at);
+                add(&mut self.entries, Entry { task: task.clone(), by, text, at });
+            }
+            Note::Carried { file, fields } => {
+                lay_over(self.carried.entry(file.clone()).or_insert(Value::Null), fields);
+            }
+            Note::Heard { file, shown, edit } => {
+                let heard = Heard { file: file.clone(), shown: *shown, edit: edit.clone() };
+                add(&mut self.heard, heard);
+            }
+            Note::EditRefused { file, edit, reason } => add(
+                &mut self.refused,
+                Refused {
+                    file: file.clone(),
+                    by: by.to_owned(),
+                    edit: cut(edit, TEXT),
+                    reason: cut(reason, TEXT),
+                    at,
+                },
+            ),
+        }
+    }
+}
+
+impl Story {
+    fn start(&mut self, attempt: u32, holder: &Holder, at: Timestamp) {
+        self.attempt = attempt;
+        self.begun_at.get_or_insert(at);
+        self.started_at.get_or_insert(at);
+        self.given_up = None;
+        self.skipped = None;
+        self.open = Open::default();
+        let gone = self.worktree.as_ref().is_none_or(|worktree| worktree.cleaned_at.is_some());
+        if *holder == Holder::Engine && gone {
+            self.worktree = Some(Worktree::default());
+        }
+    }
+
+    fn check(&mut self, results: &[CheckResult]) {
+        let failed = results.iter().find(|result| result.verdict != Verdict::Pass);
+        if let Some(failed) = failed {
+            self.open.step = Some(cut(&failed.command, TEXT));
+            self.open.details = end_of(&failed.tail, DETAILS);
+        }
+    }
+
+    fn fail(&mut self, class: Class, reason: &str, feedback: &str, next: &Next, at: Timestamp) {
+        self.release();
+        let open = std::mem::take(&mut self.open);
+        // A stop is no failure.
+        if class != Class::Stopped {
+            let failure = Failure {
+                attempt: self.attempt,
+                class,
+                step: open.step.filter(|step| !step.is_empty()),
+                message: cut(reason, TEXT),
+                details: open.details,
+                at: Some(at),
+                kind: String::new(),
+            };
+            add(&mut self.failures, failure);
+        }
+        // Only what an agent can mend is told to the next; only a code failure spends the number.
+        let attempt = self.attempt + u32::from(class == Class::Code);
+        let mut say = |text: &str| add(&mut self.feedback, Feedback { attempt, text: cut(text, TEXT) });
+        if !open.feedback.is_empty() {
+            say(&open.feedback);
+        }
+        // Where a report gave advice, its bare reason is none.
+        let repeats = feedback == open.feedback || feedback == reason && !open.feedback.is_empty();
+        if !feedback.is_empty() && !repeats {
+            say(feedback);
+        }
+        if let Next::Abandoned = next {
+            self.given_up = Some(said("piton", reason, at));
+        }
+    }
+
+    /// Take over what was told of it elsewhere, with the times told there.
+    fn adopt(&mut self, past: &Past, seq: u64, at: Timestamp) {
+        self.attempt = past.spent + u32::from(past.proof.is_some() || past.work.is_some());
+        self.begun_at = past.started_at;
+        self.started_at = past.started_at;
+        for commit in &past.commits {
+            let (hash, subject) = (commit.hash.clone(), cut(&commit.subject, TEXT));
+            let (attempt, is_fix, at) = (commit.attempt, commit.is_fix, commit.at);
+            let fixed = cut(&commit.fixed, TEXT);
+            add(&mut self.commits, Commit { hash, subject, attempt, is_fix, fixed, at });
+        }
+        for error in &past.errors {
+            let failure = Failure {
+                attempt: error.attempt,
+                class: Class::Code,
+                step: Some(error.step.clone()).filter(|step| !step.is_empty()),
+                message: cut(&error.message, TEXT),
+                details: cut(&error.details, TEXT),
+                at: error.at,
+                kind: error.kind.clone(),
+            };
+            add(&mut self.failures, failure);
+        }
+        for told in &past.feedback {
+            add(&mut self.feedback, Feedback { attempt: told.attempt, text: cut(&told.feedback, TEXT) });
+        }
+        if past.base.is_some() {
+            self.worktree = Some(Worktree { created_at: past.started_at, ..Worktree::default() });
+        }
+        match past.status {
+            Status::Completed => {
+                self.completed = Some(seq);
+                self.queued = Some(seq);
+                self.completed_at = Some(past.completed_at.unwrap_or(at));
+                let landed = matches!(past.proof, Some(Proof::Landed { .. }));
+                self.merged_at = past.merged_at.or(past.completed_at).or(Some(at)).filter(|_| landed);
+            }
+            Status::Abandoned => {
+                let reason = past.errors.last().map(|error| error.message.as_str()).unwrap_or_default();
+                self.given_up = Some(said("import", reason, at));
+            }
+            _ => {}
+        }
+    }
+
+    fn complete(&mut self, landed: bool, seq: u64, at: Timestamp) {
+        self.open = Open::default();
+        self.completed_at.get_or_insert(at);
+        self.queued.get_or_insert(seq);
+        self.given_up = None;
+        self.skipped = None;
+        self.completed = Some(seq);
+        self.merged_at = landed.then_some(at);
+    }
+
+    /// What is under way ends. What is completed stays so.
+    fn release(&mut self) {
+        if self.completed.is_none() {
+            self.verified_at = None;
+            self.completed_at = None;
+            self.queued = None;
+        }
+    }
+
+    fn reset(&mut self, by: &str, at: Timestamp) {
+        self.release();
+        let earlier = Earlier {
+            by: by.to_owned(),
+            at,
+            attempts: std::mem::take(&mut self.attempt),
+            started_at: self.started_at.take(),
+            failures: std::mem::take(&mut self.failures),
+            feedback: std::mem::take(&mut self.feedback),
+        };
+        add(&mut self.earlier, earlier);
+        self.given_up = None;
+        self.skipped = None;
+        self.open = Open::default();
+    }
+
+    fn hear(&mut self, by: Option<&str>, report: &Report, at: Timestamp) {
+        report.commits.iter().for_each(|made| self.commit(made, Some(at)));
+        self.tests = report.tests.or(self.tests);
+        self.open.feedback = cut(&report.feedback, TEXT);
+        let Report { note, files, exports, decisions, tests, feedback: _, commits: _ } = report;
+        let short = |texts: &[String]| texts.iter().take(ENTRIES).map(|text| cut(text, TEXT)).collect();
+        let told = Told {
+            by: by.map(str::to_owned),
+            attempt: self.attempt,
+            at,
+            note: cut(note, TEXT),
+            files: short(files),
+            exports: short(exports),
+            decisions: short(decisions),
+            tests: *tests,
+        };
+        add(&mut self.reports, told);
+    }
+
+    /// A capture names all that was committed since the base, and a person may name it again.
+    fn commit(&mut self, made: &CommitMade, at: Option<Timestamp>) {
+        if let Some(known) = self.commits.iter_mut().find(|known| same_object(&known.hash, &made.hash)) {
+            if known.subject.is_empty() {
+                known.subject = cut(&made.subject, TEXT);
+            }
+            return;
+        }
+        let mends = |failure: &&Failure| matches!(failure.class, Class::Code | Class::Conflict);
+        let fixed = self.failures.iter().rfind(mends).map(|failure| failure.message.clone());
+        let commit = Commit {
+            hash: cut(&made.hash, TEXT),
+            subject: cut(&made.subject, TEXT),
+            attempt: self.attempt.max(1),
+            is_fix: fixed.is_some(),
+            fixed: fixed.unwrap_or_default(),
+            at,
+        };
+        add(&mut self.commits, commit);
+    }
+}
+
+/// Two spellings of one git object: one may be the beginning of the other.
+pub fn same_object(a: &str, b: &str) -> bool {
+    // What git itself takes for short is longer than this.
+    const SHORTEST: usize = 4;
+    a == b || (a.len().min(b.len()) >= SHORTEST && (a.starts_with(b) || b.starts_with(a)))
+}
+
+/// Lay the fields of an object over another: objects field by field, anything else whole. A null takes a field away.
+pub fn lay_over(under: &mut Value, over: &Value) {
+    let Value::Object(fields) = over else {
+        *under = over.clone();
+        return;
+    };
+    if !under.is_object() {
+        *under = Value::Object(serde_json::Map::new());
+    }
+    let Value::Object(object) = under else { return };
+    for (name, value) in fields {
+        if value.is_null() {
+            object.shift_remove(name);
+        } else {
+            lay_over(object.entry(name).or_insert(Value::Null), value);
+        }
+    }
+}
+
+fn said(by: &str, text: &str, at: Timestamp) -> Said {
+    Said { by: by.to_owned(), text: cut(text, TEXT), at }
+}
+
+fn add<T>(list: &mut Vec<T>, entry: T) {
+    if list.len() == ENTRIES {
+        list.remove(0);
+    }
+    list.push(entry);
+}
+
+/// The first so many characters.
+fn cut(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+/// The last so many characters.
+fn end_of(text: &str, limit: usize) -> String {
+    match text.char_indices().rev().nth(limit.saturating_sub(1)) {
+        Some((start, _)) => text[start..].to_owned(),
+        None => text.to_owned(),
+    }
+}

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Report, Session, StopReason, Work};
+use super::event::{
+    AgentEnd, CheckResult, Class, ContextUpdate, Note, Past, Report, Session, StopReason, Work,
+};
 use super::schedule::Action;
 use super::state::Missing;
 use super::task::{Holder, Intent};
@@ -147,6 +149,12 @@ pub enum Command {
         attempts: u32,
     },
 
+    /// Take over what was done about a task before this run.
+    Adopt {
+        task: TaskId,
+        by: String,
+        past: Box<Past>,
+    },
     /// Give a task up, although attempts may be left.
     Abandon {
         task: TaskId,

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::task::{Holder, Intent, Proof};
+use super::task::{Holder, Intent, Proof, Status};
 use crate::plan::{Digest, Group, GroupId, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
@@ -200,6 +200,12 @@ pub enum Event {
         attempts: u32,
     },
 
+    /// What was done about a task before this journal began, as far as it is believed.
+    Adopted {
+        task: TaskId,
+        by: String,
+        past: Box<Past>,
+    },
     /// Somebody gave it up, although attempts may have been left.
     GivenUp {
         task: TaskId,
@@ -241,7 +247,10 @@ impl Event {
             | ContextUpdated { .. } => None,
             Noted { note, .. } => match note {
                 Note::Entry { task, .. } => task.as_ref(),
-                Note::Guardrail { .. } | Note::Carried { .. } | Note::EditRefused { .. } => None,
+                Note::Guardrail { .. }
+                | Note::Carried { .. }
+                | Note::Heard { .. }
+                | Note::EditRefused { .. } => None,
             },
             TaskAdded { spec, .. } | TaskChanged { spec, .. } => Some(&spec.id),
             TaskRemoved { task }
@@ -267,6 +276,7 @@ impl Event {
             | Skipped { task, .. }
             | Unblocked { task, .. }
             | Raised { task, .. }
+            | Adopted { task, .. }
             | GivenUp { task, .. }
             | LandingLost { task, .. }
             | LandingFound { task, .. } => Some(task),
@@ -502,8 +512,90 @@ pub enum Note {
     /// Fields of a state file that are nobody's business here, as they were last seen: an object laid over what
     /// is written.
     Carried { file: String, fields: serde_json::Value },
+    /// An edit of a state file, made in a copy that showed the journal up to `shown`, was taken in.
+    Heard { file: String, shown: u64, edit: String },
     /// An edit of a state file that the rules do not allow.
     EditRefused { file: String, edit: String, reason: String },
+}
+
+/// A task as another system left it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Past {
+    /// Pending, failed, abandoned or completed.
+    pub status: Status,
+    /// Attempts that failed.
+    pub spent: u32,
+    /// Why it is called completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// Its worktree is there and goes on from this base, with this work in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Oid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
+    /// The work is there: only its checks are to be run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recheck: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<PastCommit>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<PastError>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub feedback: Vec<PastFeedback>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PastCommit {
+    pub hash: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub subject: String,
+    pub attempt: u32,
+    /// It mended what an attempt before it did.
+    pub is_fix: bool,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub fixed: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PastError {
+    pub attempt: u32,
+    /// In the words of the file it is from.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub kind: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub step: String,
+    pub message: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub details: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PastFeedback {
+    /// The attempt it is for.
+    pub attempt: u32,
+    pub feedback: String,
+}
+
+impl Past {
+    /// What the next attempt is told: why the last one failed, and what to do about it.
+    pub fn failure(&self) -> Option<(String, String)> {
+        let reason = self.errors.last().map(|error| error.message.clone())?;
+        let feedback = self.feedback.last().map(|told| told.feedback.clone());
+        Some((reason, feedback.unwrap_or_default()))
+    }
 }
 
 /// How a run's results were folded into the project's own description.

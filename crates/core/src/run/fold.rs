@@ -225,6 +225,27 @@ impl State {
                 release(task);
                 task.decided = Status::Skipped;
             }),
+            Event::Adopted { task, past, .. } => {
+                if let Some(proof) = &past.proof {
+                    self.complete(task, proof, at)?;
+                }
+                self.update(task, at, |task| {
+                    task.spent = past.spent;
+                    task.attempt = past.spent + u32::from(past.proof.is_some() || past.work.is_some());
+                    // A new journal may hold a task to fewer attempts than its old one spent.
+                    task.budget = task.budget.max(past.spent + u32::from(past.status != Status::Abandoned));
+                    task.decided = past.status;
+                    if matches!(past.status, Status::Failed | Status::Abandoned) {
+                        task.failure_seq = Some(seq);
+                        task.progress.feedback = past.failure().map(|_| seq);
+                    }
+                    task.progress.worktree |= past.base.is_some();
+                    task.progress.base.clone_from(&past.base);
+                    task.progress.commit = past.work.as_ref().and_then(|work| work.commit.clone());
+                    task.progress.tree = past.work.as_ref().map(|work| work.tree.clone());
+                    task.progress.recheck = past.recheck && past.base.is_some() && past.work.is_some();
+                })
+            }
             Event::GivenUp { task, .. } => self.update(task, at, |task| {
                 release(task);
                 task.decided = Status::Abandoned;

@@ -13,8 +13,8 @@ pub mod verdict;
 
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
 pub use event::{
-    AgentEnd, CheckResult, Class, CommitMade, ContextUpdate, Event, Next, Note, Recorded, Report, Selection,
-    Session, StopReason, Tests, Verdict, Work,
+    AgentEnd, CheckResult, Class, CommitMade, ContextUpdate, Event, Next, Note, Past, PastCommit, PastError,
+    PastFeedback, Recorded, Report, Selection, Session, StopReason, Tests, Verdict, Work,
 };
 pub use rules::decide;
 pub use schedule::{Action, barrier, is_current, next, owes_context, startable, wake_at};

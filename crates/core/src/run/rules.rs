@@ -162,6 +162,17 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             on.may_take_away(task, "skipped")?;
             Ok(vec![Event::Skipped { task: task.clone(), by: by.clone(), reason: reason.clone() }])
         }
+        Command::Adopt { task, by, past } => {
+            let at = on.task(task)?;
+            if (at.decided, at.attempt, at.fence) != (Status::Pending, 0, 0) {
+                return Err(Refusal::because(format!("{task} has a history of its own in this run")));
+            }
+            let known = [Status::Pending, Status::Failed, Status::Abandoned, Status::Completed];
+            if !known.contains(&past.status) || past.proof.is_some() != (past.status == Status::Completed) {
+                return Err(Refusal::because(format!("{task} cannot be taken over as {}", past.status)));
+            }
+            Ok(vec![Event::Adopted { task: task.clone(), by: by.clone(), past: past.clone() }])
+        }
         Command::Abandon { task, by, reason } => {
             if on.task(task)?.decided == Status::Abandoned {
                 return Err(Refusal::because(format!("{task} is abandoned already")));

@@ -93,6 +93,11 @@ pub fn tell(event: &Event) -> Told {
             (Tone::Warning, format!("skipped by {by}{why}"))
         }
         Event::Unblocked { by, .. } => (Tone::Plain, format!("unblocked by {by}")),
+        Event::Adopted { by, past, .. } => {
+            let spent =
+                if past.spent == 0 { String::new() } else { format!(" after {} attempts", past.spent) };
+            (Tone::Plain, format!("taken over from {by}: {}{spent}", past.status))
+        }
         Event::GivenUp { by, reason, .. } => {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason)) };
             (Tone::Bad, format!("given up by {by}{why}"))
@@ -102,6 +107,7 @@ pub fn tell(event: &Event) -> Told {
             Note::Guardrail { text } => (Tone::Plain, format!("guardrail by {by}: {}", one_line(text))),
             Note::Entry { text, .. } => (Tone::Plain, format!("{by} notes: {}", one_line(text))),
             Note::Carried { file, .. } => (Tone::Quiet, format!("{by} keeps fields of its own in {file}")),
+            Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),
             Note::EditRefused { file, edit, reason } => {
                 (Tone::Warning, format!("an edit of {file} was not taken: {}: {reason}", one_line(edit)))
             }

@@ -251,6 +251,7 @@ impl<'o> Loop<'o> {
         let failure = match task.progress.feedback {
             Some(seq) => self.journal.event(&self.run, seq)?.and_then(|recorded| match recorded.event {
                 Event::Failed { reason, feedback, .. } => Some((reason, feedback)),
+                Event::Adopted { past, .. } => past.failure(),
                 _ => None,
             }),
             None => None,

@@ -46,6 +46,7 @@ kinds![
     Skipped,
     Unblocked,
     Raised,
+    Adopted,
     GivenUp,
     Noted,
     ContextUpdated,

@@ -128,6 +128,7 @@ fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> V
     let expected = match event {
         Event::Failed { class: Class::Code, .. } => old.spent + 1,
         Event::Reset { .. } => 0,
+        Event::Adopted { past, .. } => past.spent,
         _ => old.spent,
     };
     ensure(new.spent == expected, || format!("{} has spent {}, not {expected}", new.id, new.spent))?;

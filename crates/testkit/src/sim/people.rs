@@ -1,7 +1,9 @@
 //! People: those who move the target, and those who steer the run or work on its tasks by the ledger.
 
 use piton_core::plan::{Check, TaskId};
-use piton_core::run::{CheckResult, Claim, Command, Holder, Note, Report, Status, StopReason, Verdict};
+use piton_core::run::{
+    CheckResult, Claim, Command, Holder, Note, Past, PastError, Report, Status, StopReason, Verdict,
+};
 use piton_core::time::Span;
 
 use super::content::{own, persons, register};
@@ -114,7 +116,8 @@ impl Sim {
             7 | 8 => Command::Unblock { task, by },
             9 => Command::Raise { task, by, attempts: self.rng.small(1, 7) },
             10 => Command::RequestStop { by, now: self.rng.chance(50) },
-            _ => match self.rng.below(4) {
+            _ => match self.rng.below(5) {
+                3 => Command::Adopt { task, by, past: Box::new(self.past()) },
                 0 => Command::Abandon { task, by, reason: "hopeless".to_owned() },
                 1 => Command::Note { by, note: Note::Guardrail { text: "mind the gap".to_owned() } },
                 2 => Command::ContextUpdated(Box::default()),
@@ -125,6 +128,25 @@ impl Sim {
             self.coverage.saw("refused: people");
         }
         Ok(())
+    }
+
+    /// What another system may have left of a task.
+    fn past(&mut self) -> Past {
+        let error = PastError { attempt: 1, message: "it did not work".to_owned(), ..PastError::default() };
+        Past {
+            status: if self.rng.chance(70) { Status::Failed } else { Status::Abandoned },
+            spent: self.rng.small(1, 4),
+            proof: None,
+            base: None,
+            work: None,
+            recheck: false,
+            started_at: None,
+            completed_at: None,
+            merged_at: None,
+            commits: Vec::new(),
+            errors: vec![error],
+            feedback: Vec::new(),
+        }
     }
 
     /// A report, with the evidence a ledger's command collects itself.
