@@ -12,6 +12,13 @@ pub fn counts(output: &str) -> Option<Tests> {
     Heard::from(output).counts()
 }
 
+/// The same of what somebody says: a runner's output, or just `12 passed, 1 failed`.
+pub fn told(text: &str) -> Option<Tests> {
+    let known = |(_, what): (u64, &str)| matches!(what, "passed" | "failed" | "skipped");
+    let brief = || text.split(',').all(|part| amount(part).is_some_and(known));
+    counts(text).or_else(|| if brief() { amounts(text, ',') } else { None })
+}
+
 /// Whether a runner says itself that it ran no test.
 pub fn ran_none(output: &str) -> bool {
     counts(output).is_some_and(|tests| tests.passed + tests.failed == 0)
@@ -454,6 +461,16 @@ FAIL\texample.com/shop/cart\t0.012s
         assert_eq!(counts(coloured), tests(3, 0, 0));
         let both = format!("{coloured}\r\nTests:       2 passed, 2 total\r\n");
         assert_eq!(counts(&both), tests(5, 0, 0));
+    }
+
+    #[test]
+    fn people_may_say_it_in_a_line() {
+        assert_eq!(told("12 passed, 1 failed, 2 skipped"), tests(12, 1, 2));
+        assert_eq!(told("0 passed"), tests(0, 0, 0));
+        assert_eq!(told("==== 3 passed in 0.1s ===="), tests(3, 0, 0));
+        for unknown in ["", "all green", "12", "3 warnings"] {
+            assert_eq!(told(unknown), None, "{unknown}");
+        }
     }
 
     #[test]

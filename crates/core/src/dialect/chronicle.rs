@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::plan::{TaskId, TaskSpec};
 use crate::run::{
     CheckResult, Class, CommitMade, ContextUpdate, Event, Holder, Next, Note, Past, Proof, Recorded, Report,
-    Session, Status, StopReason, Tests, Verdict,
+    Session, Status, StopReason, Tests, Verdict, verdict,
 };
 use crate::time::Timestamp;
 
@@ -237,7 +237,7 @@ impl Chronicle {
             Event::RunCreated { .. } => self.created_at = at,
             Event::PlanAdopted { .. } => {}
             Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. } => self.plan(spec),
-            Event::TaskRemoved { task } => self.on(task, |story| story.release()),
+            Event::TaskRemoved { task } => self.on(task, Story::release),
             Event::EngineStarted { session, .. } => {
                 self.started_at.get_or_insert(at);
                 self.session = Some(session.clone());
@@ -385,6 +385,8 @@ impl Story {
     }
 
     fn check(&mut self, results: &[CheckResult]) {
+        // What was counted beats what was told.
+        self.tests = verdict::tests(results).or(self.tests);
         let failed = results.iter().find(|result| result.verdict != Verdict::Pass);
         if let Some(failed) = failed {
             self.open.step = Some(cut(&failed.command, TEXT));

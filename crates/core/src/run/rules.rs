@@ -124,7 +124,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             }])
         }
         Command::Report { task, by, fence, claim, report } => {
-            let mut events = on.report(task, by, *fence, claim)?;
+            let mut events = on.report(task, by, *fence, claim, &report.feedback)?;
             // After the start it may imply, before what it leads to.
             let after_start = usize::from(matches!(events.first(), Some(Event::AttemptStarted { .. })));
             let fence = events.iter().find_map(fence_of).unwrap_or_default();
@@ -601,7 +601,7 @@ impl<'a> Rules<'a> {
         Ok(vec![Event::Completed { task: id.clone(), fence, proof }])
     }
 
-    fn report(&self, id: &TaskId, by: &str, seen: Option<u64>, claim: &Claim) -> Decision {
+    fn report(&self, id: &TaskId, by: &str, seen: Option<u64>, claim: &Claim, advice: &str) -> Decision {
         let task = self.task(id)?;
         let holder = Holder::Ledger(by.to_owned());
         let mut events = Vec::new();
@@ -624,7 +624,10 @@ impl<'a> Rules<'a> {
         let task_then = Task { fence, ..task.clone() };
         events.push(match claim {
             Claim::Blocked { reason } => self.failure(&task_then, Class::Defect, reason, "", None),
-            Claim::Failed { reason } => self.failure(&task_then, Class::Code, reason, reason, None),
+            Claim::Failed { reason } => {
+                let feedback = if advice.is_empty() { reason } else { advice };
+                self.failure(&task_then, Class::Code, reason, feedback, None)
+            }
             Claim::Done { tree, results } => match self.not_passed(&task_then, results) {
                 Some(failed) => failed,
                 None if task.judges.is_empty() => {

@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use camino::Utf8Path;
-use piton_core::plan::TaskSpec;
-use piton_core::run::{CheckResult, Claim, Command, Event, Holder, Report as Told, Verdict};
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Oid, RunId, TaskSpec};
+use piton_core::run::{
+    CheckResult, Claim, Command, CommitMade, Event, Holder, Report as Told, Task, Tests, Verdict, verdict,
+};
+use piton_core::runners;
 use piton_engine::agent::{Message, OUTBOX, Said};
 use piton_engine::checks::{Bench, NoResult};
 use piton_engine::clock;
+use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::json;
 
 use super::{Exit, FINE, people, run as engine};
-use crate::args::{Next, Report, Reported, Start};
+use crate::args::{Next, OfTask, Report, Reported, Start};
 use crate::failure::{ERROR, Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::ui;
@@ -62,8 +66,34 @@ pub(crate) fn start(args: &Start) -> Outcome<Exit> {
     Ok(FINE)
 }
 
+/// A hash as somebody gives it. What it stands for is git's business, and found out when it is needed.
+fn commit_made(hash: &str) -> Outcome<CommitMade> {
+    let is_hash = (4..=64).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hash {
+        return Err(Failure::usage(format!("`{}` is no commit's hash", ui::plain(hash))));
+    }
+    Ok(CommitMade { hash: hash.to_owned(), subject: String::new() })
+}
+
+/// What a runner wrote into a file, or somebody says.
+fn test_results(given: &str) -> Outcome<Tests> {
+    let path = Utf8Path::new(given);
+    let text = match path.is_file() {
+        true => {
+            let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        false => given.to_owned(),
+    };
+    runners::told(&text).ok_or_else(|| {
+        Failure::usage("--test-results tells of no tests")
+            .hint("the output of cargo test, nextest, pytest, jest, vitest or go test -v, or a JUnit report")
+            .hint("or in short: --test-results '12 passed, 1 failed'")
+    })
+}
+
 /// A name people can read: it goes into journals and screens.
-fn holder(name: &str) -> Outcome<String> {
+pub(super) fn holder(name: &str) -> Outcome<String> {
     let name = name.trim();
     if name.is_empty() || name.len() > 100 || name.chars().any(char::is_control) {
         return Err(Failure::usage(
@@ -83,12 +113,14 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         }
         (_, reason) => reason.clone().unwrap_or_default(),
     };
-    let told = Told {
+    let mut told = Told {
         note: args.note.clone().unwrap_or_default(),
         files: args.files.clone(),
         exports: args.exports.clone(),
         decisions: args.decisions.clone(),
-        ..Told::default()
+        feedback: args.feedback.clone().unwrap_or_default(),
+        commits: args.commits.iter().map(|hash| commit_made(hash)).collect::<Outcome<_>>()?,
+        tests: args.test_results.as_deref().map(test_results).transpose()?,
     };
     if let Ok(outbox) = std::env::var(OUTBOX) {
         return leave(args, reason, told, Utf8Path::new(&outbox));
@@ -119,7 +151,10 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
                 };
                 journal.rehearse(&run, &would, clock::now())?;
             }
-            let (tree, results) = run_checks(&project, &run, &spec, task.fence)?;
+            let name = format!("{}.report", task.fence);
+            let (tree, results) = run_checks(&project, &run, &spec, &project.root, &name)?;
+            // What was counted beats what is told.
+            told.tests = verdict::tests(&results).or(told.tests);
             Claim::Done { tree, results }
         }
     };
@@ -160,27 +195,71 @@ fn leave(args: &Report, reason: String, told: Told, outbox: &Utf8Path) -> Outcom
     Ok(FINE)
 }
 
-/// Run a task's checks where the project is: in the ledger the work was done there.
+/// Run a task's checks now, and only look at what they say.
+pub(crate) fn verify(args: &OfTask) -> Outcome<Exit> {
+    let FoundRun { project, journal, run } = find::run(&args.which)?;
+    let (Some(task), Some(spec)) = (journal.task(&run, &args.task)?, journal.spec(&run, &args.task)?) else {
+        return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
+            .hint("piton status --all"));
+    };
+    if spec.checks.is_empty() {
+        return Err(Failure::new(format!("{} has no check, so nothing can prove it", args.task)));
+    }
+    let place = workplace(&project, &journal, &run, &task)?;
+    let shown = if place == project.root { "the project".to_owned() } else { find::shown(&place) };
+    ui::say(format!("in {shown}"));
+    let (_, results) = run_checks(&project, &run, &spec, &place, &format!("{}.verify", task.fence))?;
+    let passed = results.iter().all(|result| result.verdict == Verdict::Pass);
+    if args.json {
+        let tests = verdict::tests(&results);
+        ui::answer_json(&json!({
+            "task": args.task, "place": place, "passed": passed, "tests": tests, "checks": results,
+        }));
+    } else {
+        for result in &results {
+            let sign = if result.verdict == Verdict::Pass { "✓" } else { "✗" };
+            let tests = result.tests.map(|tests| format!("  ({tests})")).unwrap_or_default();
+            ui::answer_line(format!("{sign} {}{tests}", ui::plain(&result.name)));
+        }
+        let feedback = verdict::feedback(&results);
+        if !feedback.is_empty() {
+            ui::say(format!("\n{}", feedback.trim_end()));
+        }
+    }
+    Ok(if passed { FINE } else { ERROR })
+}
+
+/// Where a task's work is: in its worktree if it has one and no agent is in it, else in the project.
+fn workplace(project: &Project, journal: &Journal, run: &RunId, task: &Task) -> Outcome<Utf8PathBuf> {
+    let busy = task.is_engines() && task.status().holds_slot();
+    let dir =
+        journal.facts(run)?.and_then(|facts| facts.worktree_dir).filter(|_| task.progress.worktree && !busy);
+    let own = dir.and_then(|dir| project.worktree_path_if_owned(run, Utf8Path::new(&dir), &task.id));
+    Ok(own.filter(|path| path.is_dir()).unwrap_or_else(|| project.root.clone()))
+}
+
+/// Run a task's checks in a place.
 fn run_checks(
     project: &Project,
-    run: &piton_core::plan::RunId,
+    run: &RunId,
     spec: &TaskSpec,
-    fence: u64,
-) -> Outcome<(Option<piton_core::plan::Oid>, Vec<CheckResult>)> {
+    place: &Utf8Path,
+    name: &str,
+) -> Outcome<(Option<Oid>, Vec<CheckResult>)> {
     if spec.checks.is_empty() {
         return Ok((None, Vec::new()));
     }
     let repo = project.repo()?;
-    let tree_now = || repo.map(|repo| repo.worktree_tree(&project.root)).transpose();
+    let tree_now = || repo.map(|repo| repo.worktree_tree(place)).transpose();
     let tree = tree_now()?;
     let keeper = engine::keeper()?;
     let jobs = project.task_folder(run, &spec.id);
-    // A report is a new question each time: earlier answers do not count.
+    // It is a new question each time: earlier answers do not count.
     let bench = Bench {
         jobs: &jobs,
         home: &project.home,
-        name: format!("{fence}.report{}.check", clock::now().0),
-        cwd: &project.root,
+        name: format!("{name}{}.check", clock::now().0),
+        cwd: place,
         env: BTreeMap::new(),
         keeper: &keeper,
     };

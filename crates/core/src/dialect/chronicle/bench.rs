@@ -189,6 +189,7 @@ impl Bench {
             took: Span::seconds(3),
             log: "log".to_owned(),
             tail: tail.to_owned(),
+            tests: None,
         };
         judges.iter().map(result).collect()
     }

@@ -8,6 +8,9 @@ use crate::tags::{self, Kind, Tag, decode, tags};
 
 const NAME: &str = "project-context";
 
+/// Where an element's tags are; an empty one has no second.
+type Element = (Range<usize>, Option<Range<usize>>);
+
 #[derive(Clone, Debug)]
 pub(super) struct Block<'a> {
     text: &'a str,
@@ -65,8 +68,8 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// The first element of a name: its tags, the second missing where it is empty.
-    fn element(&self, name: &str) -> Result<Option<(Range<usize>, Option<Range<usize>>)>, Skipped> {
+    /// The first element of a name.
+    fn element(&self, name: &str) -> Result<Option<Element>, Skipped> {
         let mut found = self.tags().filter(|tag| tag.name == name);
         let Some(open) = found.find(|tag| tag.kind != Kind::Close) else { return Ok(None) };
         if open.kind == Kind::Empty {
@@ -215,7 +218,7 @@ impl Edits<'_> {
                 [] => lines += &format!("{indent}<{head}/>{eol}"),
                 // A value of its own, and not an element.
                 [value] if !value.starts_with('<') => {
-                    lines += &format!("{indent}<{head}>{value}</{name}>{eol}")
+                    lines += &format!("{indent}<{head}>{value}</{name}>{eol}");
                 }
                 children => {
                     lines += &format!("{indent}<{head}>{eol}");

@@ -10,7 +10,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::plan::{Export, TaskSpec};
+use crate::plan::{Export, RepoPath, TaskSpec};
 use crate::tags::{Tag, encode, plain};
 use crate::time::Timestamp;
 use block::Block;
@@ -160,7 +160,7 @@ impl News {
                 }
                 Some(Registry::Features) => {
                     let id = kebab(name);
-                    let files: Vec<&str> = spec.files.iter().map(|path| path.as_str()).collect();
+                    let files: Vec<&str> = spec.files.iter().map(RepoPath::as_str).collect();
                     let mut children = element("name", name);
                     children.extend(element("files", &files.join(", ")));
                     let head = format!("feature id=\"{}\" status=\"complete\"", encode(&id));

@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::dialect::native::testing::task;
-use crate::plan::RepoPath;
 use proptest::prelude::*;
 
 const HASH: &str = "1f2e3d4c5b6a79880123456789abcdef01234567";
