@@ -7,6 +7,7 @@
 mod answers;
 mod events;
 mod names;
+mod outputs;
 mod plans;
 mod vary;
 mod words;
@@ -36,6 +37,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "events", check: events::events, words: events::WORDS },
     Target { name: "jobs", check: events::jobs, words: events::WORDS },
     Target { name: "git", check: answers::git, words: answers::WORDS },
+    Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },
+    Target { name: "context", check: outputs::context, words: outputs::BLOCKS },
 ];
 
 impl Target {

@@ -31,7 +31,7 @@ macro_rules! targets {
     };
 }
 
-targets![plan, config, names, time, signal, message, text, events, jobs, git];
+targets![plan, config, names, time, signal, message, text, events, jobs, git, runners, context];
 
 /// A reader that breaks its word is found by the variations alone.
 #[test]
