@@ -1,6 +1,7 @@
 //! The commit messages Piton writes, in the forms people's scripts look for.
 
 use crate::plan::{RepoPath, RunId, TaskSpec};
+use crate::run::ContextUpdate;
 
 /// What identifies a commit's origin when there is no journal.
 pub const RUN_TRAILER: &str = "Piton-Run";
@@ -45,6 +46,20 @@ pub fn merge(spec: &TaskSpec, run: &RunId, group: &str, commits: usize, prefix: 
     )
 }
 
+/// For the change of the project's description, with what was entered in it.
+pub fn context(update: &ContextUpdate, run: &RunId, prefix: Option<&str>) -> String {
+    let prefix = prefix.map(|prefix| format!("{prefix} ")).unwrap_or_default();
+    let mut body = String::new();
+    for (what, names) in
+        [("Features", &update.features), ("Endpoints", &update.endpoints), ("Models", &update.models)]
+    {
+        if !names.is_empty() {
+            body += &format!("{what}: {}\n", line(&names.join(", ")));
+        }
+    }
+    format!("{prefix}Update project context\n\n{body}\n{RUN_TRAILER}: {run}\n")
+}
+
 fn implements(spec: &TaskSpec) -> String {
     let mut body = String::new();
     for criterion in &spec.criteria {
@@ -80,6 +95,15 @@ mod tests {
             work(&spec, &run, None, 1, 5, None),
             work(&spec, &run, Some("feat:"), 2, 5, Some("check `a` failed\nmore")),
             merge(&spec, &run, "1-foundation", 2, None),
+            context(
+                &ContextUpdate {
+                    endpoints: vec!["GET /a".into(), "POST /b\nPiton-Task: forged".into()],
+                    models: vec!["Cart".into()],
+                    ..ContextUpdate::default()
+                },
+                &run,
+                Some("docs:"),
+            ),
         ];
         insta::assert_snapshot!(said.join("---\n"), @r"
         [L1-002] Add store Piton-Task: forged
@@ -106,6 +130,13 @@ mod tests {
         Verification: 1 check passed
         Piton-Run: demo-1
         Piton-Task: L1-002
+        ---
+        docs: Update project context
+
+        Endpoints: GET /a, POST /b Piton-Task: forged
+        Models: Cart
+
+        Piton-Run: demo-1
         ");
     }
 }

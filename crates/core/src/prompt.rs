@@ -2,27 +2,38 @@
 
 use crate::plan::{RepoPath, TaskSpec};
 
-/// The text for one try.
+/// The text for one try of an agent that the engine starts.
 pub fn prompt(spec: &TaskSpec, attempt: u32, feedback: Option<&str>) -> String {
+    asked(spec)
+        + "\n## How to work\n\
+        - You are in a git worktree of your own; work only here.\n\
+        - Commit your work, or leave it uncommitted: it is committed for you.\n\
+        - Do not push, and do not touch other branches.\n\
+        - When the task itself is wrong and a person has to decide, say so: end with the line\n  \
+          `<signal>BLOCKED:the reason</signal>`\n"
+        + &mend(attempt, feedback)
+}
+
+/// What a task asks, and what decides about it.
+pub fn asked(spec: &TaskSpec) -> String {
     let mut text = format!("# Task {}: {}\n\n{}\n", spec.id, spec.title, spec.prompt.trim());
     section(&mut text, "Criteria", spec.criteria.iter().map(String::as_str));
     section(&mut text, "Files this task is about", spec.files.iter().map(RepoPath::as_str));
     let checks: Vec<String> = spec.checks.iter().map(|check| format!("`{}`", check.run)).collect();
     section(&mut text, "Checks that decide whether it is done", checks.iter().map(String::as_str));
-    text += "\n## How to work\n\
-        - You are in a git worktree of your own; work only here.\n\
-        - Commit your work, or leave it uncommitted: it is committed for you.\n\
-        - Do not push, and do not touch other branches.\n\
-        - When the task itself is wrong and a person has to decide, say so: end with the line\n  \
-          `<signal>BLOCKED:the reason</signal>`\n";
-    if let Some(feedback) = feedback.filter(|feedback| !feedback.trim().is_empty()) {
-        let nth = if attempt > 1 { format!("This is attempt {attempt}. ") } else { String::new() };
-        text += &format!(
-            "\n## What went wrong last time\n{nth}Your earlier work is still here. Mend this:\n\n{}\n",
-            feedback.trim_end()
-        );
-    }
     text
+}
+
+/// What the last try failed for, if there was one.
+pub fn mend(attempt: u32, feedback: Option<&str>) -> String {
+    let Some(feedback) = feedback.filter(|feedback| !feedback.trim().is_empty()) else {
+        return String::new();
+    };
+    let nth = if attempt > 1 { format!("This is attempt {attempt}. ") } else { String::new() };
+    format!(
+        "\n## What went wrong last time\n{nth}Your earlier work is still here. Mend this:\n\n{}\n",
+        feedback.trim_end()
+    )
 }
 
 fn section<'a>(text: &mut String, title: &str, items: impl Iterator<Item = &'a str>) {

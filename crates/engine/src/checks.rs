@@ -5,15 +5,20 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Argv, Check, Digest, Oid, RunId, TaskSpec};
 use piton_core::run::{CheckResult, Pass, Verdict, verdict};
+use piton_core::runners;
+use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 
 use crate::git::GitError;
-use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome, clean_text};
+use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
 use crate::project::Project;
 use crate::{agent, clock};
 
-/// How much of the end of a check's output is looked at and kept in evidence.
+/// How much of the end of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
+/// How much of it is read. Runners sum up at the end, but some do so for each of many packages; of an output that
+/// is longer than this, the tests are not counted, since a part would give a wrong number.
+const READ: usize = 4 * 1024 * 1024;
 /// A check whose keeper was lost is run again, but not for ever.
 const MOST_DEATHS: u32 = 5;
 
@@ -65,7 +70,7 @@ impl Bench<'_> {
         }
         let job = Job::at(self.folder(check, MOST_DEATHS - 1));
         let reason = format!("it died {MOST_DEATHS} times");
-        Ok(self.result(check, &job, Verdict::Broken { reason }, Span(0), String::new()))
+        Ok(self.result(check, &job, Verdict::Broken { reason }, Span(0)))
     }
 
     fn folder(&self, check: &Check, death: u32) -> Utf8PathBuf {
@@ -74,9 +79,11 @@ impl Bench<'_> {
     }
 
     fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> CheckResult {
-        let tail = clean_text(&job.output().tail(TAIL).unwrap_or_default());
+        let output = clean_text(&job.output().tail(READ).unwrap_or_default());
+        let is_whole = outcome.output_bytes <= READ as u64;
+        let tests = is_whole.then(|| runners::counts(&output)).flatten();
         let verdict = match &outcome.ended {
-            Ended::Exited { code } => verdict::of_exit(*code, &tail),
+            Ended::Exited { code } => verdict::of_exit(*code, &output),
             Ended::Signalled { signal } => {
                 Verdict::Broken { reason: format!("it was killed by signal {signal}") }
             }
@@ -96,20 +103,22 @@ impl Bench<'_> {
             Ended::Stopped | Ended::Died => Verdict::Broken { reason: "it was stopped".to_owned() },
         };
         let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
-        self.result(check, job, verdict, took, tail)
+        let tail = if verdict == Verdict::Pass { "" } else { verdict::excerpt(&output, TAIL) };
+        CheckResult { tail: tail.to_owned(), tests, ..self.result(check, job, verdict, took) }
     }
 
-    fn result(&self, check: &Check, job: &Job, verdict: Verdict, took: Span, tail: String) -> CheckResult {
+    fn result(&self, check: &Check, job: &Job, verdict: Verdict, took: Span) -> CheckResult {
         let log = job.dir().strip_prefix(self.home).unwrap_or(job.dir()).to_string();
         CheckResult {
             name: check.name.clone(),
             check: check.digest(),
             command: check.run.to_string(),
-            tail: if verdict == Verdict::Pass { String::new() } else { tail },
             verdict,
             environment: environment(),
             took,
             log,
+            tail: String::new(),
+            tests: None,
         }
     }
 }
@@ -125,12 +134,13 @@ pub enum NoReport {
     Stopped,
 }
 
-/// Run a task's checks where the project is: whoever keeps the ledger has worked there. `tell` hears of each.
-pub fn in_project(
+/// Run a task's checks in a place, for somebody who asks: earlier answers do not count. `tell` hears of each.
+pub fn run_all(
     project: &Project,
     run: &RunId,
     spec: &TaskSpec,
-    fence: u64,
+    place: &Utf8Path,
+    name: &str,
     keeper: &[String],
     tell: &dyn Fn(&Check),
 ) -> Result<(Option<Oid>, Vec<CheckResult>), NoReport> {
@@ -138,15 +148,14 @@ pub fn in_project(
         return Ok((None, Vec::new()));
     }
     let repo = project.repo()?;
-    let tree_now = || repo.map(|repo| repo.worktree_tree(&project.root)).transpose();
+    let tree_now = || repo.map(|repo| repo.worktree_tree(place)).transpose();
     let tree = tree_now()?;
     let jobs = project.task_folder(run, &spec.id);
-    // A report is a new question each time: earlier answers do not count.
     let bench = Bench {
         jobs: &jobs,
         home: &project.home,
-        name: format!("{fence}.report{}.check", clock::now().0),
-        cwd: &project.root,
+        name: format!("{name}{}.check", clock::now().0),
+        cwd: place,
         env: BTreeMap::new(),
         keeper,
     };

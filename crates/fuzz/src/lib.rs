@@ -8,6 +8,7 @@ mod answers;
 mod events;
 mod folders;
 mod names;
+mod outputs;
 mod plans;
 mod states;
 mod vary;
@@ -42,6 +43,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "state", check: states::state, words: states::WORDS },
     Target { name: "edits", check: states::heard, words: states::WORDS },
     Target { name: "git", check: answers::git, words: answers::WORDS },
+    Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },
+    Target { name: "context", check: outputs::context, words: outputs::BLOCKS },
 ];
 
 impl Target {

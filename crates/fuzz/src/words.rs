@@ -4,8 +4,8 @@ use piton_core::message::{self, RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::{Argv, Check, RunId, TaskId, TaskSpec};
 use piton_core::prompt::prompt;
 use piton_core::signal::{Signal, last_signal};
+use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
-use piton_engine::keeper::clean_text;
 
 use crate::same;
 

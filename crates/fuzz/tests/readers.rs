@@ -31,7 +31,10 @@ macro_rules! targets {
     };
 }
 
-targets![plan, config, names, time, signal, message, text, events, jobs, execute, decode, state, edits, git];
+targets![
+    plan, config, names, time, signal, message, text, events, jobs, execute, decode, state, edits, git,
+    runners, context
+];
 
 /// A reader that breaks its word is found by the variations alone.
 #[test]

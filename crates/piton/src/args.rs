@@ -76,6 +76,25 @@ pub(crate) enum Command {
     /// Act out a script, as the agent of the demo and the tests
     #[command(hide = true)]
     ScriptedAgent { script: Utf8PathBuf },
+
+    /// Run a task's checks now; nothing in the run changes
+    Verify(OfTask),
+    /// Tell what somebody who begins to work has to know of the run, and of a task
+    Orient(Orient),
+    /// Sum up how far the run is
+    Progress(OfRun),
+    /// Write into the run's journal
+    Journal(Journal),
+    /// Rules that everybody who works on the run has to heed
+    Guardrail(Guardrail),
+    /// List what has landed, what is landing and what waits for it, in order
+    Queue(OfRun),
+    /// See whether the run as a whole is complete, and what is missing
+    Complete(OfRun),
+    /// Show how the project's own description was updated with the run's results
+    Context(OfRun),
+    /// List the operations of the ledger, each with the recipe it replaces
+    Ops(Ops),
 }
 
 /// Which run is meant.
@@ -367,6 +386,16 @@ pub(crate) struct Report {
     /// A decision that was taken
     #[arg(long = "decision", value_name = "TEXT")]
     pub decisions: Vec<String>,
+    /// What the next try should do about it
+    #[arg(long, value_name = "TEXT")]
+    pub feedback: Option<String>,
+    /// What the tests came to: a file with a runner's output, or a text such as `12 passed, 1 failed`. What the
+    /// task's checks count beats it
+    #[arg(long, value_name = "FILE|TEXT")]
+    pub test_results: Option<String>,
+    /// A commit of this work
+    #[arg(long = "commit", value_name = "HASH")]
+    pub commits: Vec<String>,
     #[command(flatten)]
     pub by: By,
     #[command(flatten)]
@@ -512,6 +541,82 @@ pub(crate) enum SchemaName {
     Config,
     /// execute-state.json
     ExecuteState,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OfRun {
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Orient {
+    /// Add what is asked of this task, and what its last try was told
+    pub task: Option<TaskId>,
+    /// Leave out what is oldest beyond this size
+    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    pub max_bytes: usize,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Journal {
+    #[command(subcommand)]
+    pub command: JournalCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum JournalCommand {
+    /// Add an entry for those who read later
+    Add {
+        text: String,
+        /// The task it is about
+        #[arg(long, value_name = "ID")]
+        task: Option<TaskId>,
+        #[command(flatten)]
+        by: By,
+        #[command(flatten)]
+        of: OfRun,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Guardrail {
+    #[command(subcommand)]
+    pub command: GuardrailCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GuardrailCommand {
+    /// Add one
+    Add {
+        text: String,
+        #[command(flatten)]
+        by: By,
+        #[command(flatten)]
+        of: OfRun,
+    },
+    /// List them all
+    List {
+        #[command(flatten)]
+        of: OfRun,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ops {
+    /// The system whose recipes are shown [default: that of the current run]
+    #[arg(long, value_enum)]
+    pub dialect: Option<DialectArg>,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
 }
 
 impl Run {

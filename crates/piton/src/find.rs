@@ -95,8 +95,16 @@ impl Judge for AtOnce {
             let tell =
                 |check: &Check| ui::say(format!("{} is said to be done: running `{}`", task.id, check.run));
             let keeper = cmd::run::keeper()?;
-            checks::in_project(&self.project, &self.run, spec, task.fence, &keeper, &tell)
-                .map_err(|no| Failure::new(no.to_string()))
+            checks::run_all(
+                &self.project,
+                &self.run,
+                spec,
+                &self.project.root,
+                &format!("{}.report", task.fence),
+                &keeper,
+                &tell,
+            )
+            .map_err(|no| Failure::new(no.to_string()))
         };
         Some(judged().map_err(|failure| failure.message))
     }

@@ -73,5 +73,15 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         }
         Command::Look { file, holds } => cmd::look::look(file, holds),
         Command::ScriptedAgent { script } => cmd::scripted::act(script),
+
+        Command::Verify(args) => cmd::ledger::verify(args),
+        Command::Orient(args) => cmd::orient::orient(args),
+        Command::Progress(args) => cmd::overview::progress(args),
+        Command::Journal(args) => cmd::notes::journal(&args.command),
+        Command::Guardrail(args) => cmd::notes::guardrail(&args.command),
+        Command::Queue(args) => cmd::overview::queue(args),
+        Command::Complete(args) => cmd::overview::complete(args),
+        Command::Context(args) => cmd::overview::context(args),
+        Command::Ops(args) => cmd::ops::ops(args),
     }
 }

@@ -258,7 +258,9 @@ impl World {
     }
 
     fn done(&mut self, action: &Action) {
-        let (task, fence) = (action.task().clone(), action.fence().unwrap_or_default());
+        // Nothing here is done for the run as a whole.
+        let Some(task) = action.task().cloned() else { return };
+        let fence = action.fence().unwrap_or_default();
         let landed = self.state.run().map_or(0, |run| run.landed);
         let result = || CheckResult {
             name: String::new(),
@@ -269,6 +271,7 @@ impl World {
             took: Span(0),
             log: String::new(),
             tail: String::new(),
+            tests: None,
         };
         self.trees += 1;
         let tree = oid(self.trees);
@@ -310,6 +313,7 @@ impl World {
                 Command::Landed { task, fence, commit }
             }
             Action::Clean { .. } => Command::CleanedUp { task, fence },
+            Action::Context => Command::ContextUpdated(Box::default()),
         };
         self.submit(&command);
     }

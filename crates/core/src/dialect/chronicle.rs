@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::plan::{TaskId, TaskSpec};
 use crate::run::{
     CheckResult, Class, CommitMade, ContextUpdate, Event, Holder, Next, Note, Past, Proof, Recorded, Report,
-    Session, Status, StopReason, Tests, Verdict,
+    Session, Status, StopReason, Tests, Verdict, verdict,
 };
 use crate::time::{Span, Timestamp};
 
@@ -398,6 +398,8 @@ impl Story {
     fn check(&mut self, results: &[CheckResult]) {
         // There is work to be judged, so the agent did not run out of time.
         self.open.timed_out = false;
+        // What was counted beats what was told.
+        self.tests = verdict::tests(results).or(self.tests);
         let failed = results.iter().find(|result| result.verdict != Verdict::Pass);
         if let Some(failed) = failed {
             self.open.step = Some(cut(&failed.command, TEXT));

@@ -165,6 +165,7 @@ pub enum Command {
         by: String,
         note: Note,
     },
+    /// Every task is completed, and the project's description is brought up to that, or not.
     ContextUpdated(Box<ContextUpdate>),
 
     LandingLost {
@@ -182,7 +183,13 @@ pub enum Command {
 impl Command {
     /// It looks at the run as a whole, so a part of the state is not enough to decide it.
     pub fn surveys(&self) -> bool {
-        matches!(self, Command::Create(_) | Command::Replan(_) | Command::PrepareLanding { .. })
+        matches!(
+            self,
+            Command::Create(_)
+                | Command::Replan(_)
+                | Command::PrepareLanding { .. }
+                | Command::ContextUpdated(_)
+        )
     }
 }
 

@@ -422,6 +422,9 @@ pub struct CheckResult {
     /// The useful end of its output, for a check that did not pass.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub tail: String,
+    /// How many tests it ran, where its runner says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Tests>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -479,6 +482,20 @@ pub struct Tests {
     pub passed: u64,
     pub failed: u64,
     pub skipped: u64,
+}
+
+impl std::ops::AddAssign for Tests {
+    fn add_assign(&mut self, more: Tests) {
+        self.passed = self.passed.saturating_add(more.passed);
+        self.failed = self.failed.saturating_add(more.failed);
+        self.skipped = self.skipped.saturating_add(more.skipped);
+    }
+}
+
+impl std::fmt::Display for Tests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} passed, {} failed, {} skipped", self.passed, self.failed, self.skipped)
+    }
 }
 
 /// Something to be kept that changes no task.
@@ -597,4 +614,7 @@ pub struct ContextUpdate {
     pub commit: Option<Oid>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub skipped: String,
+    /// What was read there although it is not right.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }

@@ -18,7 +18,7 @@ pub use event::{
     PastFeedback, Recorded, Report, Selection, Session, StopReason, Tests, Verdict, Work,
 };
 pub use rules::decide;
-pub use schedule::{Action, barrier, is_current, next, startable, wake_at};
+pub use schedule::{Action, barrier, is_current, next, owes_context, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
 pub use task::{Holder, Intent, Pass, Progress, Proof, Status, Task};

@@ -9,7 +9,7 @@ use super::schedule::{Gate, LONGEST_LIMIT, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
 use super::verdict;
-use crate::plan::{Check, Digest, MAX_PARALLEL, Oid, Plan, Settings, TaskId};
+use crate::plan::{Check, Dialect, Digest, MAX_PARALLEL, Oid, Plan, Settings, TaskId};
 use crate::time::{Span, Timestamp};
 
 type Decision = Result<Vec<Event>, Stop>;
@@ -71,7 +71,10 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::ChecksEnded { task, fence, tree, results } => on.checked(task, *fence, tree, results),
         Command::TryFailed { action, class, reason, feedback } => {
             use Status::*;
-            let (task, fence) = (action.task(), action.fence().unwrap_or_default());
+            let Some(task) = action.task() else {
+                return Err(Refusal::because("what is done for the whole run is no try of a task"));
+            };
+            let fence = action.fence().unwrap_or_default();
             let at = on.held(task, fence, &[InProgress, Confirming, Verifying, Verified, Merging])?;
             if !is_current(state, action) {
                 return Err(Refusal::stale(format!("{task} has gone on since")));
@@ -122,7 +125,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             }])
         }
         Command::Report { task, by, fence, claim, report } => {
-            let mut events = on.report(task, by, *fence, claim)?;
+            let mut events = on.report(task, by, *fence, claim, &report.feedback)?;
             // After the start it may imply, before what it leads to.
             let after_start = usize::from(matches!(events.first(), Some(Event::AttemptStarted { .. })));
             let fence = events.iter().find_map(fence_of).unwrap_or_default();
@@ -184,7 +187,20 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             }
             Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])
         }
-        Command::ContextUpdated(update) => Ok(vec![Event::ContextUpdated { update: update.clone() }]),
+        Command::ContextUpdated(update) => {
+            if run.settings.dialect != Dialect::Execute {
+                return Err(Refusal::because(
+                    "only plans of the execute system keep a project's description",
+                ));
+            }
+            if !state.all_completed() {
+                return Err(Refusal::because("not every task is completed"));
+            }
+            if run.context.is_some() {
+                return Err(Refusal::stale("the project's description is settled already"));
+            }
+            Ok(vec![Event::ContextUpdated { update: update.clone() }])
+        }
         Command::Raise { task, by, attempts } => {
             let at = on.task(task)?;
             if *attempts <= at.spent || *attempts > 100 {
@@ -544,7 +560,7 @@ impl<'a> Rules<'a> {
         Ok(vec![Event::Completed { task: id.clone(), fence, proof }])
     }
 
-    fn report(&self, id: &TaskId, by: &str, seen: Option<u64>, claim: &Claim) -> Decision {
+    fn report(&self, id: &TaskId, by: &str, seen: Option<u64>, claim: &Claim, advice: &str) -> Decision {
         let task = self.task(id)?;
         let holder = Holder::Ledger(by.to_owned());
         let mut events = Vec::new();
@@ -567,7 +583,10 @@ impl<'a> Rules<'a> {
         let task_then = Task { fence, ..task.clone() };
         events.push(match claim {
             Claim::Blocked { reason } => self.failure(&task_then, Class::Defect, reason, "", None),
-            Claim::Failed { reason } => self.failure(&task_then, Class::Code, reason, reason, None),
+            Claim::Failed { reason } => {
+                let feedback = if advice.is_empty() { reason } else { advice };
+                self.failure(&task_then, Class::Code, reason, feedback, None)
+            }
             Claim::Done { tree, results } => match self.not_passed(&task_then, results) {
                 Some(failed) => failed,
                 None if task.judges.is_empty() => {

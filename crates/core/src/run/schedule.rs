@@ -7,7 +7,7 @@ use super::event::Selection;
 use super::state::{Run, State};
 use super::tally::Horizon;
 use super::task::{Status, Task};
-use crate::plan::{Exhausted, Schedule, Settings, TaskId};
+use crate::plan::{Dialect, Exhausted, Schedule, Settings, TaskId};
 use crate::time::{Span, Timestamp};
 
 /// Something to be done outside. The fence names the attempt it belongs to.
@@ -29,10 +29,13 @@ pub enum Action {
     Move { task: TaskId, fence: u64 },
     /// Remove the worktree of a completed task.
     Clean { task: TaskId, fence: u64 },
+    /// Enter what the run has made in the project's own description.
+    Context,
 }
 
 impl Action {
-    pub fn task(&self) -> &TaskId {
+    /// The task it is done for; one is done for the run as a whole.
+    pub fn task(&self) -> Option<&TaskId> {
         match self {
             Action::Start { task }
             | Action::Prepare { task, .. }
@@ -41,14 +44,15 @@ impl Action {
             | Action::Check { task, .. }
             | Action::Land { task, .. }
             | Action::Move { task, .. }
-            | Action::Clean { task, .. } => task,
+            | Action::Clean { task, .. } => Some(task),
+            Action::Context => None,
         }
     }
 
     /// The attempt it belongs to; a start belongs to none yet.
     pub fn fence(&self) -> Option<u64> {
         match self {
-            Action::Start { .. } => None,
+            Action::Start { .. } | Action::Context => None,
             Action::Prepare { fence, .. }
             | Action::Work { fence, .. }
             | Action::Capture { fence, .. }
@@ -138,7 +142,20 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
             startable(state, run, now).take(free).map(|task| Action::Start { task: task.id.clone() }),
         );
     }
+    if run.stop.is_none() && owes_context(state, run) {
+        actions.push(Action::Context);
+    }
     actions
+}
+
+/// Whether all is done but for the project's description. Who works on a part of the plan, or makes no commits,
+/// leaves it alone.
+pub fn owes_context(state: &State, run: &Run) -> bool {
+    run.context.is_none()
+        && run.settings.dialect == Dialect::Execute
+        && !run.settings.no_commits
+        && run.session.selection == Selection::All
+        && state.all_completed()
 }
 
 /// The next step of a task the engine works on.
@@ -159,7 +176,10 @@ fn step(task: &Task) -> Option<Action> {
 
 /// Whether this is what its task is at now. An action under way that no longer is should be stopped.
 pub fn is_current(state: &State, action: &Action) -> bool {
-    state.task(action.task()).ok().flatten().is_some_and(|task| match action {
+    let Some(id) = action.task() else {
+        return state.run().is_some_and(|run| run.stop.is_none() && owes_context(state, run));
+    };
+    state.task(id).ok().flatten().is_some_and(|task| match action {
         Action::Start { .. } => false,
         Action::Land { fence, .. } => task.decided == Status::Verified && task.fence == *fence,
         Action::Clean { fence, .. } => task.decided == Status::Completed && task.fence == *fence,

@@ -200,6 +200,12 @@ impl State {
         sum
     }
 
+    /// Whether every task of a complete state is completed.
+    pub fn all_completed(&self) -> bool {
+        let counts = self.counts();
+        counts.of(Status::Completed) == counts.total()
+    }
+
     /// Tasks that landed when `since` others had, in order.
     pub fn landed_since(&self, since: u32) -> impl Iterator<Item = &TaskId> {
         self.landings.range(since..).map(|(_, task)| task)

@@ -1,6 +1,7 @@
 //! What a check's end says, and what of it the next attempt should be told.
 
-use super::event::{CheckResult, Verdict};
+use super::event::{CheckResult, Tests, Verdict};
+use crate::runners;
 
 /// Longest excerpt of one check's output in feedback: the end is where the reason stands.
 const EXCERPT: usize = 4000;
@@ -8,39 +9,18 @@ const EXCERPT: usize = 4000;
 /// Judge a check that ended by itself. Exit 0 counts only if something was tested.
 pub fn of_exit(exit: i32, output: &str) -> Verdict {
     match exit {
-        0 if ran_no_test(output) => Verdict::Broken { reason: "it ran no test".to_owned() },
+        0 if runners::ran_none(output) => Verdict::Broken { reason: "it ran no test".to_owned() },
         0 => Verdict::Pass,
         exit => Verdict::Fail { exit },
     }
 }
 
-/// The runner itself says that nothing ran. Words in ordinary output are not believed: only the summary
-/// lines of runners that exit 0 without a test.
-fn ran_no_test(output: &str) -> bool {
-    let mut summaries = 0;
-    let mut tests = 0_u64;
-    for line in output.lines().map(str::trim) {
-        if let Some(rest) = line.strip_prefix("test result: ok. ") {
-            summaries += 1;
-            tests += leading_number(rest);
-        } else if let Some(rest) = line.strip_prefix("# tests ").or_else(|| line.strip_prefix("ℹ tests ")) {
-            summaries += 1;
-            tests += leading_number(rest);
-        } else if line.starts_with("?   \t") && line.ends_with("[no test files]")
-            || line.ends_with("[no tests to run]")
-        {
-            summaries += 1;
-        } else if line.starts_with("ok  \t") {
-            summaries += 1;
-            tests += 1;
-        }
-    }
-    summaries > 0 && tests == 0
-}
-
-fn leading_number(text: &str) -> u64 {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    text[..end].parse().unwrap_or(0)
+/// How many tests the checks ran in all, as their runners say. It beats whatever an agent tells.
+pub fn tests(results: &[CheckResult]) -> Option<Tests> {
+    results.iter().filter_map(|result| result.tests).reduce(|mut sum, tests| {
+        sum += tests;
+        sum
+    })
 }
 
 /// One line about the first check that did not pass.

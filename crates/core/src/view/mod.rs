@@ -1,9 +1,11 @@
 //! What every face shows, derived from the state when it is asked for. Nothing here is stored.
 
+mod orient;
 mod summary;
 mod tell;
 mod why;
 
+pub use orient::{Form, Orientation};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code};
 pub use tell::{Told, Tone, tell};
 pub use why::{Why, why};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::plan::{Exhausted, Settings};
-use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task};
+use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task, owes_context};
 use crate::time::Span;
 
 /// Where a run stands.
@@ -116,8 +116,7 @@ fn group_status(counts: &Counts) -> GroupStatus {
 /// Why an engine that has nothing left to do stops.
 pub fn at_rest(state: &State) -> StopReason {
     let Some(run) = state.run() else { return StopReason::Ended };
-    let counts = state.counts();
-    if counts.of(Status::Completed) == counts.total() {
+    if state.all_completed() && !owes_context(state, run) {
         return StopReason::Completed;
     }
     if run.stop.is_some() {

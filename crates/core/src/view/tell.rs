@@ -1,7 +1,7 @@
 //! An event in one line, as a log, a plain terminal and a page show it.
 
 use super::counted;
-use crate::run::{AgentEnd, Class, Event, Holder, Next, Note, Proof, StopReason, Verdict};
+use crate::run::{AgentEnd, Class, Event, Holder, Next, Note, Proof, StopReason, Verdict, verdict};
 use crate::time::Timestamp;
 
 /// How to feel about it: faces choose a colour or a sign.
@@ -64,7 +64,8 @@ pub fn tell(event: &Event) -> Told {
         Event::VerificationStarted { .. } => (Tone::Quiet, "checks started".to_owned()),
         Event::ChecksEnded { results, .. } => {
             let passed = results.iter().filter(|r| r.verdict == Verdict::Pass).count();
-            (Tone::Quiet, format!("{passed} of {} checks passed", results.len()))
+            let tests = verdict::tests(results).map(|tests| format!(" (tests: {tests})")).unwrap_or_default();
+            (Tone::Quiet, format!("{passed} of {} checks passed{tests}", results.len()))
         }
         Event::Verified { .. } => (Tone::Plain, "verified, waits to land".to_owned()),
         Event::Failed { class, reason, next, .. } => failed(*class, reason, next),

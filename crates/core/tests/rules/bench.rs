@@ -66,6 +66,7 @@ pub(crate) fn evidence(name: &str, verdict: Verdict) -> CheckResult {
         took: Span::seconds(1),
         log: String::new(),
         tail: String::new(),
+        tests: None,
     }
 }
 

@@ -1,7 +1,8 @@
 //! What may happen to a run, from outside: properties over random commands, one test for each rule that was
-//! once wrong, and the table of what people may do in which state.
+//! once wrong, the table of what people may do in which state, and the end of a run.
 
 mod bench;
+mod context;
 mod properties;
 mod repaired;
 mod table;

@@ -89,7 +89,7 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
         11 | 12 => Command::ChecksEnded { task, fence, tree, results },
         13 => {
             let offered = next(&bench.state, bench.now);
-            let action = offered.into_iter().find(|a| a.task() == &task && a.fence().is_some());
+            let action = offered.into_iter().find(|a| a.task() == Some(&task) && a.fence().is_some());
             let action = action.unwrap_or(Action::Check { task, fence });
             let class = [Class::Code, Class::Conflict, Class::Transient, Class::Limit, Class::Defect];
             let class = class[usize::from(with) % 5];

@@ -67,8 +67,11 @@ pub fn end_of(
     spec: &TaskSpec,
     now: Timestamp,
 ) -> AgentEnd {
+    // What the agent itself advises stands first.
+    let advice = said.map(|message| message.report.feedback.trim()).filter(|advice| !advice.is_empty());
+    let advice = advice.map(|advice| format!("{advice}\n\n")).unwrap_or_default();
     let failed = |reason: String| AgentEnd::Failed {
-        feedback: format!("{reason}\nThe end of its output:\n{}\n", verdict::excerpt(tail, 4000)),
+        feedback: format!("{advice}{reason}\nThe end of its output:\n{}\n", verdict::excerpt(tail, 4000)),
         reason,
     };
     match ended {

@@ -3,6 +3,7 @@
 //! One thread decides and writes the journal; each action runs in a thread of its own and answers with
 //! commands. Nothing but the state says what is next, so starting and going on are the same thing.
 
+mod context;
 mod copy;
 mod land;
 mod order;
@@ -215,14 +216,23 @@ impl<'o> Loop<'o> {
     }
 
     fn dispatch(&mut self, action: Action) -> Result<(), EngineError> {
-        let Some(order) = self.order(&action)? else { return Ok(()) };
-        self.under_way.insert(action.clone(), order.running.clone());
+        let (running, work): (Running, Box<dyn FnOnce() -> Vec<Command> + Send>) = match &action {
+            Action::Context => {
+                let Some(errand) = self.errand()? else { return Ok(()) };
+                (errand.running.clone(), Box::new(move || context::perform(&errand)))
+            }
+            action => {
+                let Some(order) = self.order(action)? else { return Ok(()) };
+                (order.running.clone(), Box::new(move || perform(&order)))
+            }
+        };
+        self.under_way.insert(action.clone(), running);
         let done = self.inbox.sender.clone();
-        let name = format!("{}", action.task());
+        let name = action.task().map_or_else(|| "context".to_owned(), ToString::to_string);
         let worker = move || {
-            let commands = perform(&order);
-            // It holds the engine's lock: once the loop has heard of the end, nothing of it may be left.
-            drop(order);
+            // What it was made from holds the engine's lock: once the loop has heard of the end, nothing of it
+            // may be left.
+            let commands = work();
             // The loop may have ended: then the next engine finds out what was done.
             let _ = done.send(Wake::Done(action, commands));
         };
@@ -234,9 +244,10 @@ impl<'o> Loop<'o> {
 
     /// Everything a worker needs, gathered here: workers see neither journal nor state.
     fn order(&mut self, action: &Action) -> Result<Option<Order>, EngineError> {
-        let (Some(run), Ok(Some(task))) = (self.state.run().cloned(), self.state.task(action.task())) else {
+        let Some(task) = action.task().and_then(|id| self.state.task(id).ok().flatten()) else {
             return Ok(None);
         };
+        let Some(run) = self.state.run().cloned() else { return Ok(None) };
         let task = task.clone();
         let failure = match task.progress.feedback {
             Some(seq) => self.journal.event(&self.run, seq)?.and_then(|recorded| match recorded.event {
@@ -261,6 +272,13 @@ impl<'o> Loop<'o> {
             neighbours,
             running: Running::default(),
         }))
+    }
+
+    fn errand(&self) -> Result<Option<context::Errand>, EngineError> {
+        let Some(run) = self.state.run().cloned() else { return Ok(None) };
+        let done = self.journal.specs(&self.run)?;
+        let (site, run) = (Arc::clone(&self.site), Arc::new(run));
+        Ok(Some(context::Errand { site, run, done, running: Running::default() }))
     }
 
     fn neighbours(&mut self, since: u32) -> Result<Vec<Check>, EngineError> {
@@ -405,8 +423,13 @@ impl<'o> Loop<'o> {
     }
 }
 
-/// The worktree for merged trees, and the folder of worktrees if that was the last of it.
+/// The worktree for merged trees, and the folder of worktrees if that was the last of it. And the pin of a
+/// change of the project's description, which the journal knows of by now.
 fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) {
+    if let Ok(unpin) = git::RefChange::unpin(&context::pin_name(run)) {
+        // A pin too much does no harm: the next engine that ends here takes it away.
+        let _ = repo.change_refs(&[unpin]);
+    }
     let path = dir.join(format!(".landing-{run}"));
     let rescue = git::Rescue::at(&format!("{run}/landing"), "Left in the worktree for merged trees");
     // What cannot be removed now is named by `piton clean`.
@@ -421,7 +444,7 @@ fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) {
 /// Carry an order out. Every end is a command, a panic too: a lost worker would hold its slot for ever.
 fn perform(order: &Order) -> Vec<Command> {
     let outcome = catch_unwind(AssertUnwindSafe(|| match &order.action {
-        Action::Start { .. } => Ok(Vec::new()),
+        Action::Start { .. } | Action::Context => Ok(Vec::new()),
         Action::Prepare { .. } => work::prepare(order),
         Action::Work { pass, .. } => work::work(order, *pass),
         Action::Capture { pass, .. } => work::capture(order, *pass),

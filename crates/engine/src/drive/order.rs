@@ -86,6 +86,10 @@ impl Running {
         !inner.0
     }
 
+    pub(super) fn is_stopped(&self) -> bool {
+        self.0.lock().is_ok_and(|inner| inner.0)
+    }
+
     pub(super) fn stop(&self) {
         if let Ok(mut inner) = self.0.lock()
             && !std::mem::replace(&mut inner.0, true)

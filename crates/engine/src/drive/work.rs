@@ -5,13 +5,14 @@ use std::fs;
 use camino::Utf8Path;
 use piton_core::plan::{Check, Oid};
 use piton_core::run::{CheckResult, Class, Command, CommitMade, Verdict, Work};
+use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{message, prompt};
 
 use super::copy;
 use super::order::{Order, Trouble};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
-use crate::keeper::{Ended, Job, JobSpec, clean_text};
+use crate::keeper::{Ended, Job, JobSpec};
 use crate::{agent, checks, clock, crash, disk};
 
 /// How much of the end of an agent's output is looked at.

@@ -108,7 +108,10 @@ impl Judge for Beside {
             (self.project.clone(), self.run.clone(), spec.clone(), self.keeper.clone());
         let fence = task.fence;
         let worker = move || {
-            let result = checks::in_project(&project, &run, &spec, fence, &keeper, &|_| {});
+            let result = {
+                let name = format!("{fence}.report");
+                checks::run_all(&project, &run, &spec, &project.root, &name, &keeper, &|_| {})
+            };
             // If nobody waits any more, the file still shows the claim.
             let _ = done.send(result.map_err(|no| no.to_string()));
         };

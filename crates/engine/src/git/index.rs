@@ -78,6 +78,11 @@ impl TempIndex {
         self.git.call(args).env("GIT_INDEX_FILE", self.path.as_str())
     }
 
+    /// A file in its folder, which goes with it.
+    pub(super) fn beside(&self, name: &str) -> Utf8PathBuf {
+        self.path.with_file_name(name)
+    }
+
     pub(super) fn write_tree(&self) -> Result<Oid, GitError> {
         self.call(["write-tree"]).oid()
     }

@@ -16,6 +16,7 @@ mod checkout;
 mod door;
 mod durable;
 mod error;
+mod file;
 mod halfway;
 mod history;
 mod index;

@@ -228,6 +228,11 @@ impl Repo {
         tree.ok_or_else(|| GitError::UnknownRevision(commit.to_string()))
     }
 
+    /// The commit that a commit was made on.
+    pub fn parent(&self, commit: &Oid) -> Result<Option<Oid>, GitError> {
+        self.known.oracle.ask(&format!("{commit}^1"))
+    }
+
     pub fn is_ancestor(&self, ancestor: &Oid, descendant: &Oid) -> Result<bool, GitError> {
         if ancestor == descendant {
             return Ok(true);

@@ -12,7 +12,6 @@ mod job;
 mod keep;
 mod output;
 mod shim;
-mod text;
 mod tree;
 
 #[cfg(target_os = "linux")]
@@ -35,7 +34,6 @@ pub use keep::keep;
 pub use output::{Chunk, Output, Whole};
 pub(crate) use processes::boot;
 pub use shim::exec_child;
-pub use text::clean_text;
 
 /// The variable that marks every process of a job; it holds the absolute path of the job's folder.
 pub const MARKER: &str = "PITON_JOB";

@@ -1,14 +1,19 @@
 //! The ledger: somebody else does the work and asks Piton to keep the state.
 
-use camino::Utf8Path;
-use piton_core::plan::Check;
-use piton_core::run::{Claim, Command, Event, Holder, Report as Told};
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Check, RunId};
+use piton_core::run::{
+    Claim, Command, CommitMade, Event, Holder, Report as Told, Task, Tests, Verdict, verdict,
+};
+use piton_core::runners;
 use piton_engine::agent::{Message, OUTBOX, Said};
+use piton_engine::journal::Journal;
+use piton_engine::project::Project;
 use piton_engine::{checks, clock};
 use serde_json::json;
 
 use super::{Exit, FINE, people, run as engine};
-use crate::args::{Next, Report, Reported, Start, Which};
+use crate::args::{Next, OfTask, Report, Reported, Start, Which};
 use crate::failure::{ERROR, Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::ui;
@@ -63,8 +68,34 @@ pub(crate) fn start(args: &Start) -> Outcome<Exit> {
     Ok(FINE)
 }
 
+/// A hash as somebody gives it. What it stands for is git's business, and found out when it is needed.
+fn commit_made(hash: &str) -> Outcome<CommitMade> {
+    let is_hash = (4..=64).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hash {
+        return Err(Failure::usage(format!("`{}` is no commit's hash", ui::plain(hash))));
+    }
+    Ok(CommitMade { hash: hash.to_owned(), subject: String::new() })
+}
+
+/// What a runner wrote into a file, or somebody says.
+fn test_results(given: &str) -> Outcome<Tests> {
+    let path = Utf8Path::new(given);
+    let text = match path.is_file() {
+        true => {
+            let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        false => given.to_owned(),
+    };
+    runners::told(&text).ok_or_else(|| {
+        Failure::usage("--test-results tells of no tests")
+            .hint("the output of cargo test, nextest, pytest, jest, vitest or go test -v, or a JUnit report")
+            .hint("or in short: --test-results '12 passed, 1 failed'")
+    })
+}
+
 /// A name people can read: it goes into journals and screens.
-fn holder(name: &str) -> Outcome<String> {
+pub(super) fn holder(name: &str) -> Outcome<String> {
     let name = name.trim();
     if name.is_empty() || name.len() > 100 || name.chars().any(char::is_control) {
         return Err(Failure::usage(
@@ -84,12 +115,14 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         }
         (_, reason) => reason.clone().unwrap_or_default(),
     };
-    let told = Told {
+    let mut told = Told {
         note: args.note.clone().unwrap_or_default(),
         files: args.files.clone(),
         exports: args.exports.clone(),
         decisions: args.decisions.clone(),
-        ..Told::default()
+        feedback: args.feedback.clone().unwrap_or_default(),
+        commits: args.commits.iter().map(|hash| commit_made(hash)).collect::<Outcome<_>>()?,
+        tests: args.test_results.as_deref().map(test_results).transpose()?,
     };
     if let Ok(outbox) = std::env::var(OUTBOX) {
         return leave(args, reason, told, Utf8Path::new(&outbox));
@@ -122,9 +155,12 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
                 };
                 journal.rehearse(run, &would, clock::now())?;
             }
-            let tell = |check: &Check| ui::say(format!("running `{}`", check.run));
-            let judged = checks::in_project(project, run, &spec, task.fence, &engine::keeper()?, &tell);
+            let name = format!("{}.report", task.fence);
+            let keeper = engine::keeper()?;
+            let judged = checks::run_all(project, run, &spec, &project.root, &name, &keeper, &say_check);
             let (tree, results) = judged.map_err(|no| Failure::new(no.to_string()))?;
+            // What was counted beats what is told.
+            told.tests = verdict::tests(&results).or(told.tests);
             Claim::Done { tree, results }
         }
     };
@@ -163,4 +199,53 @@ fn leave(args: &Report, reason: String, told: Told, outbox: &Utf8Path) -> Outcom
     Message { said, report: told }.leave(outbox).map_err(Failure::io(format!("cannot write {outbox}")))?;
     ui::say("noted; the checks decide when you are done");
     Ok(FINE)
+}
+
+/// Run a task's checks now, and only look at what they say.
+pub(crate) fn verify(args: &OfTask) -> Outcome<Exit> {
+    let FoundRun { project, journal, run } = find::run(&args.which)?;
+    let (Some(task), Some(spec)) = (journal.task(&run, &args.task)?, journal.spec(&run, &args.task)?) else {
+        return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
+            .hint("piton status --all"));
+    };
+    if spec.checks.is_empty() {
+        return Err(Failure::new(format!("{} has no check, so nothing can prove it", args.task)));
+    }
+    let place = workplace(&project, &journal, &run, &task)?;
+    let shown = if place == project.root { "the project".to_owned() } else { find::shown(&place) };
+    ui::say(format!("in {shown}"));
+    let (name, keeper) = (format!("{}.verify", task.fence), engine::keeper()?);
+    let judged = checks::run_all(&project, &run, &spec, &place, &name, &keeper, &say_check);
+    let (_, results) = judged.map_err(|no| Failure::new(no.to_string()))?;
+    let passed = results.iter().all(|result| result.verdict == Verdict::Pass);
+    if args.json {
+        let tests = verdict::tests(&results);
+        ui::answer_json(&json!({
+            "task": args.task, "place": place, "passed": passed, "tests": tests, "checks": results,
+        }));
+    } else {
+        for result in &results {
+            let sign = if result.verdict == Verdict::Pass { "✓" } else { "✗" };
+            let tests = result.tests.map(|tests| format!("  ({tests})")).unwrap_or_default();
+            ui::answer_line(format!("{sign} {}{tests}", ui::plain(&result.name)));
+        }
+        let feedback = verdict::feedback(&results);
+        if !feedback.is_empty() {
+            ui::say(format!("\n{}", feedback.trim_end()));
+        }
+    }
+    Ok(if passed { FINE } else { ERROR })
+}
+
+/// Where a task's work is: in its worktree if it has one and no agent is in it, else in the project.
+fn workplace(project: &Project, journal: &Journal, run: &RunId, task: &Task) -> Outcome<Utf8PathBuf> {
+    let busy = task.is_engines() && task.status().holds_slot();
+    let dir =
+        journal.facts(run)?.and_then(|facts| facts.worktree_dir).filter(|_| task.progress.worktree && !busy);
+    let own = dir.and_then(|dir| project.worktree_path_if_owned(run, Utf8Path::new(&dir), &task.id));
+    Ok(own.filter(|path| path.is_dir()).unwrap_or_else(|| project.root.clone()))
+}
+
+fn say_check(check: &Check) {
+    ui::say(format!("running `{}`", check.run));
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use camino::Utf8PathBuf;
 use piton_core::run::Proof;
-use piton_engine::keeper::{Ended, Job, clean_text};
+use piton_core::terminal::clean_text;
+use piton_engine::keeper::{Ended, Job};
 
 use super::{Exit, FINE};
 use crate::args::{self, OfTask};

@@ -42,11 +42,11 @@ pub(crate) fn status(args: &args::Status) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-fn facts(journal: &Journal, run: &RunId) -> Outcome<piton_core::run::Run> {
+pub(super) fn facts(journal: &Journal, run: &RunId) -> Outcome<piton_core::run::Run> {
     journal.facts(run)?.ok_or_else(|| Failure::new(format!("the run {run} has no beginning")))
 }
 
-fn summary(journal: &Journal, facts: &piton_core::run::Run) -> Outcome<Summary> {
+pub(super) fn summary(journal: &Journal, facts: &piton_core::run::Run) -> Outcome<Summary> {
     let cells = journal.cells(&facts.id)?;
     Ok(Summary::new(facts, cells.iter().map(|(cell, counts)| (*cell, counts))))
 }
@@ -103,7 +103,7 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     Ok(())
 }
 
-fn told(status: &RunStatus) -> String {
+pub(super) fn told(status: &RunStatus) -> String {
     use piton_core::run::StopReason;
     let (style, text) = match status {
         RunStatus::Completed => (ui::GOOD, "every task is completed".to_owned()),
@@ -132,7 +132,7 @@ fn told(status: &RunStatus) -> String {
 }
 
 /// Twenty cells.
-fn bar(done: u32, total: u32) -> String {
+pub(super) fn bar(done: u32, total: u32) -> String {
     let filled = if total == 0 { 0 } else { (u64::from(done) * 20 / u64::from(total)) as usize };
     format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled))
 }

@@ -14,6 +14,7 @@ mod demo;
 mod failures;
 mod landing;
 mod ledger;
+mod ledger_ops;
 mod machines;
 mod order;
 mod people;

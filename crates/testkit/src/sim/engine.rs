@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Oid, Schedule, Settings};
 use piton_core::run::{
-    Action, AgentEnd, Command, Holder, Selection, Session, Status, StopReason, is_current, next, wake_at,
+    Action, AgentEnd, Command, Holder, Selection, Session, Status, StopReason, is_current, next,
+    owes_context, wake_at,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -153,7 +154,7 @@ impl Sim {
         let run = self.run();
         let all = self.state.tasks().all(|t| t.removed || t.decided == Status::Completed);
         let reason = match () {
-            () if all => StopReason::Completed,
+            () if all && !owes_context(&self.state, run) => StopReason::Completed,
             () if run.stop.is_some() => StopReason::Person,
             () => StopReason::Ended,
         };
@@ -181,7 +182,8 @@ impl Sim {
             }
             return;
         }
-        let waits = self.task(action.task()).is_some_and(|task| task.progress.waits.is_some());
+        let task = action.task().and_then(|id| self.task(id));
+        let waits = task.is_some_and(|task| task.progress.waits.is_some());
         let delay = if waits { 60_000 } else { self.rng.between(50, 20_000) };
         self.at(delay, Happening::Effect(name, no));
     }
@@ -207,7 +209,7 @@ impl Sim {
     }
 
     pub(super) fn candidate(&self, action: &Action) -> Option<Oid> {
-        self.task(action.task()).and_then(|task| Some(task.progress.intent.as_ref()?.candidate.clone()))
+        Some(self.task(action.task()?)?.progress.intent.as_ref()?.candidate.clone())
     }
 
     pub(super) fn outcome(&self, (task, fence, pass): Key) -> Option<Command> {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Check, Digest, Oid, Schedule, TaskId};
+use piton_core::plan::{Check, Dialect, Digest, Oid, Schedule, TaskId};
 use piton_core::run::{
-    Action, Class, Counts, Event, Holder, Proof, Selection, State, Status, Task, is_current,
+    Action, Class, Counts, Event, Holder, Proof, Selection, State, Status, StopReason, Task, is_current,
 };
 
 use super::driver::Sim;
@@ -19,7 +19,8 @@ pub(super) type Broken = (&'static str, String);
 pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("starts_wait_for_dependencies", starts_wait_for_dependencies(sim, event))?;
     named("barriers_hold", barriers_hold(sim, event))?;
-    named("limits_park", limits_park(sim, event))
+    named("limits_park", limits_park(sim, event))?;
+    named("the_description_comes_last", the_description_comes_last(sim, event))
 }
 
 /// Laws about an event that was folded, and the state it led to.
@@ -86,6 +87,24 @@ fn barriers_hold(sim: &Sim, event: &Event) -> Verdict {
     });
     let late = |t: &Task| format!("{schedule:?}: {} starts while {} is {}", task.id, t.id, t.status());
     earlier.map_or(Ok(()), |t| Err(late(t)))
+}
+
+/// The project's description is settled when every task is completed, and before an engine calls that the end.
+fn the_description_comes_last(sim: &Sim, event: &Event) -> Verdict {
+    let Some(run) = sim.state.run() else { return Ok(()) };
+    let kept = run.settings.dialect == Dialect::Execute && !run.settings.no_commits;
+    match event {
+        Event::ContextUpdated { .. } => {
+            ensure(kept, || "it is settled where nobody keeps one".to_owned())?;
+            let open = tasks(sim).find(|task| task.decided != Status::Completed);
+            open.map_or(Ok(()), |task| Err(format!("it is settled while {} is {}", task.id, task.decided)))
+        }
+        Event::EngineStopped { reason: StopReason::Completed, .. } => {
+            let owed = kept && run.session.selection == Selection::All && run.context.is_none();
+            ensure(!owed, || "an engine ends without it".to_owned())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// After a usage limit no agent is started for a moment, whatever time the client told.
@@ -299,7 +318,7 @@ pub(super) fn offers_are_current(sim: &Sim, actions: &[Action]) -> Result<(), Br
 
 /// Whether a result of this action may still be believed.
 pub(super) fn is_fresh(sim: &Sim, action: &Action, candidate: Option<&piton_core::plan::Oid>) -> bool {
-    let same_fence = match (action, known(sim, action.task())) {
+    let same_fence = match (action, action.task().and_then(|id| known(sim, id))) {
         (Action::Clean { fence, .. } | Action::Land { fence, .. }, Some(task)) => task.fence == *fence,
         (Action::Move { .. }, Some(task)) => {
             task.progress.intent.as_ref().map(|intent| &intent.candidate) == candidate

@@ -193,6 +193,7 @@ impl Sim {
             took: Span::seconds(1),
             log: String::new(),
             tail: String::new(),
+            tests: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{
-    Argv, Check, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId, TaskSpec,
+    Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId, TaskSpec,
 };
 use piton_core::time::Span;
 
@@ -283,6 +283,7 @@ fn plan(
         exhausted: if rng.chance(30) { Exhausted::Stop } else { Exhausted::Continue },
         landing_checks,
         no_commits,
+        dialect: if rng.chance(40) { Dialect::Execute } else { Dialect::Native },
         ..Settings::default()
     };
     let groups = (0..groups)

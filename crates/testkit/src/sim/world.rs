@@ -2,7 +2,9 @@
 //! as the real ones do, so that doing it twice is doing it once.
 
 use piton_core::plan::{Check, Digest, Oid, TaskId};
-use piton_core::run::{Action, CheckResult, Class, Command, Intent, Proof, Run, Status, Task, Verdict, Work};
+use piton_core::run::{
+    Action, CheckResult, Class, Command, ContextUpdate, Intent, Proof, Run, Status, Task, Verdict, Work,
+};
 use piton_core::time::Span;
 
 use super::Sabotage;
@@ -23,13 +25,14 @@ impl Sim {
 
     /// Carry out an action; what is to be reported comes back. Agents report through their keepers.
     pub(super) fn perform(&mut self, action: &Action) -> Vec<Command> {
-        let Some(task) = self.task(action.task()) else { return Vec::new() };
+        let Some(id) = action.task() else { return self.update_context() };
+        let Some(task) = self.task(id) else { return Vec::new() };
         let trouble = self.scenario.weather.trouble;
         if !matches!(action, Action::Move { .. } | Action::Clean { .. }) && self.rng.chance(trouble) {
             return vec![self.try_failed(action, Class::Transient, "git was busy")];
         }
         match action {
-            Action::Start { .. } | Action::Work { .. } => Vec::new(),
+            Action::Start { .. } | Action::Work { .. } | Action::Context => Vec::new(),
             Action::Prepare { .. } => self.prepare(&task),
             Action::Capture { pass, .. } => self.capture(action, &task, *pass),
             Action::Check { .. } => self.check(&task),
@@ -37,6 +40,19 @@ impl Sim {
             Action::Move { .. } => self.move_target(action, &task),
             Action::Clean { .. } => self.clean(&task),
         }
+    }
+
+    /// It becomes a commit on the target, unless there is a reason not to.
+    fn update_context(&mut self) -> Vec<Command> {
+        let mut update = ContextUpdate::default();
+        if self.git.dirty {
+            update.skipped = "the checkout has changes of its own".to_owned();
+        } else {
+            let (tip, tree) = (self.git.target, self.git.tip().clone());
+            self.git.target = self.git.commit(tree, &[tip], None);
+            update.commit = Some(oid(self.git.target));
+        }
+        vec![Command::ContextUpdated(Box::new(update))]
     }
 
     fn try_failed(&self, action: &Action, class: Class, reason: &str) -> Command {
@@ -170,6 +186,7 @@ impl Sim {
             took: Span::seconds(1),
             log: String::new(),
             tail: String::new(),
+            tests: None,
         }
     }
 

@@ -197,6 +197,7 @@ impl Bench {
             took: Span::seconds(3),
             log: "log".to_owned(),
             tail: tail.to_owned(),
+            tests: None,
         };
         judges.iter().map(result).collect()
     }

@@ -416,6 +416,7 @@ impl Listener {
             models: names("models_added"),
             commit: None,
             skipped: String::new(),
+            warnings: Vec::new(),
         };
         match (status, hash) {
             (Some(ContextStatus::Completed), Some(hash)) => {

@@ -75,6 +75,7 @@ fn completed() -> Bench {
         models: vec!["Note".to_owned()],
         commit: Some(oid(99)),
         skipped: String::new(),
+        warnings: Vec::new(),
     })));
     bench.detach(StopReason::Completed);
     bench

@@ -1,0 +1,60 @@
+//! The project's description at the end of a run of the execute system.
+
+use piton_core::plan::{Dialect, Plan, Schedule, Settings};
+use piton_core::run::{Action, Command, Selection, Session, StopReason, is_current, next};
+use piton_core::view::at_rest;
+
+use crate::bench::{Bench, id, plan, session, spec};
+
+/// One task, completed, with an engine at work.
+fn done(settings: Settings, selection: Selection) -> Bench {
+    let mut bench = Bench::new(Plan { settings, ..plan(vec![spec("a", &[])]) });
+    let session = Session { selection, ..session(Schedule::Layered) };
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session });
+    assert!(!next(&bench.state, bench.now).contains(&Action::Context));
+    bench.land("a", 1);
+    bench
+}
+
+fn execute() -> Settings {
+    Settings { dialect: Dialect::Execute, ..Settings::default() }
+}
+
+fn settled() -> Command {
+    Command::ContextUpdated(Box::default())
+}
+
+#[test]
+fn it_is_settled_once_and_before_the_end() {
+    let mut bench = done(execute(), Selection::All);
+    assert!(next(&bench.state, bench.now).contains(&Action::Context));
+    assert!(is_current(&bench.state, &Action::Context));
+    assert_ne!(at_rest(&bench.state), StopReason::Completed);
+    bench.accept(&settled());
+    assert!(!next(&bench.state, bench.now).contains(&Action::Context));
+    assert_eq!(at_rest(&bench.state), StopReason::Completed);
+    assert!(bench.refuse(&settled()).stale);
+}
+
+#[test]
+fn a_stop_leaves_it_to_the_next_engine() {
+    let mut bench = done(execute(), Selection::All);
+    bench.accept(&Command::RequestStop { by: "ann".to_owned(), now: false });
+    assert!(!is_current(&bench.state, &Action::Context));
+    assert_eq!(at_rest(&bench.state), StopReason::Person);
+}
+
+#[test]
+fn nobody_owes_it_who_does_not_keep_it() {
+    for bench in [done(Settings::default(), Selection::All), done(execute(), Selection::Task(id("a")))] {
+        assert!(!next(&bench.state, bench.now).contains(&Action::Context));
+        assert_eq!(at_rest(&bench.state), StopReason::Completed);
+    }
+    let native = done(Settings::default(), Selection::All);
+    assert_eq!(
+        native.refuse(&settled()).to_string(),
+        "only plans of the execute system keep a project's description"
+    );
+    let open = Bench::new(Plan { settings: execute(), ..plan(vec![spec("a", &[])]) });
+    assert_eq!(open.refuse(&settled()).to_string(), "not every task is completed");
+}

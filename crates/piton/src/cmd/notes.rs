@@ -1,0 +1,73 @@
+//! What is written down and changes no task: entries of the journal, and guardrails.
+
+use piton_core::dialect::chronicle::Chronicle;
+use piton_core::plan::RunId;
+use piton_core::run::{Command, Note};
+use piton_core::terminal::clean_text;
+use piton_engine::journal::Journal;
+use serde_json::json;
+
+use super::ledger::holder;
+use super::{Exit, FINE, people};
+use crate::args::{GuardrailCommand, JournalCommand};
+use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundRun};
+use crate::ui;
+
+/// Events read at once.
+const PAGE: usize = 500;
+/// Nobody reads more than this in one piece.
+const LONGEST: usize = 16 * 1024;
+
+pub(crate) fn journal(command: &JournalCommand) -> Outcome<Exit> {
+    let JournalCommand::Add { text, task, by, of } = command;
+    let note = Note::Entry { task: task.clone(), text: words(text)? };
+    people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note })
+}
+
+pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
+    match command {
+        GuardrailCommand::Add { text, by, of } => {
+            let note = Note::Guardrail { text: words(text)? };
+            people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note })
+        }
+        GuardrailCommand::List { of } => {
+            let FoundRun { journal, run, .. } = find::run(&of.which)?;
+            let guardrails = chronicle(&journal, &run)?.guardrails;
+            if of.json {
+                let said = |said: &piton_core::dialect::chronicle::Said| json!({ "text": said.text, "by": said.by, "at": said.at.to_string() });
+                ui::answer_json(&json!(guardrails.iter().map(said).collect::<Vec<_>>()));
+            } else if guardrails.is_empty() {
+                ui::say("there is none; `piton guardrail add TEXT` adds one");
+            }
+            for said in guardrails.iter().filter(|_| !of.json) {
+                ui::answer_line(format!("{}  ({})", clean_text(said.text.as_bytes()), said.by));
+            }
+            Ok(FINE)
+        }
+    }
+}
+
+/// What somebody wrote, as it may be shown.
+fn words(text: &str) -> Outcome<String> {
+    let text = clean_text(text.as_bytes()).trim().to_owned();
+    match text.len() {
+        0 => Err(Failure::usage("there is nothing to write down")),
+        1..=LONGEST => Ok(text),
+        _ => Err(Failure::usage(format!(
+            "this is longer than {LONGEST} bytes: write it into a file, and name it"
+        ))),
+    }
+}
+
+/// What the journal tells beyond the state.
+pub(super) fn chronicle(journal: &Journal, run: &RunId) -> Outcome<Chronicle> {
+    let mut chronicle = Chronicle::default();
+    loop {
+        let page = journal.events(run, chronicle.seq, None, PAGE)?;
+        page.iter().for_each(|recorded| chronicle.apply(recorded));
+        if page.len() < PAGE {
+            return Ok(chronicle);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! `piton ops`: what the ledger can do, and what people did by hand before.
+
+use piton_core::plan::Dialect;
+use serde_json::json;
+
+use super::{Exit, FINE, status};
+use crate::args::Ops;
+use crate::failure::Outcome;
+use crate::find::{self, FoundRun};
+use crate::ui::{self, DIM};
+
+/// One operation. What it replaces is a recipe of the execute system's users, where they have one.
+struct Op {
+    name: &'static str,
+    command: &'static str,
+    execute: Option<&'static str>,
+}
+
+const OPS: &[Op] = &[
+    Op {
+        name: "initialise",
+        command: "piton next --plan PLAN",
+        execute: Some("write execute-state.json with every task pending"),
+    },
+    Op {
+        name: "add a task",
+        command: "edit the plan, then piton run PLAN --replan",
+        execute: Some(
+            "jq '.tasks[\"ID\"] = {\"status\": \"pending\", \"attempts\": 0}' execute-state.json > tmp && mv tmp execute-state.json",
+        ),
+    },
+    Op {
+        name: "next",
+        command: "piton next",
+        execute: Some(
+            "jq -r '.tasks | to_entries[] | select(.value.status == \"in_progress\" or .value.status == \"pending\") | .key' execute-state.json",
+        ),
+    },
+    Op {
+        name: "start",
+        command: "piton start ID --by NAME",
+        execute: Some(
+            "jq '.tasks[\"ID\"].status = \"in_progress\" | .tasks[\"ID\"].attempts += 1' execute-state.json > tmp && mv tmp execute-state.json",
+        ),
+    },
+    Op {
+        name: "report done",
+        command: "piton report ID done --commit HASH --test-results FILE",
+        execute: Some(
+            "jq '.tasks[\"ID\"].status = \"completed\" | .completed += [\"ID\"]' execute-state.json > tmp && mv tmp execute-state.json",
+        ),
+    },
+    Op {
+        name: "report failed",
+        command: "piton report ID failed --reason WHY --feedback TEXT",
+        execute: Some(
+            "jq '.tasks[\"ID\"].errors += [{\"message\": \"WHY\"}] | .tasks[\"ID\"].retry_feedback += [{\"feedback\": \"TEXT\"}]' execute-state.json > tmp && mv tmp execute-state.json",
+        ),
+    },
+    Op {
+        name: "report blocked",
+        command: "piton report ID blocked --reason WHY",
+        execute: Some(
+            "jq '.tasks[\"ID\"].status = \"failed\"' execute-state.json > tmp && mv tmp execute-state.json",
+        ),
+    },
+    Op {
+        name: "verify",
+        command: "piton verify ID",
+        execute: Some("run the verification steps of ID's XML by hand"),
+    },
+    Op {
+        name: "orient",
+        command: "piton orient ID",
+        execute: Some("jq '{completed, tasks: .tasks[\"ID\"]}' execute-state.json; cat */ID-*.xml"),
+    },
+    Op {
+        name: "progress",
+        command: "piton progress",
+        execute: Some("watch -n 5 'cat execute-state.json | jq .metrics'"),
+    },
+    Op { name: "log", command: "piton log", execute: Some("git log --all --oneline | grep \"L2-\"") },
+    Op { name: "journal", command: "piton journal add TEXT --task ID", execute: None },
+    Op { name: "guardrail", command: "piton guardrail add TEXT", execute: None },
+    Op { name: "merge queue", command: "piton queue", execute: Some("jq '.merge_queue' execute-state.json") },
+    Op {
+        name: "worktrees",
+        command: "piton doctor",
+        execute: Some("git worktree list; git branch | grep worktree-"),
+    },
+    Op {
+        name: "reset a task",
+        command: "piton reset ID",
+        execute: Some(
+            "jq '.tasks[\"ID\"] = {\"status\": \"pending\", \"attempts\": 0}' execute-state.json > tmp && mv tmp execute-state.json",
+        ),
+    },
+    Op {
+        name: "reset all",
+        command: "piton run PLAN --reset",
+        execute: Some("rm execute-state.json; git worktree prune; rm -rf .worktrees/"),
+    },
+    Op {
+        name: "complete",
+        command: "piton complete",
+        execute: Some("jq '.metrics.tasks_remaining' execute-state.json"),
+    },
+    Op {
+        name: "context update",
+        command: "piton context",
+        execute: Some("jq '.context_update' execute-state.json"),
+    },
+];
+
+impl Op {
+    fn recipe(&self, dialect: Dialect) -> Option<&'static str> {
+        match dialect {
+            Dialect::Native => None,
+            Dialect::Execute => self.execute,
+        }
+    }
+}
+
+pub(crate) fn ops(args: &Ops) -> Outcome<Exit> {
+    let dialect = match args.dialect {
+        Some(dialect) => dialect.into(),
+        None => {
+            let FoundRun { journal, run, .. } = find::run(&args.which)?;
+            status::facts(&journal, &run)?.settings.dialect
+        }
+    };
+    if args.json {
+        let op = |op: &Op| json!({ "name": op.name, "command": op.command, "replaces": op.recipe(dialect) });
+        ui::answer_json(&json!({ "dialect": dialect, "operations": OPS.iter().map(op).collect::<Vec<_>>() }));
+        return Ok(FINE);
+    }
+    for op in OPS {
+        ui::answer_line(format!("{:15} {}", op.name, op.command));
+        if let Some(recipe) = op.recipe(dialect) {
+            ui::answer_line(ui::styled(DIM, format!("{:15} instead of: {recipe}", "")));
+        }
+    }
+    Ok(FINE)
+}

@@ -1,0 +1,34 @@
+//! `piton orient`: what somebody who begins to work has to know. Reads only.
+
+use piton_core::view::{Form, Orientation};
+
+use super::{Exit, FINE, notes, status};
+use crate::args::Orient;
+use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundRun};
+use crate::ui;
+
+pub(crate) fn orient(args: &Orient) -> Outcome<Exit> {
+    let FoundRun { journal, run, .. } = find::run(&args.which)?;
+    let (facts, specs) = (status::facts(&journal, &run)?, journal.specs(&run)?);
+    let chronicle = notes::chronicle(&journal, &run)?;
+    let task = match &args.task {
+        None => None,
+        Some(id) => {
+            let spec = specs.iter().find(|spec| spec.id == *id).ok_or_else(|| {
+                Failure::new(format!("there is no task {id} in the run {run}")).hint("piton status --all")
+            })?;
+            let spent = journal.task(&run, id)?.map_or(0, |task| task.spent);
+            Some((spec, spent + 1))
+        }
+    };
+    let mut orientation = Orientation::new(&facts, &specs, &chronicle, task);
+    if args.json {
+        orientation.cut_to(args.max_bytes, Form::Json);
+        ui::answer_json(&orientation.document());
+    } else {
+        orientation.cut_to(args.max_bytes, Form::Text);
+        ui::answer(orientation.to_string());
+    }
+    Ok(FINE)
+}
