@@ -80,7 +80,7 @@ pub(crate) fn context(bytes: &[u8]) {
     }))
     .expect("a task");
     let Ok(folded) = same(|| fold(text, &[&spec], "0123456789", Timestamp(0))) else { return };
-    let (open, close) = ("<project-context", "</project-context>");
+    let (open, close) = ("<project-context", "</project-context");
     let before = &text[..text.find(open).expect("it has a block")];
     assert!(folded.text.starts_with(before), "what stands before the block stays");
     let after = &text[text.rfind(close).expect("it has an end")..];

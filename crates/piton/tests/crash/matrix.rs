@@ -10,7 +10,9 @@ use crate::reference::{self, Killed, crash_free};
 use crate::sandbox::Sandbox;
 
 /// Points that the reference run does not pass, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 2] = [
+const ELSEWHERE: [(&str, &str); 4] = [
+    ("context.moved", "execute: a_run_that_dies_over_the_description_goes_on_and_enters_it_once"),
+    ("context.pinned", "execute: a_run_that_dies_over_the_description_goes_on_and_enters_it_once"),
     ("files.before-write", "execute: a_command_that_dies_over_the_file_is_recorded_and_the_file_catches_up"),
     ("files.written", "execute: a_command_that_dies_over_the_file_is_recorded_and_the_file_catches_up"),
 ];

@@ -115,3 +115,63 @@ fn what_an_agent_does_to_the_plan_and_its_state_file_does_not_land() {
     assert_eq!(sandbox.git(["log", "--format=%h", "--", &format!("{PLAN}/execute-state.json")]), "");
     assert_eq!(sandbox.git(["diff", "--stat", "HEAD~3", "--", PLAN]), "");
 }
+
+const DESCRIPTION: &str = "# Shop\n\nSells things.\n\n<project-context version=\"1.0\">\n  <meta>\n    \
+    <last-updated>2026-01-01</last-updated>\n    <last-context-hash>none</last-context-hash>\n  </meta>\n  <features>\n  \
+    </features>\n  <api-registry>\n  </api-registry>\n  <schema-registry>\n  </schema-registry>\n</project-context>\n";
+
+#[test]
+fn what_the_tasks_export_is_entered_in_the_projects_description() {
+    let sandbox = shop();
+    sandbox.write("PROJECT.md", DESCRIPTION);
+    sandbox.commit("Describe");
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(0);
+    let told = sandbox.git(["show", "main:PROJECT.md"]);
+    assert!(told.contains("L2-001") && told.starts_with("# Shop\n\nSells things.\n"), "{told}");
+    let update = &state(&sandbox)["context_update"];
+    assert_eq!(update["status"], "completed");
+    let commit = update["commit_hash"].as_str().expect("a real hash").to_owned();
+    assert_eq!(sandbox.git(["rev-parse", "main"]), commit);
+    assert_eq!(sandbox.git(["diff-tree", "--no-commit-id", "--name-only", "-r", &commit]), "PROJECT.md");
+}
+
+#[test]
+fn a_run_that_dies_over_the_description_goes_on_and_enters_it_once() {
+    for point in ["context.pinned", "context.moved"] {
+        let sandbox = shop();
+        sandbox.write("PROJECT.md", DESCRIPTION);
+        sandbox.commit("Describe");
+        let killed = sandbox.piton(["run", PLAN]).env("PITON_CRASH", format!("{point}:1")).spawn().wait();
+        assert_eq!(killed.code, None, "{point}: {killed}");
+        let _ = sandbox.run(&format!("run {PLAN}")).exits(0);
+        assert_eq!(state(&sandbox)["context_update"]["status"], "completed", "{point}");
+        assert_eq!(
+            sandbox.git(["log", "--format=%h", "--", "PROJECT.md"]).lines().count(),
+            2,
+            "{point}: first, and once"
+        );
+        let _ = sandbox.run("doctor").exits(0);
+    }
+}
+
+/// The ways of looking that people know from the system's own pages.
+#[test]
+fn what_people_look_with_finds_what_it_should() {
+    let sandbox = shop();
+    sandbox.script("[L1-001]\nwrite src/L1-001.txt done\n[L1-002]\nwrite src/L1-002.txt wrong\n");
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(4);
+    let log = sandbox.git(["log", "--all", "--oneline"]);
+    assert!(log.lines().any(|line| line.contains("[L1-001] Add invoices")), "{log}");
+    assert!(log.lines().any(|line| line.contains("L1-002")), "{log}");
+    let branches = sandbox.git(["branch"]);
+    assert!(
+        branches.lines().any(|line| line.trim().trim_start_matches("+ ") == "worktree-L1-002"),
+        "{branches}"
+    );
+    let worktrees = sandbox.git(["worktree", "list"]);
+    assert!(worktrees.lines().any(|line| line.contains("/L1-002 ")), "{worktrees}");
+    let metrics = &state(&sandbox)["metrics"];
+    let counted = ["total_tasks", "completed_tasks", "failed_tasks", "total_attempts"]
+        .map(|name| metrics[name].as_u64());
+    assert_eq!(counted, [Some(3), Some(1), Some(1), Some(6)]);
+}

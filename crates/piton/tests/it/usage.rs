@@ -16,29 +16,38 @@ fn help_tells_the_commands_and_the_exit_codes() {
     Usage: piton <COMMAND>
 
     Commands:
-      demo     Show the whole thing in a scratch repository
-      new      Write a commented starter plan
-      plan     Read and check a plan: problems, layers, batches, critical path
-      run      Start the run of a plan, or go on with it [alias: execute]
-      status   Show where a run stands
-      why      Tell why a task is where it is, and what would help
-      log      Show what happened
-      output   Show what a task's agent or checks printed
-      diff     Show what a task has changed
-      next     Name the tasks to work on next
-      start    Take a task, to work on it yourself
-      report   Report on a task: its checks decide whether it is done
-      stop     Ask the engine to stop: nothing new begins, what runs is finished
-      retry    Try a failed, abandoned or blocked task again
-      reset    Count a task's attempts anew; its worktree and what is in it stay
-      skip     Go on without a task
-      unblock  Release a task that needed a person
-      raise    Allow a task more attempts
-      doctor   Compare journal, git and disk, and explain what disagrees
-      clean    Remove what finished runs left behind
-      rescue   Content that was put aside before a worktree went
-      schema   Print a JSON Schema
-      help     Print this message or the help of the given subcommand(s)
+      demo       Show the whole thing in a scratch repository
+      new        Write a commented starter plan
+      plan       Read and check a plan: problems, layers, batches, critical path
+      run        Start the run of a plan, or go on with it [alias: execute]
+      status     Show where a run stands
+      why        Tell why a task is where it is, and what would help
+      log        Show what happened
+      output     Show what a task's agent or checks printed
+      diff       Show what a task has changed
+      next       Name the tasks to work on next
+      start      Take a task, to work on it yourself
+      report     Report on a task: its checks decide whether it is done
+      stop       Ask the engine to stop: nothing new begins, what runs is finished
+      retry      Try a failed, abandoned or blocked task again
+      reset      Count a task's attempts anew; its worktree and what is in it stay
+      skip       Go on without a task
+      unblock    Release a task that needed a person
+      raise      Allow a task more attempts
+      doctor     Compare journal, git and disk, and explain what disagrees
+      clean      Remove what finished runs left behind
+      rescue     Content that was put aside before a worktree went
+      schema     Print a JSON Schema
+      verify     Run a task's checks now; nothing in the run changes
+      orient     Tell what somebody who begins to work has to know of the run, and of a task
+      progress   Sum up how far the run is
+      journal    Write into the run's journal
+      guardrail  Rules that everybody who works on the run has to heed
+      queue      List what has landed, what is landing and what waits for it, in order
+      complete   See whether the run as a whole is complete, and what is missing
+      context    Show how the project's own description was updated with the run's results
+      ops        List the operations of the ledger, each with the recipe it replaces
+      help       Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help
@@ -107,7 +116,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 24);
+    assert_eq!(seen, 33);
 }
 
 #[test]

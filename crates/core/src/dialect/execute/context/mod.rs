@@ -50,6 +50,8 @@ pub enum Skipped {
         version: String,
         line: usize,
     },
+    /// A quote without an end, or the like: what is entered could not be read again.
+    Unreadable,
     /// All of it is there already.
     NothingNew,
 }
@@ -70,6 +72,12 @@ impl fmt::Display for Skipped {
             Skipped::NotClosed { what, line } => write!(f, "{FILE}:{line}: <{what}> has no end"),
             Skipped::UnknownVersion { version, line } => {
                 write!(f, "{FILE}:{line}: the <project-context> block is of version {version}, not 1.0")
+            }
+            Skipped::Unreadable => {
+                write!(
+                    f,
+                    "the <project-context> block of {FILE} is not well-formed: close its tags and quotes"
+                )
             }
             Skipped::NothingNew => write!(f, "{FILE} has all of it already"),
         }
@@ -94,9 +102,16 @@ pub fn fold(text: &str, done: &[&TaskSpec], hash: &str, time: Timestamp) -> Resu
     edits.add("features", news.features.iter().map(|(_, entry)| entry))?;
     edits.add("api-registry", news.endpoints.iter().map(|(_, entry)| entry))?;
     edits.add("schema-registry", news.models.iter().map(|(_, entry)| entry))?;
+    let text = edits.apply();
+    // Otherwise it would be entered again and again.
+    let mut unread = News::of(done);
+    Block::find(&text)?.tags().for_each(|tag| unread.forget(&tag));
+    if !unread.is_empty() {
+        return Err(Skipped::Unreadable);
+    }
     let names = |of: Vec<(String, Entry)>| of.into_iter().map(|(name, _)| name).collect();
     Ok(Folded {
-        text: edits.apply(),
+        text,
         features: names(news.features),
         endpoints: names(news.endpoints),
         models: names(news.models),
