@@ -34,6 +34,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       skip       Go on without a task
       unblock    Release a task that needed a person
       raise      Allow a task more attempts
+      import     Take over a run that another system left half-done, judging each task by git
       doctor     Compare journal, git and disk, and explain what disagrees
       clean      Remove what finished runs left behind
       rescue     Content that was put aside before a worktree went
@@ -71,9 +72,12 @@ fn help_of_run_tells_its_flags() {
     Usage: piton run [OPTIONS] <PLAN>
 
     Arguments:
-      <PLAN>  The plan's file, or a folder with a plan.toml
+      <PLAN>  The plan's file, or its folder
 
     Options:
+          --dialect <SYSTEM>       The system the plan is of [default: as its files tell] [possible
+                                   values: native, execute]
+          --strict                 Refuse what would be repaired or let pass with a warning
           --project-path <DIR>     The project [default: the repository around the plan]
           --worktree-dir <DIR>     Where worktrees are made [default: ../.worktrees/PROJECT beside the
                                    project] [env: PITON_WORKTREE_DIR=]
