@@ -1,8 +1,9 @@
-//! What may happen to a run, from outside: properties over random commands, one test for each rule that was
-//! once wrong, the table of what people may do in which state, and the end of a run.
+//! What may happen to a run, from outside: properties over random commands, the promises one by one, one test
+//! for each rule that was once wrong, the table of what people may do in which state, and the end of a run.
 
 mod bench;
 mod context;
+mod promises;
 mod properties;
 mod repaired;
 mod table;

@@ -2,10 +2,11 @@
 //! again, and a part of the state decides as the whole does.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use piton_core::plan::{Plan, Schedule, TaskId, TaskSpec};
 use piton_core::run::{
-    Action, AgentEnd, Claim, Class, Command, Event, Holder, Links, Missing, Proof, Recorded, Report,
+    Action, AgentEnd, Claim, Class, Command, Counts, Event, Holder, Links, Missing, Proof, Recorded, Report,
     Selection, Session, State, Stop, StopReason, Verdict, Work, decide, next, wake_at,
 };
 use piton_core::time::{Span, Timestamp};
@@ -241,6 +242,17 @@ fn schedule_agrees_with_rules(bench: &Bench) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// The counts are kept as tasks move; this counts every task.
+fn counts_agree_with_a_count_of_all(state: &State) -> Result<(), TestCaseError> {
+    let mut counted: BTreeMap<(u32, u32), Counts> = BTreeMap::new();
+    for task in state.tasks().filter(|task| !task.removed) {
+        counted.entry((task.group, task.level)).or_default().add(task.status(), 1);
+    }
+    let kept: BTreeMap<_, _> = state.cells().map(|(cell, counts)| (cell, *counts)).collect();
+    prop_assert_eq!(kept, counted);
+    Ok(())
+}
+
 fn order(state: &State, id: &TaskId) -> (u32, u32, u32, Reverse<u32>, TaskId) {
     let task = state.task(id).expect("complete").expect("offered");
     let (group, level) = match state.run().expect("it was created").session.schedule {
@@ -286,13 +298,14 @@ proptest! {
                 for task in &mine.tasks {
                     prop_assert_eq!(bench.state.task(task), part.task(task));
                 }
-                let moved = |cells: &std::collections::BTreeMap<_, i64>| {
+                let moved = |cells: &BTreeMap<_, i64>| {
                     cells.iter().filter(|(_, n)| **n != 0).map(|(cell, n)| (*cell, *n)).collect::<Vec<_>>()
                 };
                 prop_assert_eq!(moved(&mine.cells), moved(&theirs.cells));
                 prop_assert_eq!(bench.state.run(), part.run());
             }
             schedule_agrees_with_rules(&bench)?;
+            counts_agree_with_a_count_of_all(&bench.state)?;
             let wake = wake_at(&bench.state, bench.now);
             prop_assert!(wake.is_none_or(|wake| wake > bench.now));
             // Time goes on, and jumps.

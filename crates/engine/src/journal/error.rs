@@ -1,5 +1,6 @@
 //! What can go wrong with the journal, in words a person understands.
 
+use std::fs::File;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -76,7 +77,14 @@ pub enum Trouble {
 
 impl Trouble {
     pub(super) fn at(self, path: &Utf8Path) -> JournalError {
-        JournalError { path: path.to_owned(), trouble: self, spoiled: false }
+        let trouble = match self {
+            // To SQLite this is like any other write that fails.
+            Trouble::Io { detail } if is_read_only(path) => {
+                Trouble::Io { detail: format!("the disk has become read-only: {detail}") }
+            }
+            trouble => trouble,
+        };
+        JournalError { path: path.to_owned(), trouble, spoiled: false }
     }
 
     /// Nothing this connection says can be trusted after this.
@@ -97,6 +105,12 @@ impl Trouble {
     pub(super) fn inconsistent(detail: impl Into<String>) -> Trouble {
         Trouble::Inconsistent { detail: detail.into() }
     }
+}
+
+/// Whether the disk refuses all changes. Its lock is asked, for closing the database would drop SQLite's own locks.
+fn is_read_only(path: &Utf8Path) -> bool {
+    let opened = File::options().write(true).open(format!("{path}.lock"));
+    opened.is_err_and(|error| error.kind() == io::ErrorKind::ReadOnlyFilesystem)
 }
 
 impl From<rusqlite::Error> for Trouble {

@@ -64,6 +64,12 @@ impl Disk {
         }
     }
 
+    /// Whether a power cut would leave this file as it is.
+    pub(crate) fn keeps(&self, path: &str) -> bool {
+        let Some((inode, (_, bytes))) = one(path, 0).into_iter().next() else { return true };
+        self.durable.get(&inode).map_or(&[][..], |(_, durable)| durable) == bytes
+    }
+
     /// Cut the power: nothing may be running any more. Says which files lost something.
     pub(crate) fn lose(&self) -> Vec<String> {
         let mut lost = Vec::new();

@@ -7,6 +7,7 @@ use rustix::process::Signal;
 
 use crate::cases::in_parallel;
 use crate::reference::{self, Killed};
+use crate::rules::{Target, two_tasks};
 use crate::sandbox::Sandbox;
 
 /// Every run of an agent in the crash-free run. Who of a pair runs again is not known beforehand.
@@ -58,6 +59,29 @@ fn what_an_agent_finishes_while_no_engine_lives_is_taken_as_it_is() {
         }
         reference::assert_recovers(&sandbox, Killed::Engine);
     });
+}
+
+/// Two agents in one worktree would each take the other's work for its own.
+#[test]
+fn an_agent_of_a_task_that_was_reset_meanwhile_is_ended_before_the_next_one_begins() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    let gates = sandbox.gates(&["T1.1", "T1.2"]);
+    let engine = sandbox.start_run(&[]);
+    gates.wait();
+    engine.signal(Signal::KILL);
+    engine.end(&sandbox);
+    sandbox.piton(&["reset", "T1", "--plan", "plan.toml"]).expect(0);
+    let held = sandbox.began()[0].job.clone();
+    assert_eq!(Sandbox::outcome(&held), None, "it outlived its engine");
+    let next = sandbox.start_run(&[]);
+    let here = gates.wait();
+    assert_eq!(Sandbox::outcome(&held).as_deref(), Some("stopped"));
+    let marker = format!("PITON_JOB={held}");
+    assert_eq!(sandbox.processes_with(&marker), [], "the next one is at work");
+    gates.open(&here);
+    next.end(&sandbox).expect(0);
+    sandbox.assert_landed_once(&["T1", "T2"]);
+    assert_eq!(sandbox.runs_of("T1"), 2);
 }
 
 #[test]

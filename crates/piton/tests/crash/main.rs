@@ -6,6 +6,7 @@ mod disk;
 mod engines;
 mod killed;
 mod matrix;
+mod order;
 mod points;
 mod power;
 mod reference;

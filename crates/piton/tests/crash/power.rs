@@ -16,7 +16,7 @@ use crate::sandbox::Sandbox;
 use crate::syscalls::seed;
 
 /// The end of a commit to the journal.
-const COMMIT: &str = "engine fsync p/.git/piton/piton.db-wal";
+pub(crate) const COMMIT: &str = "engine fsync p/.git/piton/piton.db-wal";
 /// How many cuts are made if nobody says more: what two cores do in half a minute.
 const SAMPLE: usize = 20;
 
@@ -144,17 +144,22 @@ fn a_command_that_has_answered_is_in_the_journal_after_a_power_cut() {
     sandbox.piton(&["doctor"]).expect(0);
 }
 
-/// The journal as it is on the disk of a sandbox that is at work: how many tasks it calls completed.
-fn completed(sandbox: &Utf8Path) -> usize {
+/// A column of the journal as it is on the disk of a sandbox that is at work.
+pub(crate) fn committed(sandbox: &Utf8Path, query: &str) -> Vec<String> {
     let copy = tempfile::tempdir().expect("a folder");
     for name in ["piton.db", "piton.db-wal"] {
         std::fs::copy(sandbox.join("p/.git/piton").join(name), copy.path().join(name)).expect("a journal");
     }
     let journal = rusqlite::Connection::open(copy.path().join("piton.db")).expect("a database");
-    let count = "SELECT count(*) FROM events WHERE json_extract(body, '$.event') = 'completed'";
     // The first commit makes the tables.
-    let found: i64 = journal.query_row(count, [], |row| row.get(0)).unwrap_or(0);
-    usize::try_from(found).expect("a count")
+    let Ok(mut query) = journal.prepare(query) else { return Vec::new() };
+    let rows = query.query_map([], |row| row.get(0)).expect("a query without parameters");
+    rows.map(|row| row.expect("a text")).collect()
+}
+
+/// How many tasks the journal calls completed.
+fn completed(sandbox: &Utf8Path) -> usize {
+    committed(sandbox, "SELECT body FROM events WHERE json_extract(body, '$.event') = 'completed'").len()
 }
 
 /// A file system that does not keep the order of renames may still have the old ref after the journal says

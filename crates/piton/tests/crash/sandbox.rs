@@ -313,6 +313,11 @@ impl Sandbox {
 
     /// Everything that lives and has this sandbox in its environment.
     pub(crate) fn processes(&self) -> Vec<(i32, String)> {
+        self.processes_with(self.root.as_str())
+    }
+
+    /// Everything that lives and has this in its environment.
+    pub(crate) fn processes_with(&self, text: &str) -> Vec<(i32, String)> {
         let mut found = Vec::new();
         for entry in fs::read_dir("/proc").expect("Linux").flatten() {
             let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
@@ -321,7 +326,7 @@ impl Sandbox {
             let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             // A process that has ended and is not yet waited for has neither.
-            if String::from_utf8_lossy(&environ).contains(self.root.as_str()) {
+            if String::from_utf8_lossy(&environ).contains(text) {
                 found.push((pid, String::from_utf8_lossy(&line).replace('\0', " ")));
             }
         }

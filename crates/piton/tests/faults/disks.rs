@@ -48,8 +48,27 @@ impl Room {
 
     #[track_caller]
     fn mount(&self, words: &str) {
-        let status = Command::new(&self.enter[0]).args(&self.enter[1..]).args(words.split(' ')).status();
-        assert!(status.expect("nsenter is installed").success(), "{words}");
+        assert!(self.mounts(words), "{words}");
+    }
+
+    fn mounts(&self, words: &str) -> bool {
+        let mut command = Command::new(&self.enter[0]);
+        command.args(&self.enter[1..]).args(words.split(' ')).stderr(Stdio::null());
+        command.status().expect("nsenter is installed").success()
+    }
+
+    /// A disk with a file system of its own for Piton's folder. `false`, loudly, where there can be none.
+    fn mount_disk(&self, sandbox: &Sandbox) -> bool {
+        let image = sandbox.root().join("disk.img");
+        let file = File::create(&image).and_then(|file| file.set_len(32 << 20));
+        file.expect("a sparse file");
+        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).status();
+        let made = made.is_ok_and(|status| status.success());
+        if !made || !self.mounts(&format!("mount -o loop {image} {}", sandbox.own())) {
+            told("NOT TESTED: a file of one's own cannot be mounted here (mkfs.ext4, mount -o loop)");
+            return false;
+        }
+        true
     }
 
     /// A file of this namespace, seen from outside.
@@ -135,4 +154,34 @@ fn a_disk_that_is_read_only_can_be_looked_at_and_is_named_by_whoever_would_write
     let _ = by("run plan.toml").exits(0);
     sandbox.assert_landed_once("main", &["T1", "T2"]);
     sandbox.assert_tidy();
+}
+
+/// This is what the kernel does when a file system turns out to be damaged: whoever has files of it open keeps
+/// them, and every change fails.
+#[test]
+fn a_disk_that_becomes_read_only_in_the_middle_of_a_run_ends_the_engine_and_loses_nothing() {
+    let Some(_) = Room::new() else { return };
+    let points = [("journal.before-commit", 4), ("prepare.done", 1), ("work.ended", 1), ("land.durable", 1)];
+    in_parallel(&points, |(point, nth)| {
+        let room = Room::new().expect("a moment ago there was one");
+        let sandbox = project();
+        if !room.mount_disk(&sandbox) {
+            return;
+        }
+        let run = room.piton(&sandbox, ["run", "plan.toml"]);
+        let mut run = run.pausing_at(&sandbox, point, *nth).spawn();
+        let pause = run.until_paused(&sandbox);
+        room.mount(&format!("mount -o remount,abort {}", sandbox.own()));
+        drop(pause);
+        let out = run.wait().exits(1);
+        let _ = out.says("piton.db: the disk has become read-only");
+        // Nobody can write, and everybody says so.
+        let _ = room.piton(&sandbox, ["run", "plan.toml"]).run().exits(1).says("read-only");
+        room.mount(&format!("umount {}", sandbox.own()));
+        room.mount(&format!("mount -o loop {}/disk.img {}", sandbox.root(), sandbox.own()));
+        let _ = room.piton(&sandbox, ["run", "plan.toml"]).run().exits(0);
+        sandbox.assert_landed_once("main", &["T1", "T2"]);
+        let _ = room.piton(&sandbox, ["doctor"]).run().exits(0);
+        sandbox.assert_tidy();
+    });
 }

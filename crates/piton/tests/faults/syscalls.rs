@@ -1,14 +1,17 @@
 //! Single calls of the kernel that fail: a sync, a write, a rename, of the engine, a keeper or a git.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use piton_testkit::sandbox::{Output, Sandbox, task};
 use piton_testkit::trace::{Answer, Calls, Point, Who};
 
-use crate::{in_parallel, sandbox, thorough};
+use crate::{in_parallel, sandbox, thorough, told};
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
+/// A file system with errors becomes read-only under those who have its files open.
+const EROFS: i32 = 30;
 
 /// Two tasks whose agents leave a line each time they run.
 fn project() -> Sandbox {
@@ -37,7 +40,7 @@ fn run_failing(
 ) -> Failing {
     let seen: Arc<Mutex<Vec<Point>>> = Arc::default();
     let noted = Arc::clone(&seen);
-    let calls = Calls { writes: errno == ENOSPC, ..Calls::default() };
+    let calls = Calls { writes: errno != EIO, ..Calls::default() };
     let out = sandbox.traced("run plan.toml", calls, move |point| {
         if point.end.is_some() || !meant(point) {
             return Answer::Go;
@@ -49,6 +52,14 @@ fn run_failing(
     let mut seen = std::mem::take(&mut *seen.lock().expect("nobody panics in here"));
     let after = seen.split_off(nth.min(seen.len()));
     Failing { out, failed: seen.into_iter().nth(nth - 1), after }
+}
+
+/// With each of two error numbers; if a few have to do, with one of them in turn.
+fn with_each(errnos: [i32; 2], cases: impl IntoIterator<Item = usize>) -> Vec<(i32, usize)> {
+    let both = cases.into_iter().enumerate().flat_map(|(n, case)| errnos.map(|errno| (n, errno, case)));
+    both.filter(|(n, errno, _)| thorough() || errnos[n % 2] == *errno)
+        .map(|(_, errno, case)| (errno, case))
+        .collect()
 }
 
 fn is_sync(point: &Point) -> bool {
@@ -74,10 +85,10 @@ fn assert_goes_on(sandbox: &Sandbox, first: &Output, runs: usize) {
 #[test]
 fn a_sync_of_the_journal_that_fails_ends_the_engine_and_is_not_tried_again() {
     let cases: Vec<usize> = if thorough() { (1..=24).collect() } else { vec![2, 5, 9, 14] };
-    in_parallel(&cases, |nth| {
+    in_parallel(&with_each([EIO, EROFS], cases), |(errno, nth)| {
         let sandbox = project();
         let _ = sandbox.run("next --plan plan.toml").exits(0);
-        let run = run_failing(&sandbox, EIO, *nth, |point| {
+        let run = run_failing(&sandbox, *errno, *nth, |point| {
             point.who == Who::Engine && is_sync(point) && is_about(point, "/piton.db-wal")
         });
         assert!(run.failed.is_some() || *nth > 14, "the journal is synced more often than {nth} times");
@@ -95,16 +106,19 @@ fn a_sync_of_the_journal_that_fails_ends_the_engine_and_is_not_tried_again() {
 }
 
 #[test]
-fn a_write_of_the_journal_that_finds_no_room_ends_the_engine_with_nothing_changed() {
+fn a_write_of_the_journal_that_the_disk_refuses_ends_the_engine_with_nothing_lost() {
     let cases: Vec<usize> = if thorough() { (1..=40).collect() } else { vec![1, 8, 21] };
-    in_parallel(&cases, |nth| {
+    in_parallel(&with_each([ENOSPC, EROFS], cases), |(errno, nth)| {
         let sandbox = project();
         let _ = sandbox.run("next --plan plan.toml").exits(0);
-        let run = run_failing(&sandbox, ENOSPC, *nth, |point| {
+        let run = run_failing(&sandbox, *errno, *nth, |point| {
             point.who == Who::Engine && point.call.contains("write") && is_about(point, "/piton.db-wal")
         });
         assert!(run.failed.is_some(), "the journal is written more often than {nth} times");
-        let _ = run.out.clone().exits(1).says("piton.db: no space left on the disk: nothing was changed");
+        let _ = run.out.clone().exits(1).says(match *errno {
+            ENOSPC => "piton.db: no space left on the disk: nothing was changed",
+            _ => "whether the last change was kept is known after a new start",
+        });
         assert_goes_on(&sandbox, &run.out, 2);
     });
 }
@@ -114,9 +128,11 @@ fn a_write_of_the_journal_that_finds_no_room_ends_the_engine_with_nothing_change
 #[test]
 fn an_outcome_whose_sync_fails_is_written_anew_and_no_work_is_lost() {
     // A file before it gets its name, and the folder afterwards: for the mark that it started, and for the end.
-    in_parallel(&[(true, 1), (false, 1), (true, 2), (false, 2)], |(is_file, nth)| {
-        let (sandbox, is_file) = (project(), *is_file);
-        let run = run_failing(&sandbox, EIO, *nth, move |point| {
+    let calls = [(true, 1), (false, 1), (true, 2), (false, 2)];
+    in_parallel(&with_each([EIO, EROFS], 0..calls.len()), |(errno, call)| {
+        let (sandbox, (is_file, nth)) = (project(), &calls[*call]);
+        let is_file = *is_file;
+        let run = run_failing(&sandbox, *errno, *nth, move |point| {
             let path = point.paths.first().map(String::as_str).unwrap_or_default();
             let meant = path.contains("/T1/1.agent0") && path.contains("/.piton-") == is_file;
             point.who == Who::Keeper && is_sync(point) && meant
@@ -135,10 +151,10 @@ fn an_outcome_whose_sync_fails_is_written_anew_and_no_work_is_lost() {
 #[test]
 fn a_git_that_cannot_sync_is_told_of_and_its_step_is_done_again() {
     let cases: Vec<usize> = if thorough() { (1..=40).collect() } else { vec![1, 3, 6, 10] };
-    in_parallel(&cases, |nth| {
+    in_parallel(&with_each([EIO, EROFS], cases), |(errno, nth)| {
         let sandbox = project();
         let run =
-            run_failing(&sandbox, EIO, *nth, |point| matches!(point.who, Who::Git(_)) && is_sync(point));
+            run_failing(&sandbox, *errno, *nth, |point| matches!(point.who, Who::Git(_)) && is_sync(point));
         assert!(matches!(run.out.code, Some(0 | 3)), "{:?}: {}", run.failed, run.out);
         let ran = sandbox.read(sandbox.root().join("ran")).lines().count();
         assert!(ran <= 3, "one fault costs one try at most: {}", run.out);
@@ -152,9 +168,9 @@ fn a_git_that_cannot_sync_is_told_of_and_its_step_is_done_again() {
 #[test]
 fn work_that_the_disk_could_not_keep_waits_for_a_person() {
     let cases: Vec<usize> = if thorough() { (1..=16).collect() } else { vec![1, 4, 8, 12] };
-    in_parallel(&cases, |nth| {
+    in_parallel(&with_each([EIO, EROFS], cases), |(errno, nth)| {
         let sandbox = project();
-        let run = run_failing(&sandbox, EIO, *nth, |point| {
+        let run = run_failing(&sandbox, *errno, *nth, |point| {
             let ours = point.paths.iter().any(|path| path.contains("/.git/objects/"));
             point.who == Who::Engine && is_sync(point) && ours
         });
@@ -168,4 +184,52 @@ fn work_that_the_disk_could_not_keep_waits_for_a_person() {
         sandbox.assert_landed_once("main", &["T1", "T2"]);
         sandbox.assert_tidy();
     });
+}
+
+/// From the N-th change in the project or its worktrees on, nobody can change anything there any more; until the
+/// engine has ended, or a keeper has been refused its outcome twice. Says how many changes were tried.
+fn run_becoming_read_only(sandbox: &Sandbox, nth: usize) -> (Output, usize) {
+    let places = [sandbox.project().join(""), sandbox.worktrees().join("")];
+    let seen: Arc<Mutex<usize>> = Arc::default();
+    let (noted, mut refused) = (Arc::clone(&seen), 0);
+    let out = sandbox.traced("run plan.toml", Calls { writes: true, creates: true }, move |point| {
+        let inside = |path: &String| places.iter().any(|place| path.starts_with(place.as_str()));
+        if !point.paths.iter().any(inside) {
+            return Answer::Go;
+        }
+        let mut noted = noted.lock().expect("nobody panics in here");
+        *noted += 1;
+        let over = refused == 2 || !Path::new(&format!("/proc/{}", point.root)).exists();
+        if *noted < nth || over {
+            return Answer::Go;
+        }
+        let half_written = point.paths.iter().any(|path| path.contains("/.piton-"));
+        refused += usize::from(point.who == Who::Keeper && half_written);
+        Answer::Fail(EROFS)
+    });
+    let seen = *seen.lock().expect("nobody panics in here");
+    (out, seen)
+}
+
+#[test]
+fn a_project_that_becomes_read_only_at_any_change_is_gone_on_with_once_it_is_not() {
+    let (_, changes) = run_becoming_read_only(&project(), usize::MAX);
+    let wanted = if thorough() { 200 } else { 6 };
+    let cases: Vec<usize> = (0..wanted).map(|n| 1 + n * changes / wanted).collect();
+    in_parallel(&cases, |nth| {
+        let sandbox = project();
+        let (out, _) = run_becoming_read_only(&sandbox, *nth);
+        // It may have needed nothing more, or only what a keeper waited for.
+        if out.code != Some(0) {
+            let _ = out.clone().exits(1).says("error: ").says("[ROOT]/project/.git/piton");
+        }
+        let _ = sandbox.run("run plan.toml").exits(0);
+        sandbox.assert_landed_once("main", &["T1", "T2"]);
+        let ran = sandbox.read(sandbox.root().join("ran")).lines().count();
+        assert!(ran <= 3, "it costs one try at most: {out}");
+        let _ = sandbox.run("doctor").exits(0);
+        // Locks could not be taken away, so branches and worktrees may have been kept; but nothing else differs.
+        assert_eq!(sandbox.git(["status", "--porcelain"]), "");
+    });
+    told(&format!("{} of {changes} changes", cases.len()));
 }

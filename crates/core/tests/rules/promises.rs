@@ -1,0 +1,65 @@
+//! What the rules promise, each in the smallest run that could break it.
+
+use piton_core::run::{Action, AgentEnd, Class, Command, Status, Verdict, next};
+
+use crate::bench::{Bench, id, oid, spec, work};
+
+#[test]
+fn a_task_that_is_done_frees_those_that_wait_for_it() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &["a"])]);
+    let start = |name: &str| Action::Start { task: id(name) };
+    assert_eq!(next(&bench.state, bench.now), [start("a")]);
+    bench.land("a", 1);
+    assert!(next(&bench.state, bench.now).contains(&start("b")));
+    bench.start("b");
+}
+
+#[test]
+fn only_a_failure_of_the_work_itself_spends_an_attempt() {
+    use Class::{Code, Conflict, Defect, Limit, Stopped, Transient};
+    for class in [Code, Conflict, Defect, Limit, Stopped, Transient] {
+        let mut bench = Bench::running(vec![spec("a", &[])]);
+        bench.start("a");
+        bench.fail("a", class);
+        assert_eq!(bench.task("a").spent, u32::from(class == Code), "{class:?}");
+    }
+}
+
+/// A try may end with the very tree of the one before it. Then its checks have to run again.
+#[test]
+fn a_check_that_failed_is_not_kept_as_a_pass() {
+    let text = || "no test ran".to_owned();
+    let verdicts = [Verdict::Fail { exit: 1 }, Verdict::Broken { reason: text() }];
+    for verdict in verdicts {
+        let mut bench = Bench::running(vec![spec("a", &[])]);
+        bench.bring("a", Status::Verifying);
+        bench.accept(&bench.checks_end("a", 7, verdict));
+        assert_eq!(bench.task("a").progress.passes, []);
+        bench.start("a");
+        bench.ready("a", 0, 0);
+        bench.accept(&bench.agent_ends("a", AgentEnd::Done));
+        bench.accept(&bench.captured("a", work(7)));
+        let fence = bench.task("a").fence;
+        let _ =
+            bench.refuse(&Command::ChecksEnded { task: id("a"), fence, tree: oid(7), results: Vec::new() });
+    }
+}
+
+#[test]
+fn one_task_lands_at_a_time() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    bench.verify("a", 1, 0);
+    bench.verify("b", 2, 0);
+    bench.accept(&bench.prepare_landing("a", 1, &[]));
+    assert_eq!(bench.refuse(&bench.prepare_landing("b", 2, &[])).reason, "a is landing");
+    bench.accept(&bench.landed("a", 1));
+    bench.accept(&bench.prepare_landing("b", 2, &["a"]));
+}
+
+#[test]
+fn a_landing_is_believed_only_as_the_candidate_that_was_intended() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.bring("a", Status::Merging);
+    assert!(bench.refuse(&bench.landed("a", 8)).stale);
+    bench.accept(&bench.landed("a", 7));
+}
