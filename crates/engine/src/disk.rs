@@ -10,32 +10,38 @@ const HALF_WRITTEN: &str = ".piton-";
 
 /// Replace `path` by `bytes` so that a crash leaves either the old file or the new one.
 pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
-    let mut temp = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(folder)?;
-    temp.write_all(bytes)?;
-    temp.as_file().sync_all()?;
+    let folder = folder_of(path);
+    let temp = synced(folder, bytes)?;
     temp.persist(path).map_err(|error| error.error)?;
     sync_folder(folder)
 }
 
-/// Replace `path` as [`write`] does, and give back what it displaced: whoever replaced the file in the instant
-/// before has been overwritten, and is still heard.
+/// The same, giving back what it displaced: whoever replaced the file in the instant before has been overwritten,
+/// and is still heard. Others read and write such a file too, so its permissions stay.
 pub fn exchange(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
-    let folder = path.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
-    let mut temp = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(folder)?;
+    let folder = folder_of(path);
+    let temp = synced(folder, bytes)?;
     #[cfg(unix)]
-    if let Ok(before) = std::fs::metadata(path) {
-        // Others read and write it too.
-        temp.as_file().set_permissions(before.permissions())?;
-    } else {
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-        temp.as_file().set_permissions(mode)?;
+    {
+        let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+        let before = std::fs::metadata(path).map_or(everybody, |data| data.permissions());
+        temp.as_file().set_permissions(before)?;
     }
-    temp.write_all(bytes)?;
-    temp.as_file().sync_all()?;
     let displaced = swap(temp, path)?;
     sync_folder(folder)?;
     Ok(displaced)
+}
+
+fn folder_of(path: &Utf8Path) -> &Utf8Path {
+    path.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."))
+}
+
+/// A file that is whole and on the disk, under a name that says it is nobody's yet.
+fn synced(folder: &Utf8Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+    let mut temp = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(folder)?;
+    temp.write_all(bytes)?;
+    temp.as_file().sync_all()?;
+    Ok(temp)
 }
 
 fn swap(temp: tempfile::NamedTempFile, path: &Utf8Path) -> io::Result<Option<Vec<u8>>> {
