@@ -41,7 +41,7 @@ impl Keeping {
             at_work: HashMap::new(),
         };
         mirror.settle(&mut journal, &mut judge, true)?;
-        let (stop, stopped) = channel();
+        let (path, (stop, stopped)) = (mirror.path().to_owned(), channel());
         let thread = thread::Builder::new().name("state file".to_owned()).spawn(move || {
             let mut told = None;
             loop {
@@ -62,8 +62,7 @@ impl Keeping {
                 }
             }
         });
-        let place = mirror_place(project);
-        let thread = thread.map_err(|source| FilesError::Io { path: place, source })?;
+        let thread = thread.map_err(|source| FilesError::Io { path, source })?;
         Ok(Some(Keeping { stop, thread }))
     }
 
@@ -73,10 +72,6 @@ impl Keeping {
         // A thread that panicked has said so.
         let _ = self.thread.join();
     }
-}
-
-fn mirror_place(project: &Project) -> camino::Utf8PathBuf {
-    project.home.clone()
 }
 
 /// Runs the checks of claims, each in a thread of its own.

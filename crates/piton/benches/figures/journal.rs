@@ -71,7 +71,7 @@ fn grouped() -> u64 {
 }
 
 /// Take a task, report it done, take the next one.
-fn changes(tasks: usize) -> impl Iterator<Item = Command> {
+pub(crate) fn changes(tasks: usize) -> impl Iterator<Item = Command> {
     // Spread over the plan, so that no page of the database is favoured.
     let names = (0..tasks).map(move |n| TaskId::new(&format!("T{}", n * 7919 % tasks + 1)).unwrap());
     names.flat_map(|task| {
@@ -84,7 +84,7 @@ fn changes(tasks: usize) -> impl Iterator<Item = Command> {
     })
 }
 
-fn create(journal: &mut Journal, tasks: usize) -> RunId {
+pub(crate) fn create(journal: &mut Journal, tasks: usize) -> RunId {
     let spec = |n: usize| TaskSpec {
         id: TaskId::new(&format!("T{n}")).unwrap(),
         title: format!("Write the file of {n}"),
@@ -124,6 +124,6 @@ fn create(journal: &mut Journal, tasks: usize) -> RunId {
     run
 }
 
-fn at(n: usize) -> Timestamp {
+pub(crate) fn at(n: usize) -> Timestamp {
     Timestamp(1_790_000_000_000 + i64::try_from(n).unwrap())
 }

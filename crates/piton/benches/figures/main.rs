@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for people, which may panic")]
 
 mod bench;
+mod files;
 mod journal;
 mod ledger;
 mod runs;
@@ -16,8 +17,12 @@ use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 3] =
-    [("journal", journal::figures), ("ledger", ledger::figures), ("runs", runs::figures)];
+const PARTS: [Part; 4] = [
+    ("journal", journal::figures),
+    ("ledger", ledger::figures),
+    ("files", files::figures),
+    ("runs", runs::figures),
+];
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
 const MARKS: [&str; 2] =
     ["<!-- figures: written by `cargo bench -- --write` -->\n", "<!-- end of figures -->\n"];

@@ -62,12 +62,18 @@ fn abandoned() -> Bench {
     bench
 }
 
-fn completed() -> Bench {
+/// Every task has landed.
+fn landed() -> Bench {
     let mut bench = Bench::small();
     bench.attach();
     for (n, name) in (11..).zip(["L0-001", "L1-001", "L1-002", "L1-003"]) {
         bench.finish(name, n);
     }
+    bench
+}
+
+fn completed() -> Bench {
+    let mut bench = landed();
     bench.accept(&Command::ContextUpdated(Box::new(ContextUpdate {
         path: Some("/home/ann/notes/PROJECT.md".to_owned()),
         features: vec!["voice-notes".to_owned()],

@@ -191,7 +191,7 @@ fn a_file_of_ours_comes_back_as_it_was() {
 
 #[test]
 fn an_update_that_was_skipped_says_why() {
-    let mut bench = middle();
+    let mut bench = landed();
     let update = ContextUpdate { skipped: "the file is read-only".to_owned(), ..ContextUpdate::default() };
     bench.accept(&Command::ContextUpdated(Box::new(update)));
     let update = &super::json(&bench)["context_update"];
