@@ -27,25 +27,26 @@ pub struct Belief {
     pub worktree: Option<Utf8PathBuf>,
 }
 
-impl Belief {
-    /// Of whom and by whom is for the caller to fill in.
-    fn as_claimed(past: Past, why: impl Into<String>) -> Belief {
-        Belief { past: Some(past), why: why.into(), ..Belief::nothing() }
+/// The same before it is said of which task.
+struct Judged {
+    past: Option<Past>,
+    why: String,
+    corrected: bool,
+    worktree: Option<Utf8PathBuf>,
+}
+
+impl Judged {
+    fn as_claimed(past: Past, why: impl Into<String>) -> Judged {
+        Judged { past: Some(past), why: why.into(), corrected: false, worktree: None }
     }
 
-    fn corrected(past: Past, why: impl Into<String>) -> Belief {
-        Belief { corrected: true, ..Belief::as_claimed(past, why) }
+    fn corrected(past: Past, why: impl Into<String>) -> Judged {
+        Judged { corrected: true, ..Judged::as_claimed(past, why) }
     }
 
-    fn nothing() -> Belief {
-        Belief {
-            task: TaskId::new("none").expect("a valid id"),
-            claimed: None,
-            past: None,
-            why: "nothing is known of it".to_owned(),
-            corrected: false,
-            worktree: None,
-        }
+    fn nothing() -> Judged {
+        let why = "nothing is known of it".to_owned();
+        Judged { past: None, why, corrected: false, worktree: None }
     }
 }
 
@@ -131,16 +132,17 @@ impl Judge<'_> {
         let told = self.state.tasks.get(&spec.id);
         let none = ForeignTask::unknown();
         let task = told.unwrap_or(&none);
-        let belief = self.judged(spec, task, told.is_some())?;
-        Ok(Belief { task: spec.id.clone(), claimed: told.map(|task| task.status), ..belief })
+        let Judged { past, why, corrected, worktree } = self.judged(spec, task, told.is_some())?;
+        let claimed = told.map(|task| task.status);
+        Ok(Belief { task: spec.id.clone(), claimed, past, why, corrected, worktree })
     }
 
-    fn judged(&self, spec: &TaskSpec, task: &ForeignTask, told: bool) -> Result<Belief, GitError> {
+    fn judged(&self, spec: &TaskSpec, task: &ForeignTask, told: bool) -> Result<Judged, GitError> {
         let claims_done = told && task.status == TaskStatus::Completed;
         let recorded = task.commits.iter().rev().find_map(|commit| self.history.find(&commit.hash));
         if claims_done && let Some(id) = recorded {
             let why = format!("its commit {} is part of the target", short(id));
-            return Ok(Belief::as_claimed(self.landed(task, id)?, why));
+            return Ok(Judged::as_claimed(self.landed(task, id)?, why));
         }
         if let Some(commit) = self.history.of_task(spec) {
             let id = commit.id.to_string();
@@ -148,10 +150,10 @@ impl Judge<'_> {
             return Ok(match (claims_done, task.commits.is_empty()) {
                 (true, false) => {
                     let but = "the commits it names are not part of the target";
-                    Belief::as_claimed(past, format!("{but}, but {} there names it", short(&id)))
+                    Judged::as_claimed(past, format!("{but}, but {} there names it", short(&id)))
                 }
-                (true, true) => Belief::as_claimed(past, format!("{} in the target names it", short(&id))),
-                (false, _) => Belief::corrected(past, format!("{} in the target names it", short(&id))),
+                (true, true) => Judged::as_claimed(past, format!("{} in the target names it", short(&id))),
+                (false, _) => Judged::corrected(past, format!("{} in the target names it", short(&id))),
             });
         }
         if !claims_done {
@@ -160,50 +162,50 @@ impl Judge<'_> {
         if self.state.no_commits && task.commits.is_empty() {
             let past = past(task, Status::Completed, spent_before(task));
             let why = "it was done without commits, so there is only its word";
-            return Ok(Belief::as_claimed(Past { proof: Some(Proof::Reported), ..past }, why));
+            return Ok(Judged::as_claimed(Past { proof: Some(Proof::Reported), ..past }, why));
         }
         let why = match task.commits.last() {
             None => "no commit in the target names it".to_owned(),
             Some(commit) => format!("its commit {} is not part of the target", short(&commit.hash)),
         };
         // Whether it failed or was lost, it has to be done again, under the same number.
-        Ok(Belief::corrected(past(task, Status::Pending, spent_before(task)), why))
+        Ok(Judged::corrected(past(task, Status::Pending, spent_before(task)), why))
     }
 
     /// A task that is not part of the target.
-    fn unfinished(&self, spec: &TaskSpec, task: &ForeignTask, told: bool) -> Result<Belief, GitError> {
+    fn unfinished(&self, spec: &TaskSpec, task: &ForeignTask, told: bool) -> Result<Judged, GitError> {
         use TaskStatus::{Abandoned, Completed, Failed, InProgress, Merging, Pending, Verified, Verifying};
         Ok(match task.status {
             Abandoned => {
                 let spent = task.attempts.max(spec.attempts);
-                Belief::as_claimed(past(task, Status::Abandoned, spent), "it was given up")
+                Judged::as_claimed(past(task, Status::Abandoned, spent), "it was given up")
             }
             Failed if task.attempts >= spec.attempts => {
                 let why = format!("{} of {} attempts are spent", task.attempts, spec.attempts);
-                Belief::corrected(past(task, Status::Abandoned, task.attempts), why)
+                Judged::corrected(past(task, Status::Abandoned, task.attempts), why)
             }
             Failed => {
                 let why = format!("attempt {} failed; the next one is told why", task.attempts);
-                Belief::as_claimed(past(task, Status::Failed, task.attempts), why)
+                Judged::as_claimed(past(task, Status::Failed, task.attempts), why)
             }
             Pending | Completed if !told || task.attempts == 0 => {
-                self.left_over(spec, task)?.unwrap_or_else(Belief::nothing)
+                self.left_over(spec, task)?.unwrap_or_else(Judged::nothing)
             }
             Pending | Completed => {
-                Belief::as_claimed(past(task, Status::Pending, spent_before(task)), "it waits")
+                Judged::as_claimed(past(task, Status::Pending, spent_before(task)), "it waits")
             }
             InProgress | Verifying | Verified | Merging => match self.left_over(spec, task)? {
                 Some(found) => found,
                 None => {
                     let why = "its worktree is gone, so it begins again under the same number";
-                    Belief::corrected(past(task, Status::Pending, spent_before(task)), why)
+                    Judged::corrected(past(task, Status::Pending, spent_before(task)), why)
                 }
             },
         })
     }
 
     /// A worktree that is still there goes on; work that was done only needs its checks.
-    fn left_over(&self, spec: &TaskSpec, task: &ForeignTask) -> Result<Option<Belief>, GitError> {
+    fn left_over(&self, spec: &TaskSpec, task: &ForeignTask) -> Result<Option<Judged>, GitError> {
         let path = task.worktree_path.as_ref().map(Utf8PathBuf::from);
         let path = path.unwrap_or_else(|| self.worktree_dir.join(spec.id.as_str()));
         // Only where Piton would look for it: a worktree elsewhere is left to whoever made it.
@@ -233,7 +235,7 @@ impl Judge<'_> {
         let past = past(task, Status::Pending, spent_before(task));
         let past = Past { base: Some(base), work, recheck, ..past };
         let corrected = task.status == TaskStatus::Pending;
-        Ok(Some(Belief { worktree: Some(path), corrected, ..Belief::as_claimed(past, why) }))
+        Ok(Some(Judged { worktree: Some(path), corrected, ..Judged::as_claimed(past, why) }))
     }
 
     fn landed(&self, task: &ForeignTask, id: &str) -> Result<Past, GitError> {
