@@ -371,11 +371,6 @@ impl Running {
         kill_process(pid, signal).expect("our own child");
     }
 
-    /// Whether it has not ended yet.
-    pub fn is_running(&mut self) -> bool {
-        self.child.try_wait().expect("our own child").is_none()
-    }
-
     pub fn pid(&self) -> i32 {
         i32::try_from(self.child.id()).expect("a process id")
     }

@@ -19,6 +19,16 @@ fn log(sandbox: &Sandbox) -> String {
     sandbox.run("log --verbose").exits(0).stdout
 }
 
+/// Whether some piton is about to look at the state file, or to write it.
+fn is_at_the_file(sandbox: &Sandbox) -> bool {
+    let locks = sandbox.own().join("locks").read_dir_utf8().expect("a folder").flatten();
+    let mut of_files = locks.filter(|lock| lock.file_name().starts_with("file-"));
+    of_files.any(|lock| {
+        let file = fs::File::open(lock.path()).expect("our own lock");
+        matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock))
+    })
+}
+
 #[test]
 fn the_file_is_there_as_soon_as_there_is_a_run() {
     let sandbox = ledger();
@@ -136,8 +146,12 @@ fn the_lock_of_the_recipes_is_honoured_and_a_stale_one_is_not() {
     let sandbox = ledger();
     let lock = sandbox.project().join(PLAN).join("execute-state.lock");
     let file = fs::File::create(&lock).expect("a new file");
-    let mut waits = sandbox.piton(["start", "L1-001", "--by", "ada"]).spawn();
-    until("a look at the lock", || waits.is_running().then_some(()));
+    let waits = sandbox.piton(["start", "L1-001", "--by", "ada"]).spawn();
+    until("a piton at the file", || is_at_the_file(&sandbox).then_some(()));
+    // It goes no further, however long one looks.
+    for _ in 0..3 {
+        assert!(!log(&sandbox).contains("attempt 1"), "it did not wait for the lock");
+    }
     edit(&sandbox, |state| state["held"] = json!(true));
     fs::remove_file(&lock).expect("our own lock");
     let _ = waits.wait().exits(0);
