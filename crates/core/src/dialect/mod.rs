@@ -3,6 +3,7 @@
 pub mod chronicle;
 pub mod execute;
 mod folder;
+mod json;
 pub mod native;
 pub mod text;
 

@@ -5,7 +5,6 @@
 //! names it: no task is ever left out in silence.
 
 mod found;
-mod json;
 mod lint;
 mod outline;
 mod prompt;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::found::{Found, Said, cut};
-use super::json::Node;
 use crate::diagnostic::Diagnostic;
+use crate::dialect::json::{self, Kind, Node};
 use crate::dialect::text;
 
 /// The version of the manifest's own shape up to which everything in it is known.
@@ -58,52 +58,53 @@ impl Manifest {
         let summary = top.get("summary");
         let inventory = top.get("task_inventory");
         let forked = inventory.is_some() || top.get("toolchain_version").is_some();
-        read_version(top, forked, found);
+        read_version(&top, forked, found);
         let slug = top
             .get("prd_slug")
             .or_else(|| prd?.get("slug"))
             .or_else(|| top.get("slug"))
-            .and_then(|node| Some(Said { value: node.text()?.trim().to_owned(), at: node.at() }))
+            .and_then(|node| Some(Said { value: node.text()?.trim().to_owned(), at: node.at.clone() }))
             .filter(|slug| !slug.value.is_empty());
-        let places = [prd, Some(top)].into_iter().flatten();
+        let places = [prd, Some(&top)].into_iter().flatten();
         let project_path = places
             .flat_map(|node| [node.get("project_path"), node.get("output_dir")])
             .flatten()
-            .find_map(|node| node.text().filter(|path| !path.trim().is_empty()));
+            .find_map(|node| node.text().filter(|path| !path.trim().is_empty()))
+            .map(str::to_owned);
         let total = top.get("total_tasks").or_else(|| summary?.get("total_tasks"));
-        let total = total.and_then(|node| Some(Said { value: node.number()?, at: node.at() }));
+        let total = total.and_then(|node| Some(Said { value: node.number()?, at: node.at.clone() }));
         let listed = inventory.or_else(|| top.get("tasks")).and_then(|node| read_listed(node, found));
         Manifest { slug, project_path, total, listed }
     }
 }
 
-fn open<'t>(document: &'t str, found: &mut Found) -> Option<Node<'t>> {
-    let top = match Node::parse(document) {
-        Ok(top) => top,
-        Err(_) if document.trim().is_empty() => {
-            found.push(Diagnostic::error(0..0, "this file is empty").label("an object is expected"));
-            return None;
-        }
+fn open(document: &str, found: &mut Found) -> Option<Node> {
+    if document.trim().is_empty() {
+        found.push(Diagnostic::error(0..0, "this file is empty").label("an object is expected"));
+        return None;
+    }
+    let (top, twice) = match json::parse(document) {
+        Ok(parsed) => parsed,
         Err(diagnostic) => {
             found.push(diagnostic);
             return None;
         }
     };
-    let Some(entries) = top.entries() else {
-        top.wrong("this file", "an object", found);
+    twice.into_iter().for_each(|diagnostic| found.push(diagnostic));
+    if top.entries().is_none() {
+        wrong(&top, "this file", "an object", found);
         return None;
-    };
-    let mut seen = BTreeSet::new();
-    for (key, _) in &entries {
-        if !seen.insert(key.value.as_str()) {
-            let message = format!("`{}` is said twice", cut(&key.value));
-            found.push(Diagnostic::warning(key.at.clone(), message).label("this one counts"));
-        }
     }
     Some(top)
 }
 
-fn read_version(top: Node<'_>, forked: bool, found: &mut Found) {
+/// A value of another kind than was expected.
+fn wrong(node: &Node, what: &str, expected: &str, found: &mut Found) {
+    let message = format!("{what} must be {expected}");
+    found.push(Diagnostic::error(node.at.clone(), message).label(format!("this is {}", node.name())));
+}
+
+fn read_version(top: &Node, forked: bool, found: &mut Found) {
     let Some(node) = top.get("schema_version") else {
         if forked {
             let message = "this manifest does not say its `schema_version`";
@@ -111,35 +112,35 @@ fn read_version(top: Node<'_>, forked: bool, found: &mut Found) {
         }
         return;
     };
-    let version = node.text().unwrap_or_else(|| {
-        top.get("schema_version").and_then(Node::number).map_or_else(String::new, |n| n.to_string())
-    });
+    let number = || node.number().map(|number| number.to_string());
+    let version = node.text().map(str::to_owned).or_else(number).unwrap_or_default();
     let mut parts = version.trim().trim_start_matches('v').split('.').map(str::parse::<u64>);
     let major = parts.next().and_then(Result::ok);
     let minor = parts.next().and_then(Result::ok).unwrap_or(0);
     if major != Some(KNOWN.0) {
         let message = format!("the version {:?} of this manifest is not known", cut(&version));
         let label = format!("{}.x is", KNOWN.0);
-        found.push(Diagnostic::error(node.at(), message).label(label));
+        found.push(Diagnostic::error(node.at.clone(), message).label(label));
     } else if minor > KNOWN.1 {
         let message = format!("the version {:?} of this manifest is newer than this Piton", cut(&version));
         let label = format!("what came after {}.{} is passed over", KNOWN.0, KNOWN.1);
-        found.push(Diagnostic::warning(node.at(), message).label(label));
+        found.push(Diagnostic::warning(node.at.clone(), message).label(label));
     }
 }
 
 /// The ids that a manifest lists. Where only a file is named, its name has the id.
-fn read_listed(node: Node<'_>, found: &mut Found) -> Option<Vec<Said<String>>> {
+fn read_listed(node: &Node, found: &mut Found) -> Option<Vec<Said<String>>> {
     let Some(items) = node.items() else {
-        node.wrong("the list of tasks", "a list", found);
+        wrong(node, "the list of tasks", "a list", found);
         return None;
     };
     let mut listed = Vec::new();
     for item in items {
         let file = item.get("file").and_then(Node::text).map(|file| file.replace('\\', "/"));
         let named = file.as_deref().and_then(super::task::id_in_name).map(str::to_owned);
-        let at = item.get("id").unwrap_or(item).at();
-        let Some(value) = item.get("id").and_then(Node::text).or_else(|| item.text()).or(named) else {
+        let at = item.get("id").unwrap_or(item).at.clone();
+        let said = item.get("id").and_then(Node::text).or_else(|| item.text());
+        let Some(value) = said.map(str::to_owned).or(named) else {
             let message = "this entry names no task";
             found.forgive(Diagnostic::warning(at, message).label("an `id` is missing"));
             continue;
@@ -165,10 +166,11 @@ impl LayerPlan {
             Some(layers) => match (layers.items(), layers.entries()) {
                 (Some(items), _) => {
                     for item in items {
-                        let Some(id) =
-                            item.get("id").and_then(|id| Some(Said { value: id.text()?, at: id.at() }))
+                        let Some(id) = item
+                            .get("id")
+                            .and_then(|id| Some(Said { value: id.text()?.to_owned(), at: id.at.clone() }))
                         else {
-                            item.wrong("a layer", "an object with an `id`", found);
+                            wrong(item, "a layer", "an object with an `id`", found);
                             continue;
                         };
                         plan.read_layer(id, item, brownfield, &mut own, found);
@@ -176,10 +178,11 @@ impl LayerPlan {
                 }
                 (None, Some(entries)) => {
                     for (id, item) in entries {
+                        let id = Said { value: id.clone(), at: item.name_at.clone() };
                         plan.read_layer(id, item, brownfield, &mut own, found);
                     }
                 }
-                (None, None) => layers.wrong("`layers`", "a list or an object", found),
+                (None, None) => wrong(layers, "`layers`", "a list or an object", found),
             },
         }
         report_difference(&graph, &own, found);
@@ -193,7 +196,7 @@ impl LayerPlan {
     fn read_layer(
         &mut self,
         id: Said<String>,
-        node: Node<'_>,
+        node: &Node,
         brownfield: bool,
         own: &mut Vec<(String, Vec<Said<String>>)>,
         found: &mut Found,
@@ -202,60 +205,58 @@ impl LayerPlan {
         let tasks = if node.items().is_some() { Some(node) } else { node.get("tasks") };
         let tasks = tasks.map(|tasks| (tasks, tasks.items()));
         if let Some((tasks, None)) = &tasks {
-            tasks.wrong("the tasks of a layer", "a list", found);
+            wrong(tasks, "the tasks of a layer", "a list", found);
         }
         for task in tasks.and_then(|(_, items)| items).unwrap_or_default() {
             let place = task.get("id").unwrap_or(task);
             let Some(name) = place.text() else {
-                task.wrong("a task", "an id, or an object with one", found);
+                wrong(task, "a task", "an id, or an object with one", found);
                 continue;
             };
-            let name = text::key(&name);
+            let name = text::key(name);
             for list in ["depends_on", "dependencies"].into_iter().filter_map(|key| task.get(key)) {
                 own.push((name.clone(), read_needs(list, found)));
             }
-            self.tasks.push(Planned { id: Said { value: name, at: place.at() }, layer: id.value.clone() });
+            self.tasks
+                .push(Planned { id: Said { value: name, at: place.at.clone() }, layer: id.value.clone() });
         }
         if let Some(edges) = node.get("dependencies").filter(|edges| edges.entries().is_some()) {
             read_edges(edges, "`dependencies`", own, found);
         }
-        let skipped = brownfield && node.get("skip_if_brownfield").is_some_and(Node::is_true);
-        let title = node
-            .get("name")
-            .and_then(Node::text)
-            .map(|title| text::key(&title))
-            .filter(|title| !title.is_empty());
+        let skipped =
+            brownfield && node.get("skip_if_brownfield").is_some_and(|node| node.kind == Kind::Bool(true));
+        let title = node.get("name").and_then(Node::text).map(text::key).filter(|title| !title.is_empty());
         self.layers.push(Layer { id, title, skipped });
     }
 }
 
 /// An object of tasks with what each waits for.
-fn read_edges(node: Node<'_>, what: &str, into: &mut Vec<(String, Vec<Said<String>>)>, found: &mut Found) {
+fn read_edges(node: &Node, what: &str, into: &mut Vec<(String, Vec<Said<String>>)>, found: &mut Found) {
     let Some(entries) = node.entries() else {
-        return node.wrong(what, "an object of tasks with their dependencies", found);
+        return wrong(node, what, "an object of tasks with their dependencies", found);
     };
     for (task, needs) in entries {
-        into.push((text::key(&task.value), read_needs(needs, found)));
+        into.push((text::key(task), read_needs(needs, found)));
     }
 }
 
 /// The ids a task waits for: a list, or one by itself, or nothing.
-fn read_needs(node: Node<'_>, found: &mut Found) -> Vec<Said<String>> {
-    let items = match (node.is_null(), node.items(), node.text()) {
-        (true, ..) => Vec::new(),
-        (_, Some(items), _) => items,
-        (_, _, Some(_)) => vec![node],
-        (false, None, None) => {
-            node.wrong("the dependencies of a task", "a list of ids", found);
+fn read_needs(node: &Node, found: &mut Found) -> Vec<Said<String>> {
+    let items = match &node.kind {
+        Kind::Null => &[],
+        Kind::List(items) => &items[..],
+        Kind::Text(_) => std::slice::from_ref(node),
+        Kind::Bool(_) | Kind::Number(_) | Kind::Object(_) => {
+            wrong(node, "the dependencies of a task", "a list of ids", found);
             return Vec::new();
         }
     };
     let mut needs = Vec::new();
     for item in items {
         match item.text() {
-            Some(text) if super::task::is_none(&text) => {}
-            Some(text) => needs.push(Said { value: text::key(&text), at: item.at() }),
-            None => item.wrong("a dependency", "the id of a task", found),
+            Some(text) if super::task::is_none(text) => {}
+            Some(text) => needs.push(Said { value: text::key(text), at: item.at.clone() }),
+            None => wrong(item, "a dependency", "the id of a task", found),
         }
     }
     needs

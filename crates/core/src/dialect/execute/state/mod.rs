@@ -5,7 +5,6 @@
 
 mod file;
 mod hear;
-mod json;
 mod known;
 mod read;
 mod schema;

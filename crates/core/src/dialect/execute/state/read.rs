@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::json::{self, Kind, Node};
 use super::known;
 use super::words::{ContextStatus, Meant, RunWord, TaskStatus};
 use crate::diagnostic::{Diagnostic, Severity, nearest};
+use crate::dialect::json::{self, Kind, Node};
 use crate::plan::TaskId;
 use crate::run::{PastCommit, PastError, PastFeedback};
 use crate::time::Timestamp;

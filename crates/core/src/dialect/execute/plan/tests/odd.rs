@@ -497,7 +497,7 @@ fn dependencies_that_cannot_be_are_refused() {
     insta::assert_snapshot!(graph(r#"{"L1-001": ["L1-002"], "L1-002": ["L1-001"]}"#), @"layer_plan.json:1:34: error: these tasks wait for each other: L1-001 → L1-002 → L1-001 (`L1-001` waits for `L1-002`)");
     insta::assert_snapshot!(graph(r#"{"L1-001": ["L1-022"]}"#), @"layer_plan.json:1:34: error: `L1-001` waits for `L1-022`, which is not there (did you mean `L1-002`?)");
     insta::assert_snapshot!(graph(r#"{"L1-001": [7]}"#), @"layer_plan.json:1:34: error: a dependency must be the id of a task (this is a number)");
-    insta::assert_snapshot!(graph("{\"L1-001\": [],}"), @"layer_plan.json:1:36: error: this is not JSON: key must be a string (reading stopped here)");
+    insta::assert_snapshot!(graph("{\"L1-001\": [],}"), @"layer_plan.json:1:35: error: a comma with nothing after it (reading stopped here)");
 }
 
 #[test]

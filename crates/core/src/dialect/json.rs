@@ -8,17 +8,19 @@ use serde_json::{Number, Value};
 
 use crate::diagnostic::Diagnostic;
 
-/// Deeper than any state file by far, and far from what a stack minds.
+/// Deeper than any file of these systems by far, and far from what a stack minds.
 const DEEPEST: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
-    pub(super) at: Range<usize>,
-    pub(super) kind: Kind,
+pub(in crate::dialect) struct Node {
+    pub(in crate::dialect) at: Range<usize>,
+    /// Where its name stands, in an object.
+    pub(in crate::dialect) name_at: Range<usize>,
+    pub(in crate::dialect) kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(in crate::dialect) enum Kind {
     Null,
     Bool(bool),
     Number(Number),
@@ -30,7 +32,7 @@ pub(super) enum Kind {
 
 impl Node {
     /// What it is, for a message.
-    pub(super) fn name(&self) -> &'static str {
+    pub(in crate::dialect) fn name(&self) -> &'static str {
         match self.kind {
             Kind::Null => "null",
             Kind::Bool(_) => "true or false",
@@ -41,7 +43,34 @@ impl Node {
         }
     }
 
-    pub(super) fn value(&self) -> Value {
+    /// What an object has under a name, unless that is null.
+    pub(in crate::dialect) fn get(&self, name: &str) -> Option<&Node> {
+        let (_, node) = self.entries()?.iter().find(|(known, _)| known == name)?;
+        (node.kind != Kind::Null).then_some(node)
+    }
+
+    pub(in crate::dialect) fn entries(&self) -> Option<&[(String, Node)]> {
+        if let Kind::Object(entries) = &self.kind { Some(entries) } else { None }
+    }
+
+    pub(in crate::dialect) fn items(&self) -> Option<&[Node]> {
+        if let Kind::List(items) = &self.kind { Some(items) } else { None }
+    }
+
+    pub(in crate::dialect) fn text(&self) -> Option<&str> {
+        if let Kind::Text(text) = &self.kind { Some(text) } else { None }
+    }
+
+    /// A whole number; some write it in quotes.
+    pub(in crate::dialect) fn number(&self) -> Option<u64> {
+        match &self.kind {
+            Kind::Number(number) => number.as_u64(),
+            Kind::Text(text) => text.trim().parse().ok(),
+            _ => None,
+        }
+    }
+
+    pub(in crate::dialect) fn value(&self) -> Value {
         match &self.kind {
             Kind::Null => Value::Null,
             Kind::Bool(yes) => Value::Bool(*yes),
@@ -56,7 +85,7 @@ impl Node {
 }
 
 /// The value of a whole text, with a warning for each name said twice; or where it stops being JSON.
-pub(super) fn parse(text: &str) -> Result<(Node, Vec<Diagnostic>), Diagnostic> {
+pub(in crate::dialect) fn parse(text: &str) -> Result<(Node, Vec<Diagnostic>), Diagnostic> {
     let mut parser = Parser { text, at: 0, depth: 0, twice: Vec::new() };
     if text.starts_with('\u{feff}') {
         parser.at = '\u{feff}'.len_utf8();
@@ -133,7 +162,7 @@ impl Parser<'_> {
                 }
             }
         };
-        Ok(Node { at: start..self.at, kind })
+        Ok(Node { at: start..self.at, name_at: 0..0, kind })
     }
 
     fn deeper(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<Kind>) -> Parsed<Kind> {
@@ -193,7 +222,7 @@ impl Parser<'_> {
                 return Err(self.stop("a colon is missing here"));
             }
             self.at += 1;
-            let value = self.value()?;
+            let value = Node { name_at: key.start + 1..key.end - 1, ..self.value()? };
             match places.get(&name) {
                 Some(&place) => {
                     let message = format!("`{name}` is said twice");
