@@ -93,6 +93,22 @@ impl Project {
         Lock::take(&self.home.join("locks/begin.lock"))
     }
 
+    /// Held by whoever changes a plan and its run together, from the plan's files to the journal.
+    pub fn plan_lock(&self, plan: &Utf8Path) -> io::Result<Lock> {
+        disk::private_folder(&self.home)?;
+        Lock::take(&self.plan_lock_path(plan))
+    }
+
+    /// The same, or `None` if somebody changes the plan at this moment.
+    pub fn try_plan_lock(&self, plan: &Utf8Path) -> io::Result<Option<Lock>> {
+        Lock::try_take(&self.plan_lock_path(plan))
+    }
+
+    fn plan_lock_path(&self, plan: &Utf8Path) -> Utf8PathBuf {
+        let digest = Digest::of_bytes(plan.as_str().as_bytes());
+        self.home.join(format!("locks/plan-{}.lock", digest.short()))
+    }
+
     /// Whether an engine works on the run now. Asks without leaving anything behind.
     pub fn engine_lives(&self, run: &RunId) -> bool {
         Lock::is_held(&self.engine_lock_path(run))

@@ -137,7 +137,7 @@ impl Shop {
             session: Session { schedule: Schedule::Layered, max_parallel: 1, selection, agent: None },
             keeper: Vec::new(),
             owned: Vec::new(),
-            plan_changed: Box::new(|| None),
+            plan_now: Box::new(|| None),
         };
         let (_handle, inbox) = channels();
         let reason = engine.run(inbox, &mut Silent).unwrap();

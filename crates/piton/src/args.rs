@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use piton_core::plan::{Dialect, GroupId, Schedule, TaskId};
+use piton_core::plan::{Dialect, GroupId, RepoPath, Schedule, TaskId};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Output(Output),
     /// Show what a task has changed
     Diff(OfTask),
+    /// Add a task to a plan, and to its run
+    Add(Add),
     /// Name the tasks to work on next
     Next(Next),
     /// Take a task, to work on it yourself
@@ -336,6 +338,37 @@ pub(crate) struct Output {
     /// As it was written, control characters and all
     #[arg(long)]
     pub raw: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// Its id, in the form that ids of this plan have
+    pub task: TaskId,
+    /// What it is about, in one line
+    #[arg(long, value_name = "TEXT")]
+    pub title: String,
+    /// What whoever works on it is told [default: the title]
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// The layer it goes into [default: the only one, or the one with the number in its id]
+    #[arg(long, value_name = "NAME")]
+    pub layer: Option<GroupId>,
+    /// A task that has to be completed first
+    #[arg(long, value_name = "ID")]
+    pub after: Vec<TaskId>,
+    /// A file it makes or changes
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<RepoPath>,
+    /// A command that proves it done
+    #[arg(long = "check", value_name = "COMMAND")]
+    pub checks: Vec<String>,
+    /// Nothing can prove it: a report about it is taken as it is
+    #[arg(long, conflicts_with = "checks")]
+    pub no_check: bool,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

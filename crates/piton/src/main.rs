@@ -50,6 +50,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Log(args) => cmd::log::log(args),
         Command::Output(args) => cmd::output::output(args),
         Command::Diff(args) => cmd::output::diff(args),
+        Command::Add(args) => cmd::add::add(args),
         Command::Next(args) => cmd::ledger::next(args),
         Command::Start(args) => cmd::ledger::start(args),
         Command::Report(args) => cmd::ledger::report(args),

@@ -107,21 +107,40 @@ fn is_execute(folder: &Utf8Path) -> bool {
     has("manifest.json") || has("layer_plan.json") || has("execute-state.json") || layered()
 }
 
+/// A plan's files, whole.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    File(String),
+    Folder(Folder),
+}
+
 /// The plan at a place that [`place`] gave.
 pub(crate) fn read(path: &Utf8Path, dialect: Dialect, how: How<'_>) -> Outcome<Read> {
+    understand(path, &source(path, dialect)?, how)
+}
+
+/// Its files, as they are on disk.
+pub(crate) fn source(path: &Utf8Path, dialect: Dialect) -> Outcome<Source> {
     match dialect {
-        Dialect::Native => read_native(path),
-        Dialect::Execute => read_execute(path, how),
+        Dialect::Native => text_of(path).map(Source::File),
+        Dialect::Execute => folder(path).map(Source::Folder),
     }
 }
 
-fn read_native(path: &Utf8Path) -> Outcome<Read> {
+/// What the files of a plan say, as if they were on disk at this place.
+pub(crate) fn understand(path: &Utf8Path, source: &Source, how: How<'_>) -> Outcome<Read> {
+    match source {
+        Source::File(text) => understand_native(path, text),
+        Source::Folder(folder) => understand_execute(path, folder, how),
+    }
+}
+
+fn understand_native(path: &Utf8Path, text: &str) -> Outcome<Read> {
     let config = config(folder_of(path))?.unwrap_or_default();
-    let text = text_of(path)?;
     let overrides = native::Overrides::default();
-    let reading = native::read(&text, path.file_stem().unwrap_or("plan"), &config, &overrides);
+    let reading = native::read(text, path.file_stem().unwrap_or("plan"), &config, &overrides);
     let picture =
-        (!reading.diagnostics.is_empty()).then(|| picture::draw(&shown(path), &text, &reading.diagnostics));
+        (!reading.diagnostics.is_empty()).then(|| picture::draw(&shown(path), text, &reading.diagnostics));
     let errors = reading.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
     if errors > 0 {
         return Err(refused(path, errors, picture));
@@ -129,8 +148,7 @@ fn read_native(path: &Utf8Path) -> Outcome<Read> {
     Ok((FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: None }, picture))
 }
 
-fn read_execute(path: &Utf8Path, how: How<'_>) -> Outcome<Read> {
-    let folder = folder(path)?;
+fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome<Read> {
     let stem = path.file_name().unwrap_or("plan");
     let mut config = config(path)?;
     if config.is_none()
@@ -138,14 +156,14 @@ fn read_execute(path: &Utf8Path, how: How<'_>) -> Outcome<Read> {
     {
         config = self::config(project)?;
     }
-    let mut reading = execute::plan::read(&folder, stem, &config.clone().unwrap_or_default(), how.strict);
+    let mut reading = execute::plan::read(folder, stem, &config.clone().unwrap_or_default(), how.strict);
     let said = reading.project_path.as_ref().map(|said| path.join(said));
     // Where the plan lies elsewhere, the project's own defaults count.
     if config.is_none()
         && let Some(project) = said.as_deref().filter(|said| said.is_dir())
         && let Some(config) = self::config(project)?
     {
-        reading = execute::plan::read(&folder, stem, &config, how.strict);
+        reading = execute::plan::read(folder, stem, &config, how.strict);
     }
     if how.lint {
         let poor = execute::plan::lint(&reading);

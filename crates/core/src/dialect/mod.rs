@@ -1,5 +1,6 @@
 //! The systems whose plans Piton reads and whose state files it keeps: one room each, and what they share.
 
+mod addition;
 pub mod chronicle;
 pub mod execute;
 mod folder;
@@ -7,4 +8,5 @@ mod json;
 pub mod native;
 pub mod text;
 
+pub use addition::Addition;
 pub use folder::{Folder, Problem, Reading};

@@ -15,6 +15,8 @@ use crate::time::Span;
 pub enum Command {
     Create(Box<NewRun>),
     Replan(Box<Plan>),
+    /// The plan has tasks that the run does not know; nothing else in it is new. Beside an engine, too.
+    Extend(Box<Plan>),
     /// An engine holds the run's lock and begins.
     Attach {
         engine: String,
@@ -187,6 +189,7 @@ impl Command {
             self,
             Command::Create(_)
                 | Command::Replan(_)
+                | Command::Extend(_)
                 | Command::PrepareLanding { .. }
                 | Command::ContextUpdated(_)
         )

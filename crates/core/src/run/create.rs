@@ -1,9 +1,11 @@
-//! A plan becomes a run.
+//! A plan becomes a run, and a run follows its plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{NewRun, Refusal, Stop};
 use super::event::Event;
+use super::state::{Run, State};
+use super::task::{Status, Task};
 use crate::plan::{Graph, Plan, TaskId};
 
 pub(super) fn create(new: &NewRun) -> Result<Vec<Event>, Stop> {
@@ -31,8 +33,83 @@ pub(super) fn create(new: &NewRun) -> Result<Vec<Event>, Stop> {
     Ok([created].into_iter().chain(added).collect())
 }
 
+/// Take the plan as it is now, task by task. No engine may be at work meanwhile.
+pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>, Stop> {
+    if run.engine.is_some() {
+        return Err(Refusal::hinted("an engine works on this run", "`piton stop` stops it first"));
+    }
+    if plan.tasks.is_empty() {
+        return Err(Refusal::because("a plan without tasks is never complete"));
+    }
+    let places = places(plan)?;
+    let mut gone: BTreeMap<&TaskId, &Task> =
+        state.tasks().filter(|task| !task.removed).map(|task| (&task.id, task)).collect();
+    let mut events = vec![Event::PlanAdopted {
+        plan_hash: plan.hash(),
+        groups: plan.groups.clone(),
+        settings: Box::new(plan.settings.clone()),
+    }];
+    for (spec, (level, tail)) in plan.tasks.iter().zip(places) {
+        let spec_event = Box::new(spec.clone());
+        events.push(match (gone.remove(&spec.id), state.task(&spec.id)?) {
+            (None, None) => Event::TaskAdded { spec: spec_event, level, tail },
+            _ => Event::TaskChanged { spec: spec_event, level, tail },
+        });
+    }
+    if let Some(task) = gone.values().find(|task| task.decided == Status::Merging) {
+        return Err(Refusal::hinted(
+            format!("{} is landing at this moment and cannot be removed", task.id),
+            "`piton run` with the plan as it was finishes the landing",
+        ));
+    }
+    events.extend(gone.into_keys().map(|id| Event::TaskRemoved { task: id.clone() }));
+    Ok(events)
+}
+
+/// Take up what the plan has besides the run's tasks. Those stay as they are, whoever works on them.
+pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>, Stop> {
+    if plan.hash() == run.plan_hash {
+        return Ok(Vec::new());
+    }
+    let mut old = plan.clone();
+    let mut known = BTreeMap::new();
+    for spec in &plan.tasks {
+        known.extend(state.task(&spec.id)?.filter(|task| !task.removed).map(|task| (&spec.id, task)));
+    }
+    old.tasks.retain(|spec| known.contains_key(&spec.id));
+    if old.hash() != run.plan_hash {
+        return Err(Refusal::hinted(
+            "the plan differs from the run's in more than new tasks",
+            "`piton run PLAN --replan` adopts it as it is now",
+        ));
+    }
+    let mut events = vec![Event::PlanAdopted {
+        plan_hash: plan.hash(),
+        groups: plan.groups.clone(),
+        settings: Box::new(run.settings.clone()),
+    }];
+    for (spec, (level, tail)) in plan.tasks.iter().zip(places(plan)?) {
+        let spec_event = Box::new(spec.clone());
+        match (known.get(&spec.id), state.task(&spec.id)?) {
+            (None, None) => events.push(Event::TaskAdded { spec: spec_event, level, tail }),
+            (None, Some(_)) => events.push(Event::TaskChanged { spec: spec_event, level, tail }),
+            // The chain behind it is longer now, so it is wanted sooner.
+            (Some(task), _) if tail > task.tail && !task.decided.is_settled() => {
+                events.push(Event::TaskChanged { spec: spec_event, level, tail });
+                // What a person allowed beyond the plan still holds.
+                if task.budget != spec.attempts {
+                    let (task, attempts) = (spec.id.clone(), task.budget);
+                    events.push(Event::Raised { task, by: "piton".to_owned(), attempts });
+                }
+            }
+            (Some(_), _) => {}
+        }
+    }
+    Ok(events)
+}
+
 /// For each task of a plan that can be carried out, the longest chains before it and behind it.
-pub(super) fn places(plan: &Plan) -> Result<Vec<(u32, u32)>, Stop> {
+fn places(plan: &Plan) -> Result<Vec<(u32, u32)>, Stop> {
     let ids: BTreeSet<&TaskId> = plan.tasks.iter().map(|spec| &spec.id).collect();
     for spec in &plan.tasks {
         if let Some(unknown) = spec.depends_on.iter().find(|need| !ids.contains(need)) {

@@ -1,15 +1,15 @@
 //! What may happen. Every change of a run goes through [`decide`]; nothing else makes events.
 
-use std::collections::BTreeMap;
-
 use super::command::{Claim, Command, Refusal, Stop};
-use super::create::{create, places};
-use super::event::{AgentEnd, CheckResult, Class, Event, Next, Note, Selection, Session, Verdict, Work};
+use super::create::{create, extend, replan};
+use super::event::{
+    AgentEnd, CheckResult, Class, Event, Next, Note, Selection, Session, StopReason, Verdict, Work,
+};
 use super::schedule::{Gate, LONGEST_LIMIT, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
 use super::verdict;
-use crate::plan::{Check, Dialect, Digest, MAX_PARALLEL, Oid, Plan, Settings, TaskId};
+use crate::plan::{Check, Dialect, Digest, MAX_PARALLEL, Oid, Settings, TaskId};
 use crate::time::{Span, Timestamp};
 
 type Decision = Result<Vec<Event>, Stop>;
@@ -25,11 +25,15 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
     let on = Rules { state, run, now };
     match command {
         Command::Create(_) => Err(Refusal::because(format!("the run {} exists already", run.id))),
-        Command::Replan(plan) => on.replan(plan),
+        Command::Replan(plan) => replan(state, run, plan),
+        Command::Extend(plan) => extend(state, run, plan),
         Command::Attach { engine, session } => on.attach(engine, session),
         Command::Detach { engine, reason } => {
             if run.engine.as_ref() != Some(engine) {
                 return Err(Refusal::stale("another engine has taken over this run"));
+            }
+            if *reason == StopReason::Completed && !state.all_completed() {
+                return Err(Refusal::because("a task was added meanwhile"));
             }
             Ok(vec![Event::EngineStopped { engine: engine.clone(), reason: reason.clone() }])
         }
@@ -622,38 +626,6 @@ impl<'a> Rules<'a> {
             }
             _ => Ok(()),
         }
-    }
-
-    fn replan(&self, plan: &Plan) -> Decision {
-        if self.run.engine.is_some() {
-            return Err(Refusal::hinted("an engine works on this run", "`piton stop` stops it first"));
-        }
-        if plan.tasks.is_empty() {
-            return Err(Refusal::because("a plan without tasks is never complete"));
-        }
-        let places = places(plan)?;
-        let mut gone: BTreeMap<&TaskId, &Task> =
-            self.state.tasks().filter(|task| !task.removed).map(|task| (&task.id, task)).collect();
-        let mut events = vec![Event::PlanAdopted {
-            plan_hash: plan.hash(),
-            groups: plan.groups.clone(),
-            settings: Box::new(plan.settings.clone()),
-        }];
-        for (spec, (level, tail)) in plan.tasks.iter().zip(places) {
-            let spec_event = Box::new(spec.clone());
-            events.push(match (gone.remove(&spec.id), self.state.task(&spec.id)?) {
-                (None, None) => Event::TaskAdded { spec: spec_event, level, tail },
-                _ => Event::TaskChanged { spec: spec_event, level, tail },
-            });
-        }
-        if let Some(task) = gone.values().find(|task| task.decided == Status::Merging) {
-            return Err(Refusal::hinted(
-                format!("{} is landing at this moment and cannot be removed", task.id),
-                "`piton run` with the plan as it was finishes the landing",
-            ));
-        }
-        events.extend(gone.into_keys().map(|id| Event::TaskRemoved { task: id.clone() }));
-        Ok(events)
     }
 }
 

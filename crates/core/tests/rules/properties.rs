@@ -138,7 +138,13 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
             let session = Session { schedule, max_parallel, selection, agent: None };
             Command::Attach { engine: by, session }
         }
-        _ => match with % 4 {
+        _ => match with % 5 {
+            3 => {
+                let mut plan = plan.clone();
+                let more = TaskSpec { id: id("more"), depends_on: vec![task], ..plan.tasks[0].clone() };
+                plan.tasks.insert(who % (plan.tasks.len() + 1), more);
+                Command::Extend(Box::new(plan))
+            }
             0 => Command::RequestStop { by, now: off % 3 == 0 },
             1 => Command::Detach { engine: by, reason: StopReason::Environment { detail: text } },
             2 => Command::Create(Box::new(piton_core::run::NewRun {

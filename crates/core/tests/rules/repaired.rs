@@ -233,3 +233,36 @@ fn checks_count_for_the_captured_tree_and_none_may_be_left_out() {
     bench.accept(&ended(tree, vec![evidence("a", Verdict::Pass)]));
     assert_eq!(bench.task("a").decided, Status::Verified);
 }
+
+#[test]
+fn a_plan_that_only_grew_is_taken_up_beside_an_engine() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[])]);
+    bench.start("a");
+    bench.accept(&Command::Raise { task: id("a"), by: "ann".to_owned(), attempts: 9 });
+    let grown = |tasks| Command::Extend(Box::new(plan(tasks)));
+    let more = grown(vec![spec("a", &[]), spec("c", &["a"]), spec("b", &[])]);
+    bench.accept(&more);
+    let a = bench.task("a");
+    assert_eq!((a.decided, a.tail, a.budget, a.fence), (Status::InProgress, 1, 9, 1));
+    assert_eq!((bench.task("b").tail, bench.task("c").waiting), (0, 1));
+    assert_eq!(bench.decide(&more), Ok(Vec::new()), "once is enough");
+    for other in [
+        vec![spec("a", &[]), spec("c", &["a"])],
+        vec![spec("a", &[]), spec("c", &["a"]), spec("b", &["a"]), spec("d", &[])],
+        vec![spec("c", &["a"]), spec("a", &[]), spec("b", &[]), spec("d", &[])],
+    ] {
+        let refused = bench.refuse(&grown(other)).reason;
+        assert_eq!(refused, "the plan differs from the run's in more than new tasks");
+    }
+}
+
+/// A task that was added in the very moment an engine was done is not left behind by it.
+#[test]
+fn an_engine_does_not_leave_as_completed_what_has_grown() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    bench.land("a", 7);
+    bench.accept(&Command::Extend(Box::new(plan(vec![spec("a", &[]), spec("b", &[])]))));
+    let leave = |reason| Command::Detach { engine: "e1".to_owned(), reason };
+    assert!(!bench.refuse(&leave(piton_core::run::StopReason::Completed)).stale);
+    bench.accept(&leave(piton_core::run::StopReason::Ended));
+}

@@ -17,7 +17,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use piton_core::plan::{Check, RepoPath, RunId, TaskId, TaskSpec};
+use piton_core::dialect::native;
+use piton_core::plan::{Check, Plan, RepoPath, RunId, TaskId, TaskSpec};
 use piton_core::run::{self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason};
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -67,9 +68,12 @@ pub struct Engine {
     /// The command line in front of a job's folder.
     pub keeper: Vec<String>,
     pub owned: Vec<RepoPath>,
-    /// Says how the plan differs from the run's, if it does. Asked often: it must be cheap.
-    pub plan_changed: Box<dyn FnMut() -> Option<String>>,
+    pub plan_now: PlanNow,
 }
+
+/// The plan as its files say it, or why it cannot be read, if they were written since it was asked for last. Asked
+/// often: it must be cheap.
+pub type PlanNow = Box<dyn FnMut() -> Option<Result<Plan, String>>>;
 
 /// The way in for signals.
 #[derive(Clone, Debug)]
@@ -115,7 +119,9 @@ struct Loop<'o> {
     run: RunId,
     name: String,
     site: Arc<Site>,
-    plan_changed: Box<dyn FnMut() -> Option<String>>,
+    plan_now: PlanNow,
+    /// The plan as it was last read, until it is what the run goes by.
+    plan_seen: Option<Result<Plan, String>>,
     plan_diff: Option<String>,
     inbox: Inbox,
     observer: &'o mut dyn Observer,
@@ -130,7 +136,7 @@ struct Loop<'o> {
 
 impl<'o> Loop<'o> {
     fn begin(engine: Engine, inbox: Inbox, observer: &'o mut dyn Observer) -> Result<Loop<'o>, EngineError> {
-        let Engine { project, mut journal, run, lock, session, keeper, owned, plan_changed } = engine;
+        let Engine { project, mut journal, run, lock, session, keeper, owned, plan_now } = engine;
         let state = journal.load(&run)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
         let repo = project.repo()?.map(|repo| repo.guarded_by(Arc::new(lock)));
@@ -141,7 +147,8 @@ impl<'o> Loop<'o> {
             run,
             name: name.clone(),
             site: Arc::new(Site { project, repo, keeper, owned, slots: Slots::new() }),
-            plan_changed,
+            plan_now,
+            plan_seen: None,
             plan_diff: None,
             inbox,
             observer,
@@ -184,8 +191,12 @@ impl<'o> Loop<'o> {
             let now = clock::now();
             let started = self.step(now)?;
             self.stop_what_is_unwanted();
-            if !started && let Some(reason) = self.finished(now) {
-                return self.end(reason);
+            if !started
+                && let Some(reason) = self.finished(now)
+                && self.end(&reason)?
+            {
+                self.journal.close()?;
+                return Ok(reason);
             }
             if !started {
                 self.wait()?;
@@ -303,9 +314,17 @@ impl<'o> Loop<'o> {
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Result<Vec<Recorded>, Refusal>>, EngineError> {
         let done = self.journal.commit(&self.run, &mut self.state, commands, clock::now())?;
         for recorded in done.foreign.iter().chain(done.outcomes.iter().flatten().flatten()) {
-            self.observer.event(recorded, &self.state);
+            self.notice(recorded);
         }
         Ok(done.outcomes)
+    }
+
+    fn notice(&mut self, recorded: &Recorded) {
+        // A plan read again may have changed any task.
+        if matches!(recorded.event, Event::TaskChanged { .. }) {
+            self.specs.clear();
+        }
+        self.observer.event(recorded, &self.state);
     }
 
     /// Jobs of attempts that are no longer the current ones, and all of them when the run stops at once.
@@ -371,11 +390,7 @@ impl<'o> Loop<'o> {
 
     fn hear_others(&mut self) -> Result<(), EngineError> {
         for recorded in self.journal.catch_up(&self.run, &mut self.state)? {
-            // A plan read again may have changed any task.
-            if matches!(recorded.event, Event::TaskChanged { .. }) {
-                self.specs.clear();
-            }
-            self.observer.event(&recorded, &self.state);
+            self.notice(&recorded);
         }
         Ok(())
     }
@@ -399,7 +414,7 @@ impl<'o> Loop<'o> {
     fn look_at_plan(&mut self) -> Result<bool, EngineError> {
         if self.plan_diff.is_none() && self.looked.elapsed() >= LOOK {
             self.looked = Instant::now();
-            self.plan_diff = (self.plan_changed)();
+            self.plan_diff = self.plan_difference()?;
             if self.plan_diff.is_some() {
                 self.commit(&[Command::RequestStop {
                     by: "Piton, since the plan changed".to_owned(),
@@ -410,16 +425,53 @@ impl<'o> Loop<'o> {
         Ok(self.plan_diff.is_some())
     }
 
-    fn end(mut self, reason: StopReason) -> Result<StopReason, EngineError> {
-        if reason == StopReason::Completed
+    /// How the plan differs from the run's, if it does.
+    fn plan_difference(&mut self) -> Result<Option<String>, EngineError> {
+        if self.is_plan_followed() {
+            return Ok(None);
+        }
+        // Whoever adds a task writes the plan first, and holds this until the journal knows of it.
+        let path = self.state.run().map(|run| run.plan.clone()).unwrap_or_default();
+        let quiet = self.site.project.try_plan_lock(camino::Utf8Path::new(&path));
+        if matches!(quiet, Ok(None)) {
+            return Ok(None);
+        }
+        self.hear_others()?;
+        if self.is_plan_followed() {
+            return Ok(None);
+        }
+        Ok(match &self.plan_seen {
+            Some(Ok(plan)) => Some(native::difference(&self.journal.specs(&self.run)?, &plan.tasks)),
+            Some(Err(reason)) => Some(reason.clone()),
+            None => None,
+        })
+    }
+
+    /// Whether the plan's files say what the run goes by. What they say is kept as long as it is something else.
+    fn is_plan_followed(&mut self) -> bool {
+        self.plan_seen = (self.plan_now)().or(self.plan_seen.take());
+        let hash = self.state.run().map(|run| &run.plan_hash);
+        let followed = match &self.plan_seen {
+            None => true,
+            Some(Ok(plan)) => Some(&plan.hash()) == hash,
+            Some(Err(_)) => false,
+        };
+        if followed {
+            self.plan_seen = None;
+        }
+        followed
+    }
+
+    /// Leave the run. `false`: somebody added a task in this moment, so there is more to do.
+    fn end(&mut self, reason: &StopReason) -> Result<bool, EngineError> {
+        if *reason == StopReason::Completed
             && let (Some(repo), Some(dir)) =
                 (&self.site.repo, self.state.run().and_then(|run| run.worktree_dir.clone()))
         {
             tidy(repo, camino::Utf8Path::new(&dir), &self.run);
         }
-        self.commit(&[Command::Detach { engine: self.name.clone(), reason: reason.clone() }])?;
-        self.journal.close()?;
-        Ok(reason)
+        let left = self.commit(&[Command::Detach { engine: self.name.clone(), reason: reason.clone() }])?;
+        Ok(!matches!(left.first(), Some(Err(refusal)) if !refusal.stale))
     }
 }
 

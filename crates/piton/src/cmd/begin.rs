@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::native;
-use piton_core::plan::{Dialect, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Dialect, RunId, TaskId};
 use piton_core::run::{Command, NewRun, State, StopReason};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
@@ -106,7 +106,7 @@ fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
 }
 
 fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {
-    let difference = difference(&journal.specs(run)?, &found.plan.tasks);
+    let difference = native::difference(&journal.specs(run)?, &found.plan.tasks);
     if !args.replan {
         let failure = Failure::new(format!("the plan has changed since the run {run} began"));
         let again = format!("piton run {} --replan", find::shown(&found.path));
@@ -134,11 +134,6 @@ fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &R
         Some(Err(refusal)) => Err(refusal.into()),
         _ => Ok(()),
     }
-}
-
-pub(super) fn difference(old: &[TaskSpec], new: &[TaskSpec]) -> String {
-    let diff = native::diff(old, new);
-    if diff.is_empty() { "groups or landing checks differ".to_owned() } else { diff.to_string() }
 }
 
 fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {

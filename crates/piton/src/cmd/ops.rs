@@ -24,7 +24,7 @@ const OPS: &[Op] = &[
     },
     Op {
         name: "add a task",
-        command: "edit the plan, then piton run PLAN --replan",
+        command: "piton add ID --title TEXT --check COMMAND",
         execute: Some(
             "jq '.tasks[\"ID\"] = {\"status\": \"pending\", \"attempts\": 0}' execute-state.json > tmp && mv tmp execute-state.json",
         ),

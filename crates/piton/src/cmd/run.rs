@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
-use piton_core::plan::{Dialect, Plan, RepoPath, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Dialect, Plan, RepoPath, RunId, TaskId};
 use piton_core::run::{Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
-use piton_engine::drive::{self, Engine};
+use piton_engine::drive::{self, Engine, PlanNow};
 use piton_engine::files::{FilesError, Keeping};
 use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     let engine = Engine {
         session: session(args, &found.plan),
         owned: owned(&found, &project),
-        plan_changed: watch(&found, &journal.specs(&run)?),
+        plan_now: watch(&found),
         keeper: keeper()?,
         project: project.clone(),
         journal,
@@ -254,10 +254,10 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
     inside.chain(["piton.toml"]).filter_map(|path| RepoPath::new(path).ok()).collect()
 }
 
-/// Says what changed in the plan, once its files did.
-fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> Box<dyn FnMut() -> Option<String>> {
-    let (path, hash, dialect) = (found.path.clone(), found.plan.hash(), found.plan.settings.dialect);
-    let (specs, project) = (specs.to_vec(), found.project_path.clone());
+/// The plan as it is, once its files were written.
+fn watch(found: &FoundPlan) -> PlanNow {
+    let (path, dialect) = (found.path.clone(), found.plan.settings.dialect);
+    let project = found.project_path.clone();
     let mut seen = reading::stamp(&path);
     Box::new(move || {
         let now = reading::stamp(&path);
@@ -266,11 +266,10 @@ fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> Box<dyn FnMut() -> Option<Str
         }
         seen = now;
         let how = How { project: project.as_deref(), ..How::default() };
-        match reading::read(&path, dialect, how) {
-            Ok((found, _)) if found.plan.hash() == hash => None,
-            Ok((found, _)) => Some(begin::difference(&specs, &found.plan.tasks)),
-            Err(failure) => Some(failure.message),
-        }
+        Some(match reading::read(&path, dialect, how) {
+            Ok((found, _)) => Ok(found.plan),
+            Err(failure) => Err(failure.message),
+        })
     })
 }
 

@@ -1,6 +1,7 @@
 //! Plans of the execute system, from outside: run, steered, edited by hand and taken over.
 #![cfg(unix)]
 
+mod add;
 mod files;
 mod runs;
 mod takeover;

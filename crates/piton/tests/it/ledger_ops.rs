@@ -315,7 +315,7 @@ fn every_operation_is_listed_with_what_it_replaces() {
     exit: 0
     --- stdout
     initialise      piton next --plan PLAN
-    add a task      edit the plan, then piton run PLAN --replan
+    add a task      piton add ID --title TEXT --check COMMAND
     next            piton next
     start           piton start ID --by NAME
     report done     piton report ID done --commit HASH --test-results FILE
@@ -339,7 +339,7 @@ fn every_operation_is_listed_with_what_it_replaces() {
     --- stdout
     initialise      piton next --plan PLAN
                     instead of: write execute-state.json with every task pending
-    add a task      edit the plan, then piton run PLAN --replan
+    add a task      piton add ID --title TEXT --check COMMAND
                     instead of: jq '.tasks["ID"] = {"status": "pending", "attempts": 0}' execute-state.json > tmp && mv tmp execute-state.json
     next            piton next
                     instead of: jq -r '.tasks | to_entries[] | select(.value.status == "in_progress" or .value.status == "pending") | .key' execute-state.json

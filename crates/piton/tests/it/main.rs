@@ -10,6 +10,7 @@ macro_rules! shows {
     };
 }
 
+mod adding;
 mod demo;
 mod failures;
 mod landing;

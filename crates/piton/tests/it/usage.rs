@@ -25,6 +25,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       log        Show what happened
       output     Show what a task's agent or checks printed
       diff       Show what a task has changed
+      add        Add a task to a plan, and to its run
       next       Name the tasks to work on next
       start      Take a task, to work on it yourself
       report     Report on a task: its checks decide whether it is done
@@ -120,7 +121,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 33);
+    assert_eq!(seen, 34);
 }
 
 #[test]

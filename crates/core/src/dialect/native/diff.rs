@@ -54,6 +54,12 @@ pub fn diff(old: &[TaskSpec], new: &[TaskSpec]) -> PlanDiff {
     plan
 }
 
+/// What differs between two versions of a plan that are not the same, in words.
+pub fn difference(old: &[TaskSpec], new: &[TaskSpec]) -> String {
+    let diff = diff(old, new);
+    if diff.is_empty() { "groups or landing checks differ".to_owned() } else { diff.to_string() }
+}
+
 fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
     // Taken apart without `..`: a new field cannot be forgotten here.
     let TaskSpec {

@@ -3,6 +3,7 @@
 //! Text in, a value and diagnostics out: a reader never fails halfway, it returns what it understood with
 //! everything that is wrong, each at its own bytes. The room knows nothing of files, runs or agents at work.
 
+mod add;
 mod config;
 mod diff;
 mod keys;
@@ -14,9 +15,10 @@ mod starter;
 mod tests;
 mod walk;
 
+pub use add::add;
 pub(in crate::dialect) use config::{CHECK_TIMEOUT, DEFAULT_AGENT, PRIORITY, check_name};
 pub use config::{Config, Defaults, Policy, Worktree, read_config};
-pub use diff::{Changed, PlanDiff, diff};
+pub use diff::{Changed, PlanDiff, diff, difference};
 pub(in crate::dialect) use links::shared_files;
 pub(in crate::dialect) use read::LONGEST_NAME;
 pub use read::{Overrides, Reading, name_from, read};

@@ -4,7 +4,9 @@
 //! disagree with the files, the files win and a warning says so. A file that cannot be understood is an error that
 //! names it: no task is ever left out in silence.
 
+mod add;
 mod found;
+mod insert;
 mod lint;
 mod outline;
 mod prompt;
@@ -16,6 +18,7 @@ mod task;
 mod tests;
 mod xml;
 
+pub use add::add;
 pub use lint::lint;
 pub use read::read;
 pub use starter::starter;

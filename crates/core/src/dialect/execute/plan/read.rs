@@ -20,8 +20,8 @@ use crate::time::Span;
 /// made.
 const COMPARISONS: usize = 500_000;
 
-const MANIFEST: &str = "manifest.json";
-const LAYER_PLAN: &str = "layer_plan.json";
+pub(super) const MANIFEST: &str = "manifest.json";
+pub(super) const LAYER_PLAN: &str = "layer_plan.json";
 
 /// Failed attempts after which this system gives a task up.
 const ATTEMPTS: u32 = 5;
