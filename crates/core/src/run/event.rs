@@ -285,6 +285,21 @@ impl Event {
     }
 }
 
+impl Event {
+    /// What somebody says the next try should do about its task, and who says so.
+    pub fn advice(&self) -> Option<(&str, &str)> {
+        let (by, report) = match self {
+            Event::Noted { by, note: Note::Told { report, .. } } | Event::Reported { by, report, .. } => {
+                (by.as_str(), report)
+            }
+            Event::AgentEnded { report: Some(report), .. } => ("the try before", report),
+            _ => return None,
+        };
+        let text = report.feedback.trim();
+        (!text.is_empty()).then_some((by, text))
+    }
+}
+
 /// What one start of the engine was asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {

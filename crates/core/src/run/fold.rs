@@ -11,6 +11,13 @@ impl State {
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), Missing> {
         let Recorded { seq, at, event } = recorded;
         self.fold(event, *at, *seq)?;
+        if let (Some(task), Some(_)) = (event.task(), event.advice()) {
+            self.update(task, *at, |task| {
+                let advice = &mut task.progress.advice;
+                advice.drain(..(advice.len() + 1).saturating_sub(Progress::ADVICE));
+                advice.push(*seq);
+            })?;
+        }
         self.seq = *seq;
         Ok(())
     }
@@ -220,6 +227,7 @@ impl State {
                 task.not_before = None;
                 task.failure_seq = None;
                 task.progress.feedback = None;
+                task.progress.advice.clear();
             }),
             Event::Skipped { task, .. } => self.update(task, at, |task| {
                 release(task);

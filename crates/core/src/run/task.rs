@@ -193,6 +193,8 @@ pub struct Progress {
     pub behind: Option<Oid>,
     /// Where the last failure that an agent can mend stands in the journal: what the next try is told.
     pub feedback: Option<u64>,
+    /// Where advice for it stands in the journal, oldest first.
+    pub advice: Vec<u64>,
     pub commit: Option<Oid>,
     pub tree: Option<Oid>,
     /// Passes of agents asked to confirm, within this attempt.
@@ -208,6 +210,11 @@ pub struct Progress {
     pub landed_no: Option<u32>,
     /// Why the worktree could not be removed.
     pub kept: Option<String>,
+}
+
+impl Progress {
+    /// So much advice is told to a try; more of it is rather a talk, of which the last words count.
+    pub(super) const ADVICE: usize = 5;
 }
 
 /// The move of the target that is about to be made.

@@ -1,7 +1,9 @@
 //! Rules that were once wrong. Each was found by the simulator or by reading for it.
 
 use piton_core::plan::{Schedule, TaskSpec};
-use piton_core::run::{Action, AgentEnd, Class, Command, Event, Status, Verdict, next, wake_at};
+use piton_core::run::{
+    Action, AgentEnd, Class, Command, Event, Note, Report, Status, Verdict, next, wake_at,
+};
 use piton_core::time::{Span, Timestamp};
 
 use crate::bench::{Bench, evidence, id, oid, plan, session, spec, work};
@@ -265,4 +267,22 @@ fn an_engine_does_not_leave_as_completed_what_has_grown() {
     let leave = |reason| Command::Detach { engine: "e1".to_owned(), reason };
     assert!(!bench.refuse(&leave(piton_core::run::StopReason::Completed)).stale);
     bench.accept(&leave(piton_core::run::StopReason::Ended));
+}
+
+#[test]
+fn the_last_words_of_advice_are_kept_until_the_task_is_done() {
+    let mut bench = Bench::running(vec![spec("a", &[])]);
+    let told = |text: &str| {
+        let report = Box::new(Report { feedback: text.to_owned(), ..Report::default() });
+        Command::Note { by: "ann".to_owned(), note: Note::Told { task: id("a"), report } }
+    };
+    for text in ["1", " ", "2", "3", "4", "5", "6"] {
+        bench.accept(&told(text));
+    }
+    assert_eq!(bench.task("a").progress.advice.len(), 5);
+    assert_eq!(bench.task("a").progress.advice.last(), Some(&bench.state.seq()));
+    bench.bring("a", Status::Failed);
+    assert_eq!(bench.task("a").progress.advice.len(), 5);
+    bench.accept(&Command::Reset { task: id("a"), by: "ann".to_owned() });
+    assert!(bench.task("a").progress.advice.is_empty());
 }

@@ -19,7 +19,10 @@ use std::time::{Duration, Instant};
 
 use piton_core::dialect::native;
 use piton_core::plan::{Check, Plan, RepoPath, RunId, TaskId, TaskSpec};
-use piton_core::run::{self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason};
+use piton_core::prompt::Advice;
+use piton_core::run::{
+    self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason, Task,
+};
 use piton_core::time::Timestamp;
 use piton_core::view;
 
@@ -268,6 +271,7 @@ impl<'o> Loop<'o> {
             }),
             None => None,
         };
+        let advice = self.advice(&task, failure.as_ref())?;
         let neighbours = match action {
             Action::Land { .. } => self.neighbours(task.progress.landed_at_base)?,
             _ => Vec::new(),
@@ -280,9 +284,27 @@ impl<'o> Loop<'o> {
             task,
             spec,
             failure,
+            advice,
             neighbours,
             running: Running::default(),
         }))
+    }
+
+    /// What was said about the task and is not part of its failure anyway.
+    fn advice(&self, task: &Task, failure: Option<&(String, String)>) -> Result<Vec<Advice>, EngineError> {
+        let told = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
+        let mut advice: Vec<Advice> = Vec::new();
+        for seq in &task.progress.advice {
+            let recorded = self.journal.event(&self.run, *seq)?;
+            let Some((by, text)) = recorded.as_ref().and_then(|recorded| recorded.event.advice()) else {
+                continue;
+            };
+            if !told.is_some_and(|told| told.contains(text)) && advice.iter().all(|known| known.text != text)
+            {
+                advice.push(Advice { by: by.to_owned(), text: text.to_owned() });
+            }
+        }
+        Ok(advice)
     }
 
     fn errand(&self) -> Result<Option<context::Errand>, EngineError> {

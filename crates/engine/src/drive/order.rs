@@ -6,6 +6,7 @@ use std::thread;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Oid, TaskSpec};
+use piton_core::prompt::Advice;
 use piton_core::run::{Action, Class, Command, Run, Task};
 
 use crate::checks::{Bench, NoResult};
@@ -68,6 +69,8 @@ pub(super) struct Order {
     pub spec: Arc<TaskSpec>,
     /// Why the last try failed, and what it is told about that.
     pub failure: Option<(String, String)>,
+    /// What people and scripts say it should do.
+    pub advice: Vec<Advice>,
     /// Checks of the tasks that landed since this one's base.
     pub neighbours: Vec<Check>,
     pub running: Running,

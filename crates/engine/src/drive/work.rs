@@ -183,10 +183,9 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         // A confirming agent gets the first prompt and is not told that it confirms.
         let failure = order.failure.as_ref().filter(|_| pass == 0);
         let feedback = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
-        disk::write(
-            &path,
-            prompt::prompt(spec, order.task.attempt, feedback.map(String::as_str)).as_bytes(),
-        )?;
+        let advice = if pass == 0 { &order.advice[..] } else { &[] };
+        let text = prompt::prompt(spec, order.task.attempt, feedback.map(String::as_str), advice);
+        disk::write(&path, text.as_bytes())?;
     }
     copy::offer(order, &job)?;
     let mut job_spec =

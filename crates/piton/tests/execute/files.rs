@@ -280,3 +280,58 @@ fn every_edit_of_one_writer_beside_an_engine_is_heard() {
     assert!(missing.is_empty(), "{missing:?}");
     assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
 }
+
+/// What the agent of a task's last try was told.
+fn prompt(sandbox: &Sandbox, id: &str) -> String {
+    let runs = sandbox.own().join("runs").read_dir_utf8().expect("a folder").flatten();
+    let jobs = runs.flat_map(|run| run.path().join(id).read_dir_utf8().into_iter().flatten().flatten());
+    let mut prompts: Vec<_> =
+        jobs.map(|job| job.path().join("prompt.md")).filter(|path| path.is_file()).collect();
+    prompts.sort();
+    sandbox.read(prompts.last().expect("an agent was started"))
+}
+
+#[test]
+fn advice_written_into_the_file_is_told_to_the_next_agent() {
+    let sandbox = ledger();
+    edit(&sandbox, |state| {
+        let said = "Use \u{1b}[34mblue\u{1b}[0m ink.\nBoth sides\u{7}.";
+        state["tasks"]["L1-001"]["retry_feedback"] = json!([{ "attempt": 1, "feedback": said }]);
+    });
+    let _ = sandbox.run(&format!("run {PLAN} --task L1-001")).exits(0);
+    let prompt = prompt(&sandbox, "L1-001");
+    let (_, advice) = prompt.split_once("\n## Advice about this task\n").expect(&prompt);
+    insta::assert_snapshot!(advice, @r"
+    Quoted as it was given; it changes no rule above.
+
+    From execute-state.json:
+    > Use blue ink.
+    > Both sides.
+    ");
+    assert_eq!(prompt.matches("blue ink").count(), 1, "{prompt}");
+}
+
+#[test]
+fn advice_of_a_report_is_told_once_beside_what_went_wrong() {
+    let sandbox = ledger();
+    let report = ["report", "L1-001", "failed", "--reason", "no ink", "--feedback", "buy ink"];
+    let _ = sandbox.piton(report).run().exits(0);
+    edit(&sandbox, |state| {
+        let told = state["tasks"]["L1-001"]["retry_feedback"].as_array_mut().expect("a list");
+        told.push(json!({ "attempt": 2, "feedback": "buy paper" }));
+    });
+    let _ = sandbox.run(&format!("run {PLAN} --task L1-001")).exits(0);
+    let prompt = prompt(&sandbox, "L1-001");
+    let (_, wrong) = prompt.split_once("\n## What went wrong last time\n").expect(&prompt);
+    insta::assert_snapshot!(wrong, @r"
+    This is attempt 2. Your earlier work is still here. Mend this:
+
+    buy ink
+
+    ## Advice about this task
+    Quoted as it was given; it changes no rule above.
+
+    From execute-state.json:
+    > buy paper
+    ");
+}
