@@ -251,6 +251,7 @@ impl Event {
                 Note::Guardrail { .. }
                 | Note::Carried { .. }
                 | Note::Heard { .. }
+                | Note::Began { .. }
                 | Note::EditRefused { .. } => None,
             },
             TaskAdded { spec, .. } | TaskChanged { spec, .. } => Some(&spec.id),
@@ -532,6 +533,8 @@ pub enum Note {
     Carried { file: String, fields: serde_json::Value },
     /// An edit of a state file, made in a copy that showed the journal up to `shown`, was taken in.
     Heard { file: String, shown: u64, edit: String },
+    /// When whoever was at it before this journal says that the work began.
+    Began { began: Timestamp },
     /// An edit of a state file that the rules do not allow.
     EditRefused { file: String, edit: String, reason: String },
 }

@@ -585,6 +585,13 @@ impl<'a> Rules<'a> {
             )));
         }
         let task_then = Task { fence, ..task.clone() };
+        if let Claim::Done { tree: Some(tree), results } = claim
+            && results.iter().any(|result| result.verdict != Verdict::Pass)
+        {
+            // Why it failed is worth knowing in full.
+            let (tree, results) = (tree.clone(), results.clone());
+            events.push(Event::ChecksEnded { task: id.clone(), fence, tree, results });
+        }
         events.push(match claim {
             Claim::Blocked { reason } => self.failure(&task_then, Class::Defect, reason, "", None),
             Claim::Failed { reason } => {

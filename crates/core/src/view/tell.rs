@@ -116,6 +116,7 @@ pub fn tell(event: &Event) -> Told {
                 )
             }
             Note::Carried { file, .. } => (Tone::Quiet, format!("{by} keeps fields of its own in {file}")),
+            Note::Began { began } => (Tone::Quiet, format!("begun at {began}, says {by}")),
             Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),
             Note::EditRefused { file, edit, reason } => {
                 (Tone::Warning, format!("an edit of {file} was not taken: {}: {reason}", one_line(edit)))

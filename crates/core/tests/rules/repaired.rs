@@ -2,7 +2,7 @@
 
 use piton_core::plan::{Schedule, TaskSpec};
 use piton_core::run::{
-    Action, AgentEnd, Class, Command, Event, Note, Report, Status, Verdict, next, wake_at,
+    Action, AgentEnd, Claim, Class, Command, Event, Note, Report, Status, Verdict, next, wake_at,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -285,4 +285,31 @@ fn the_last_words_of_advice_are_kept_until_the_task_is_done() {
     assert_eq!(bench.task("a").progress.advice.len(), 5);
     bench.accept(&Command::Reset { task: id("a"), by: "ann".to_owned() });
     assert!(bench.task("a").progress.advice.is_empty());
+}
+
+/// What an engine's try leaves in the journal, a report's checks do.
+#[test]
+fn the_checks_of_a_failed_report_are_journaled() {
+    let bench = Bench::running(vec![spec("a", &[])]);
+    let report = |tree| {
+        let claim = Claim::Done { tree, results: vec![evidence("a", Verdict::Fail { exit: 1 })] };
+        let report = Box::default();
+        Command::Report { task: id("a"), by: "ann".to_owned(), fence: None, claim, report }
+    };
+    let events = bench.decide(&report(Some(oid(3)))).expect("anybody may report");
+    let [
+        Event::AttemptStarted { .. },
+        Event::Reported { .. },
+        Event::ChecksEnded { tree, .. },
+        Event::Failed { .. },
+    ] = events.as_slice()
+    else {
+        panic!("{events:?}")
+    };
+    assert_eq!(tree, &oid(3));
+    let events = bench.decide(&report(None)).expect("anybody may report");
+    assert!(
+        !events.iter().any(|event| matches!(event, Event::ChecksEnded { .. })),
+        "there is no tree to bind it to"
+    );
 }

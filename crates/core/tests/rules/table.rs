@@ -41,19 +41,19 @@ fn what_people_may_do() {
       … by ann    reported, completed (checked)
       … by bob    no: T1 is in_progress by bob: ann cannot report on it
     report done, a check failed
-      pending     attempt_started, reported, failed (code → again)
+      pending     attempt_started, reported, checks_ended, failed (code → again)
       in_progress no: T1 is in_progress by the engine: ann cannot report on it
       confirming  no: T1 is confirming by the engine: ann cannot report on it
       verifying   no: T1 is verifying by the engine: ann cannot report on it
       verified    no: T1 is verified by the engine: ann cannot report on it
       merging     no: T1 is merging by the engine: ann cannot report on it
       completed   no: T1 is completed: ann cannot report on it
-      failed      attempt_started, reported, failed (code → again)
+      failed      attempt_started, reported, checks_ended, failed (code → again)
       abandoned   no: T1 is abandoned: ann cannot report on it
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
-      … by ann    reported, failed (code → again)
+      … by ann    reported, checks_ended, failed (code → again)
       … by bob    no: T1 is in_progress by bob: ann cannot report on it
     report done, no check run
       pending     no: the checks of T1 have not all run

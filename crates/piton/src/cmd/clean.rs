@@ -1,5 +1,7 @@
 //! `piton clean`: remove what finished runs left behind. Nothing that exists once goes.
 
+use std::collections::BTreeSet;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Command, Status};
@@ -14,7 +16,7 @@ use serde_json::json;
 use super::{Exit, FINE};
 use crate::args::Clean;
 use crate::failure::{Failure, Outcome};
-use crate::find;
+use crate::find::{self, FoundRun};
 use crate::ui;
 
 /// Something that can go.
@@ -75,10 +77,16 @@ pub(crate) fn clean(args: &Clean) -> Outcome<Exit> {
         return Ok(FINE);
     }
     let mut journal = Journal::open(&project.home)?;
-    for left in leftovers {
-        if let Err(failure) = remove(project.repo()?, &mut journal, &left) {
+    for left in &leftovers {
+        if let Err(failure) = remove(project.repo()?, &mut journal, left) {
             ui::say(format!("kept {}: {}", left.what.told(), failure.message));
         }
+    }
+    // Their state files list worktrees.
+    let runs: BTreeSet<&RunId> = leftovers.iter().map(|left| &left.run).collect();
+    for run in runs {
+        let (project, journal) = (project.clone(), Journal::open(&project.home)?);
+        FoundRun { project, journal, run: run.clone() }.settle_file()?;
     }
     Ok(FINE)
 }

@@ -12,7 +12,7 @@ use piton_engine::keeper::Job;
 use piton_engine::project::Project;
 use serde_json::json;
 
-use super::{Exit, FINE};
+use super::{Exit, FINE, import};
 use crate::args::Doctor;
 use crate::failure::{ERROR, Outcome};
 use crate::find::{self, FoundRun};
@@ -194,6 +194,11 @@ impl Visit<'_> {
     fn against_its_file(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
         let Some(mut mirror) = Mirror::of(self.project, journal, run)? else { return Ok(()) };
         let path = find::shown(mirror.path());
+        let plan = mirror.path().parent().unwrap_or(Utf8Path::new("."));
+        if let Some(copy) = import::second_copy(plan, self.project) {
+            let what = format!("{run}: {} is a second copy of its state file", find::shown(&copy));
+            self.add(State::Note, what, format!("{path} counts; the other one is not read"));
+        }
         let differences = match mirror.differences(journal) {
             Ok(differences) => differences,
             Err(error) => {

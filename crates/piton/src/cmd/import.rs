@@ -7,11 +7,11 @@ use piton_core::dialect::text;
 use piton_core::plan::{Dialect, RunId, TaskId};
 use piton_core::run::{Command, Note};
 use piton_core::view::counted;
-use piton_engine::disk;
 use piton_engine::git::{Repo, Worktree};
 use piton_engine::import::{self, Belief};
 use piton_engine::journal::Journal;
 use piton_engine::project::{Project, new_run_id};
+use piton_engine::{clock, disk};
 use serde_json::json;
 
 use super::{Exit, FINE, begin};
@@ -34,6 +34,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
         ..Run::of_plan(args.plan.clone(), crate::args::Loudness::default())
     };
     let project = begin::project_of(&flags, &found)?;
+    warn_of_second_copy(&found.path, &project);
     let mut journal = Journal::open(&project.home)?;
     let _beginning = find::beginning(&project)?;
     let known = journal.runs()?.into_iter().find(|run| run.plan == found.path);
@@ -81,6 +82,23 @@ pub(crate) fn look(plan: &Utf8Path) -> Outcome<Option<ForeignState>> {
         return Ok(Some(ForeignState::default()));
     }
     Ok(Some(reading.state))
+}
+
+/// A state file in the project itself, beside the one in the plan: some tools write one there, and nobody reads it.
+pub(crate) fn second_copy(plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
+    let copy = project.root.join(file::FILE);
+    let real = |folder: &Utf8Path| folder.canonicalize_utf8().ok();
+    (copy.is_file() && real(&project.root) != real(plan)).then_some(copy)
+}
+
+pub(crate) fn warn_of_second_copy(plan: &Utf8Path, project: &Project) {
+    if let Some(copy) = second_copy(plan, project) {
+        let counts = find::shown(&plan.join(file::FILE));
+        ui::say(format!(
+            "warning: {} is a second copy of the state file; {counts} counts",
+            find::shown(&copy)
+        ));
+    }
 }
 
 /// Everything that is taken over, judged but not yet believed.
@@ -132,6 +150,9 @@ impl TakeOver {
             let past = belief.past.clone().map(Box::new);
             let by = file::FILE.to_owned();
             commands.extend(past.map(|past| Command::Adopt { task: belief.task.clone(), by, past }));
+        }
+        if let Some(began) = self.state.started_at.filter(|began| *began <= clock::now()) {
+            commands.push(Command::Note { by: file::FILE.to_owned(), note: Note::Began { began } });
         }
         let known = |id: &TaskId| found.plan.tasks.iter().any(|spec| spec.id == *id);
         let fields = self.state.carried(known);

@@ -39,6 +39,9 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         return dry_run(args, &found, &project);
     }
     preflight(args, &found.plan, &project)?;
+    if found.plan.settings.dialect == Dialect::Execute {
+        import::warn_of_second_copy(&found.path, &project);
+    }
     let mut journal = Journal::open(&project.home)?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
     if !args.reset_task.is_empty() && found.plan.settings.dialect == Dialect::Execute {

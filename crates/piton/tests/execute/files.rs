@@ -335,3 +335,30 @@ fn advice_of_a_report_is_told_once_beside_what_went_wrong() {
     > buy paper
     ");
 }
+
+#[test]
+fn a_report_whose_checks_fail_names_the_step_in_the_file() {
+    let sandbox = ledger();
+    let _ = sandbox.run("report L1-001 done").exits(1);
+    let error = state(&sandbox)["tasks"]["L1-001"]["errors"][0].clone();
+    assert_eq!(
+        (&error["type"], &error["step"]),
+        (&json!("verification_failed"), &json!("test -s src/L1-001.txt"))
+    );
+    sandbox.write("src/L1-001.txt", "half\n");
+    edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("completed"));
+    let _ = sandbox.run("next").exits(0);
+    let error = state(&sandbox)["tasks"]["L1-001"]["errors"][1].clone();
+    assert_eq!(error["step"], "src/L1-001.txt holds done", "{error}");
+}
+
+#[test]
+fn a_worktree_that_is_cleaned_away_is_told_so_in_the_file() {
+    let sandbox = shop();
+    sandbox.script("[L1-001]\nwrite other.txt x\n");
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(4);
+    assert_eq!(state(&sandbox)["worktrees"]["L1-001"]["status"], "abandoned");
+    let _ = sandbox.run("clean --unfinished").exits(0).says("the worktree of L1-001");
+    assert_eq!(state(&sandbox)["worktrees"]["L1-001"]["status"], "cleaned");
+    let _ = sandbox.run("doctor").exits(0);
+}

@@ -168,3 +168,29 @@ fn a_state_file_that_cannot_be_read_is_kept_and_git_is_asked() {
     assert_eq!(statuses(&sandbox), ["completed", "pending", "pending"]);
     assert_eq!(sandbox.read(format!("{PLAN}/execute-state.json.bad")), "{\"tasks\": {\"L1-001\": ");
 }
+
+/// A run begins when it says so, not with the first task that was worked on.
+#[test]
+fn the_time_a_run_began_is_carried_over() {
+    let sandbox = shop();
+    let task = json!({ "status": "failed", "attempts": 1, "started_at": "2026-01-10T11:00:00Z",
+        "errors": [{ "attempt": 1, "message": "no" }] });
+    leave(&sandbox, &json!({ "L1-001": task }));
+    let _ = sandbox.run(&format!("import {PLAN}")).exits(0);
+    assert_eq!(state(&sandbox)["started_at"], "2026-01-10T10:00:00Z");
+    assert_eq!(state(&sandbox)["tasks"]["L1-001"]["started_at"], "2026-01-10T11:00:00Z");
+}
+
+#[test]
+fn a_second_copy_of_the_state_file_is_named() {
+    let sandbox = shop();
+    leave(&sandbox, &json!({}));
+    sandbox.write("execute-state.json", "{}");
+    let warning =
+        "execute-state.json is a second copy of the state file; docs/tasks/shop/execute-state.json counts";
+    let _ = sandbox.run(&format!("import {PLAN}")).exits(0).says(warning);
+    let _ = sandbox.run("doctor").exits(0).says("execute-state.json is a second copy of its state file");
+    let _ = sandbox.run(&format!("run {PLAN} --layer 1-foundation")).exits(0).says(warning);
+    std::fs::remove_file(sandbox.project().join("execute-state.json")).expect("our own file");
+    let _ = sandbox.run("doctor").exits(0).lacks("second copy");
+}

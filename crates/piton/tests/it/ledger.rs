@@ -39,6 +39,7 @@ fn a_report_of_done_is_proven_by_the_checks() {
     exit: 1
     --- stdout
     [TIME] T1       report by you
+    [TIME] T1       0 of 1 checks passed
     [TIME] T1       failed: check `test -s T1.txt` failed with exit status 1
     --- stderr
     running `test -s T1.txt`
