@@ -1,6 +1,7 @@
 //! Plans of the execute system, from outside: run, steered, edited by hand and taken over.
 #![cfg(unix)]
 
+mod example;
 mod files;
 mod runs;
 mod takeover;
@@ -22,15 +23,20 @@ const TASKS: [(&str, &str, &str, &[&str]); 3] = [
 fn shop() -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
     write_plan(&sandbox);
+    follow_the_script(&sandbox);
+    sandbox.script(&all_write());
+    sandbox.commit("Plan");
+    sandbox
+}
+
+/// Agents of this project do what [`Sandbox::script`] says.
+fn follow_the_script(sandbox: &Sandbox) {
     let script = sandbox.root().join("agents.script");
     let agent = format!(
         "[agents.default]\ncommand = [\"{}\", \"scripted-agent\", \"{script}\"]\n",
         env!("CARGO_BIN_EXE_piton")
     );
     sandbox.write("piton.toml", &(agent + "[policy]\nbackoff = \"0s\"\n"));
-    sandbox.script(&all_write());
-    sandbox.commit("Plan");
-    sandbox
 }
 
 /// Every task does its work.
