@@ -142,7 +142,10 @@ impl Mirror {
         let touched = if patient { Touched::take(&touch).map(Some) } else { Touched::try_take(&touch) };
         let Some(_touched) = touched.map_err(FilesError::io(&touch))? else { return Ok(()) };
         self.hear_what_was_displaced(journal, judge, &folder)?;
+        self.settled = None;
         for _ in 0..ROUNDS {
+            // Taken before it is read: whoever writes from here on is seen now or the next time.
+            let stamp = Stamp::of(&path);
             let found = read(&path)?;
             match &found {
                 Some(bytes) => self.hear(journal, judge, bytes)?,
@@ -156,6 +159,7 @@ impl Mirror {
             }
             let Some(text) = self.text() else { return Ok(()) };
             if found.as_deref() == Some(text.as_bytes()) {
+                self.settled = stamp.map(|stamp| (stamp, self.state.seq()));
                 break;
             }
             crash::point("files.before-write");
@@ -169,7 +173,6 @@ impl Mirror {
                 self.hear(journal, judge, &bytes)?;
             }
         }
-        self.settled = Stamp::of(&path).map(|stamp| (stamp, self.state.seq()));
         Ok(())
     }
 
