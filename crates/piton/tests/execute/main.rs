@@ -4,6 +4,7 @@
 mod example;
 mod files;
 mod runs;
+mod surroundings;
 mod takeover;
 
 use piton_testkit::sandbox::Sandbox;
