@@ -2,6 +2,7 @@
 
 pub mod chronicle;
 pub mod execute;
+pub mod export;
 mod folder;
 pub mod native;
 pub mod text;

@@ -242,22 +242,7 @@ impl Mirror {
 
     fn place(&self) -> Place {
         let tasks = self.path.parent().unwrap_or(Utf8Path::new("."));
-        let mut place = Place {
-            project_path: self.project.root.to_string(),
-            tasks_path: tasks.to_string(),
-            elsewhere: BTreeMap::new(),
-        };
-        let Some(dir) = self.state.run().and_then(|run| run.worktree_dir.as_deref()) else { return place };
-        let dir = Utf8Path::new(dir);
-        for task in self.state.tasks().filter(|task| task.progress.worktree) {
-            let plain = dir.join(task.id.as_str());
-            let owned = self.project.worktree_path_if_owned(&self.run, dir, &task.id);
-            if let Some(path) = owned.filter(|path| *path != plain) {
-                let branch = format!("worktree-{}-{}", task.id, self.run);
-                place.elsewhere.insert(task.id.clone(), Workplace { path: path.into_string(), branch });
-            }
-        }
-        place
+        place(&self.project, &self.run, &self.state, tasks)
     }
 
     fn picture(&self) -> Option<StateFile> {
@@ -504,6 +489,26 @@ impl Mirror {
             _ => Ok(self.path.clone()),
         }
     }
+}
+
+/// Where a run is on disk, for a state file in this folder.
+pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) -> Place {
+    let mut place = Place {
+        project_path: project.root.to_string(),
+        tasks_path: tasks.to_string(),
+        elsewhere: BTreeMap::new(),
+    };
+    let Some(dir) = state.run().and_then(|run| run.worktree_dir.as_deref()) else { return place };
+    let dir = Utf8Path::new(dir);
+    for task in state.tasks().filter(|task| task.progress.worktree) {
+        let plain = dir.join(task.id.as_str());
+        let owned = project.worktree_path_if_owned(run, dir, &task.id);
+        if let Some(path) = owned.filter(|path| *path != plain) {
+            let branch = format!("worktree-{}-{run}", task.id);
+            place.elsewhere.insert(task.id.clone(), Workplace { path: path.into_string(), branch });
+        }
+    }
+    place
 }
 
 /// An edit as the journal names it: for people, and so that the same one is known again.

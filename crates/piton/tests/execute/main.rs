@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod example;
+mod export;
 mod files;
 mod runs;
 mod surroundings;

@@ -35,6 +35,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       unblock    Release a task that needed a person
       raise      Allow a task more attempts
       import     Take over a run that another system left half-done, judging each task by git
+      export     Write a run in another system's form, and tell what does not fit
       doctor     Compare journal, git and disk, and explain what disagrees
       clean      Remove what finished runs left behind
       rescue     Content that was put aside before a worktree went
@@ -120,7 +121,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 33);
+    assert_eq!(seen, 34);
 }
 
 #[test]

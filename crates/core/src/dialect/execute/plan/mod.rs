@@ -15,8 +15,10 @@ mod steps;
 mod task;
 #[cfg(test)]
 mod tests;
+mod write;
 mod xml;
 
 pub use lint::lint;
 pub use read::read;
 pub use starter::starter;
+pub use write::{fit, write};

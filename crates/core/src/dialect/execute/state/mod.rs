@@ -8,6 +8,7 @@ mod hear;
 mod json;
 mod known;
 mod read;
+mod rename;
 mod schema;
 #[cfg(test)]
 mod tests;
