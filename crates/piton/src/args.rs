@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Raise(Raise),
     /// Take over a run that another system left half-done, judging each task by git
     Import(Import),
+    /// Write a run in another system's form, and tell what does not fit
+    Export(Export),
     /// Compare journal, git and disk, and explain what disagrees
     Doctor(Doctor),
     /// Remove what finished runs left behind
@@ -495,6 +497,23 @@ pub(crate) struct Import {
     /// Tell what would be believed, and change nothing
     #[arg(long)]
     pub dry_run: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The run, or an unambiguous beginning of its id [default: the newest unfinished one here]
+    #[arg(value_name = "RUN", conflicts_with = "run")]
+    pub id: Option<String>,
+    /// The system whose form it gets
+    #[arg(long, value_name = "SYSTEM")]
+    pub dialect: DialectArg,
+    /// Where to write; files that are there stay [default: the project, or docs/tasks/NAME in it for execute]
+    #[arg(long, value_name = "FOLDER")]
+    pub out: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    pub which: Which,
     #[arg(long)]
     pub json: bool,
 }

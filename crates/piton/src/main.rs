@@ -61,6 +61,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Unblock(args) => cmd::people::unblock(args),
         Command::Raise(args) => cmd::people::raise(args),
         Command::Import(args) => cmd::import::import(args),
+        Command::Export(args) => cmd::export::export(args),
         Command::Doctor(args) => cmd::doctor::doctor(args),
         Command::Clean(args) => cmd::clean::clean(args),
         Command::Rescue(args) => cmd::rescue::rescue(&args.command),

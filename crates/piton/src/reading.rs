@@ -258,7 +258,7 @@ pub(crate) fn folder_of(plan: &Utf8Path) -> &Utf8Path {
 }
 
 /// The nearest piton.toml in a folder or above it, inside its repository.
-fn config(folder: &Utf8Path) -> Outcome<Option<native::Config>> {
+pub(crate) fn config(folder: &Utf8Path) -> Outcome<Option<native::Config>> {
     let folder = here()?.join(folder);
     for folder in folder.ancestors() {
         let path = folder.join("piton.toml");

@@ -3,6 +3,7 @@
 mod addition;
 pub mod chronicle;
 pub mod execute;
+pub mod export;
 mod folder;
 mod json;
 pub mod native;

@@ -34,7 +34,11 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
     if before.exists() {
         return Ok(());
     }
-    order.repo()?.exclude(place.as_str())?;
+    // With what may lie beside it: what was put aside, and the recipes' lock. Nobody commits these by accident.
+    let beside = ["", ".bak", ".bad", ".refused"].map(|ending| format!("{place}{ending}"));
+    for path in beside.into_iter().chain([place.with_extension("lock").into_string()]) {
+        order.repo()?.exclude(&path)?;
+    }
     let copy = order.workplace()?.join(&place);
     if let Some(folder) = copy.parent() {
         fs::create_dir_all(folder)?;

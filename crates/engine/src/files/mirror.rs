@@ -142,7 +142,10 @@ impl Mirror {
         let touched = if patient { Touched::take(&touch).map(Some) } else { Touched::try_take(&touch) };
         let Some(_touched) = touched.map_err(FilesError::io(&touch))? else { return Ok(()) };
         self.hear_what_was_displaced(journal, judge, &folder)?;
+        self.settled = None;
         for _ in 0..ROUNDS {
+            // Taken before it is read: whoever writes from here on is seen now or the next time.
+            let stamp = Stamp::of(&path);
             let found = read(&path)?;
             match &found {
                 Some(bytes) => self.hear(journal, judge, bytes)?,
@@ -156,6 +159,7 @@ impl Mirror {
             }
             let Some(text) = self.text() else { return Ok(()) };
             if found.as_deref() == Some(text.as_bytes()) {
+                self.settled = stamp.map(|stamp| (stamp, self.state.seq()));
                 break;
             }
             crash::point("files.before-write");
@@ -169,7 +173,6 @@ impl Mirror {
                 self.hear(journal, judge, &bytes)?;
             }
         }
-        self.settled = Stamp::of(&path).map(|stamp| (stamp, self.state.seq()));
         Ok(())
     }
 
@@ -239,22 +242,7 @@ impl Mirror {
 
     fn place(&self) -> Place {
         let tasks = self.path.parent().unwrap_or(Utf8Path::new("."));
-        let mut place = Place {
-            project_path: self.project.root.to_string(),
-            tasks_path: tasks.to_string(),
-            elsewhere: BTreeMap::new(),
-        };
-        let Some(dir) = self.state.run().and_then(|run| run.worktree_dir.as_deref()) else { return place };
-        let dir = Utf8Path::new(dir);
-        for task in self.state.tasks().filter(|task| task.progress.worktree) {
-            let plain = dir.join(task.id.as_str());
-            let owned = self.project.worktree_path_if_owned(&self.run, dir, &task.id);
-            if let Some(path) = owned.filter(|path| *path != plain) {
-                let branch = format!("worktree-{}-{}", task.id, self.run);
-                place.elsewhere.insert(task.id.clone(), Workplace { path: path.into_string(), branch });
-            }
-        }
-        place
+        place(&self.project, &self.run, &self.state, tasks)
     }
 
     fn picture(&self) -> Option<StateFile> {
@@ -501,6 +489,26 @@ impl Mirror {
             _ => Ok(self.path.clone()),
         }
     }
+}
+
+/// Where a run is on disk, for a state file in this folder.
+pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) -> Place {
+    let mut place = Place {
+        project_path: project.root.to_string(),
+        tasks_path: tasks.to_string(),
+        elsewhere: BTreeMap::new(),
+    };
+    let Some(dir) = state.run().and_then(|run| run.worktree_dir.as_deref()) else { return place };
+    let dir = Utf8Path::new(dir);
+    for task in state.tasks().filter(|task| task.progress.worktree) {
+        let plain = dir.join(task.id.as_str());
+        let owned = project.worktree_path_if_owned(run, dir, &task.id);
+        if let Some(path) = owned.filter(|path| *path != plain) {
+            let branch = format!("worktree-{}-{run}", task.id);
+            place.elsewhere.insert(task.id.clone(), Workplace { path: path.into_string(), branch });
+        }
+    }
+    place
 }
 
 /// An edit as the journal names it: for people, and so that the same one is known again.

@@ -5,4 +5,4 @@ mod mirror;
 mod touched;
 
 pub use keeping::Keeping;
-pub use mirror::{FilesError, Judge, Judgement, Mirror};
+pub use mirror::{FilesError, Judge, Judgement, Mirror, place};

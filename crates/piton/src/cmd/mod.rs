@@ -5,6 +5,7 @@ pub(crate) mod begin;
 pub(crate) mod clean;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod ledger;
 pub(crate) mod log;

@@ -60,7 +60,7 @@ fn new_execute(name: &str, force: bool) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-fn write(path: &Utf8Path, text: &str) -> Outcome {
+pub(super) fn write(path: &Utf8Path, text: &str) -> Outcome {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create {folder}")))?;
     }

@@ -242,15 +242,19 @@ fn the_doctor_names_what_differs_and_puts_it_right() {
 #[test]
 fn what_an_agent_writes_into_its_copy_is_its_report() {
     let sandbox = shop();
-    let tell = format!(
-        "write src/L1-001.txt done\nrun sh -c 'sed -i \"s/\\\"status\\\": \\\"in_progress\\\",/\\\"status\\\": \\\"failed\\\",/\" {PLAN}/execute-state.json'\n"
-    );
+    let file = format!("{PLAN}/execute-state.json");
+    let failed = "/\"L1-001\": {/,/\"status\"/s/\"status\": \"[a-z_]*\"/\"status\": \"failed\"/";
+    let edit = format!("sed '{failed}' {file} > {file}.tmp && mv {file}.tmp {file}");
+    let program = sandbox.program("give-up", &edit).join("give-up");
     let gives_up = crate::all_write().replace(
         "[L1-001]\nwrite src/L1-001.txt done\n",
-        &format!("[L1-001]\nwrite src/L1-001.txt done\n[L1-001 1]\n{tell}"),
+        &format!(
+            "[L1-001]\nwrite src/L1-001.txt done\n[L1-001 1]\nwrite src/L1-001.txt done\nrun {program}\n"
+        ),
     );
     sandbox.script(&gives_up);
-    let _ = sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-001   attempt 2 started");
+    let run = sandbox.run(&format!("run {PLAN}")).exits(0);
+    let _ = run.says("said to have failed in execute-state.json").says("L1-001   attempt 2 started");
     assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
     assert_eq!(sandbox.git(["ls-files", PLAN]).matches("execute-state").count(), 0, "the copy is no work");
 }

@@ -2,8 +2,11 @@
 #![cfg(unix)]
 
 mod add;
+mod example;
+mod export;
 mod files;
 mod runs;
+mod surroundings;
 mod takeover;
 
 use piton_testkit::sandbox::Sandbox;
@@ -23,15 +26,20 @@ const TASKS: [(&str, &str, &str, &[&str]); 3] = [
 fn shop() -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
     write_plan(&sandbox);
+    follow_the_script(&sandbox);
+    sandbox.script(&all_write());
+    sandbox.commit("Plan");
+    sandbox
+}
+
+/// Agents of this project do what [`Sandbox::script`] says.
+fn follow_the_script(sandbox: &Sandbox) {
     let script = sandbox.root().join("agents.script");
     let agent = format!(
         "[agents.default]\ncommand = [\"{}\", \"scripted-agent\", \"{script}\"]\n",
         env!("CARGO_BIN_EXE_piton")
     );
     sandbox.write("piton.toml", &(agent + "[policy]\nbackoff = \"0s\"\n"));
-    sandbox.script(&all_write());
-    sandbox.commit("Plan");
-    sandbox
 }
 
 /// Every task does its work.

@@ -36,6 +36,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       unblock    Release a task that needed a person
       raise      Allow a task more attempts
       import     Take over a run that another system left half-done, judging each task by git
+      export     Write a run in another system's form, and tell what does not fit
       doctor     Compare journal, git and disk, and explain what disagrees
       clean      Remove what finished runs left behind
       rescue     Content that was put aside before a worktree went

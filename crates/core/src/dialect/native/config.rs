@@ -294,16 +294,40 @@ fn read_check(walk: &mut Walk<'_>, key: &str, item: &Said<&DeValue<'_>>) -> Opti
         return Some(Check { name: check_name(&run), run, timeout: CHECK_TIMEOUT, cwd: None });
     };
     let section = Section::open(walk, table, item.at.clone(), &keys::CHECK);
-    section.require(walk, "run", "\"cargo test\"");
     let name = section.line(walk, "name").map(|said| said.value.to_owned());
     let timeout = section.limit(walk, "timeout");
     if let Some(long) = timeout.as_ref().filter(|said| said.value > LONG_CHECK) {
         let message = "this check may run for more than a day";
         walk.push(Diagnostic::warning(long.at.clone(), message).label("is the unit right?"));
     }
-    let run = read_command(walk, "`run`", &section.get("run")?)?;
+    let cwd = read_path(walk, &section, "cwd");
+    let run = read_judge(walk, &section)?;
     let name = name.unwrap_or_else(|| check_name(&run));
-    Some(Check { name, run, timeout: timeout.map_or(CHECK_TIMEOUT, |said| said.value), cwd: None })
+    Some(Check { name, run, timeout: timeout.map_or(CHECK_TIMEOUT, |said| said.value), cwd })
+}
+
+/// What a check does: it runs a command, or looks into a file.
+fn read_judge(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Argv> {
+    let holds = section.texts(walk, "holds");
+    match (section.get("run"), section.get("file")) {
+        (run, None) => {
+            if let Some(first) = holds.first() {
+                let message = "`holds` says what a file holds, and there is no `file`";
+                walk.push(Diagnostic::error(first.at.clone(), message).label("add `file = \"…\"`"));
+            }
+            section.require(walk, "run", "\"cargo test\"");
+            read_command(walk, "`run`", &run?)
+        }
+        (Some(run), Some(_)) => {
+            let message = "a check runs a command or looks into a file";
+            walk.push(Diagnostic::error(run.at, message).label("make two checks of it"));
+            None
+        }
+        (None, Some(_)) => {
+            let file = read_path(walk, section, "file")?;
+            Some(Argv::Look { file, holds: holds.iter().map(|said| said.value.to_owned()).collect() })
+        }
+    }
 }
 
 /// A check without a name is called by its command, on one line.
@@ -315,17 +339,26 @@ pub(in crate::dialect) fn check_name(run: &Argv) -> String {
 
 /// Paths inside the project; those that are none are reported and left out.
 pub(super) fn read_paths(walk: &mut Walk<'_>, section: &Section<'_>, key: &str) -> Vec<Said<RepoPath>> {
-    let mut paths = Vec::new();
-    for said in section.texts(walk, key) {
-        match RepoPath::new(said.value) {
-            Ok(path) => paths.push(Said { value: path, at: said.at }),
-            Err(reason) => walk.push(
-                Diagnostic::error(said.at, format!("{:?} cannot be a path in `{key}`: {reason}", said.value))
-                    .label("write it from the top of the project, like `src/a.rs`"),
-            ),
+    let said = section.texts(walk, key);
+    said.into_iter().filter_map(|said| path_of(walk, said, key)).collect()
+}
+
+/// One of them.
+fn read_path(walk: &mut Walk<'_>, section: &Section<'_>, key: &str) -> Option<RepoPath> {
+    let said = section.text(walk, key)?;
+    path_of(walk, said, key).map(|said| said.value)
+}
+
+fn path_of(walk: &mut Walk<'_>, said: Said<&str>, key: &str) -> Option<Said<RepoPath>> {
+    match RepoPath::new(said.value) {
+        Ok(path) => Some(Said { value: path, at: said.at }),
+        Err(reason) => {
+            let message = format!("{:?} cannot be a path in `{key}`: {reason}", said.value);
+            let label = "write it from the top of the project, like `src/a.rs`";
+            walk.push(Diagnostic::error(said.at, message).label(label));
+            None
         }
     }
-    paths
 }
 
 /// `[defaults]`, or the same keys of a task.

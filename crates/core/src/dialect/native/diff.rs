@@ -32,6 +32,17 @@ pub struct Changed {
     details: Vec<String>,
 }
 
+impl Changed {
+    /// Each key with how it changed, in one line.
+    pub fn each(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.fields.iter().zip(&self.details).map(|(&field, detail)| {
+            let how =
+                detail.strip_prefix(field).and_then(|rest| rest.strip_prefix(':')).unwrap_or(detail).trim();
+            (field, if how.is_empty() { "says something else" } else { how })
+        })
+    }
+}
+
 impl PlanDiff {
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()

@@ -72,7 +72,8 @@ pub(super) const TASK: Keys = Keys {
     ],
 };
 
-pub(super) const CHECK: Keys = Keys { table: "a check", names: &["name", "run", "timeout"] };
+pub(super) const CHECK: Keys =
+    Keys { table: "a check", names: &["name", "run", "file", "holds", "timeout", "cwd"] };
 
 /// Tables where a key may have been meant to stand, the likeliest first.
 const TABLES: &[&Keys] = &[&DEFAULTS, &POLICY, &WORKTREE, &TASK, &AGENT, &PLAN];

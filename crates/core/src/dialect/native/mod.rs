@@ -14,6 +14,7 @@ mod starter;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod write;
 
 pub use add::add;
 pub(in crate::dialect) use config::{CHECK_TIMEOUT, DEFAULT_AGENT, PRIORITY, check_name};
@@ -24,6 +25,7 @@ pub(in crate::dialect) use read::LONGEST_NAME;
 pub use read::{Overrides, Reading, name_from, read};
 pub use schema::{config_schema, schema};
 pub use starter::starter;
+pub use write::{fit, write};
 
 #[cfg(test)]
 pub(crate) mod testing {

@@ -220,15 +220,21 @@ mirror! {
         may_change_nothing: Option<bool>,
     }
 
-    /// A check with its own name or limit.
+    /// A check with its own name or limit, or one that looks into a file: it has either `run` or `file`.
     struct CheckTable {
         /// For people. Default: the command.
         #[schemars(length(min = 1))]
         name: Option<String>,
         /// The command. Exit status 0 is a pass.
-        run: Words,
+        run: Option<Words>,
+        /// A file that has to be there and not to be empty.
+        file: Option<String>,
+        /// What that file has to hold. Default: nothing.
+        holds: Option<Vec<String>>,
         /// Longest time it may take. Default: `5m`.
         timeout: Option<SpanText>,
+        /// Where the command runs. Default: at the top of the project.
+        cwd: Option<String>,
     }
 }
 

@@ -16,9 +16,11 @@ mod steps;
 mod task;
 #[cfg(test)]
 mod tests;
+mod write;
 mod xml;
 
 pub use add::add;
 pub use lint::lint;
 pub use read::read;
 pub use starter::starter;
+pub use write::{fit, write};

@@ -50,7 +50,7 @@ pub(super) fn layer_number(name: &str) -> Option<&str> {
 }
 
 /// In numeric order: `10-…` after `2-…`.
-fn layer_order(name: &str) -> (usize, String, String) {
+pub(super) fn layer_order(name: &str) -> (usize, String, String) {
     let number = layer_number(name).unwrap_or_default().trim_start_matches('0');
     (number.len(), number.to_owned(), name.to_owned())
 }

@@ -41,7 +41,7 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// More than this in one step is not something to run; a process could not even be given it.
-const LONGEST: usize = 32 << 10;
+pub(super) const LONGEST: usize = 32 << 10;
 
 /// Take one step apart. Nothing comes out only where an error says why.
 pub(super) fn read(said: &Said<&str>, found: &mut Found) -> Vec<Step> {

@@ -343,7 +343,7 @@ fn refuse_placeholders(root: &Element, text: &str, found: &mut Found) {
 }
 
 /// Where placeholders stand in a part of a text. `any` name in capitals is one, or only those of the templates.
-fn placeholders(text: &str, within: Range<usize>, any: bool) -> Vec<Range<usize>> {
+pub(super) fn placeholders(text: &str, within: Range<usize>, any: bool) -> Vec<Range<usize>> {
     let inside = &text[within.clone()];
     let mut places = Vec::new();
     for (at, _) in inside.match_indices('{') {

@@ -7,6 +7,7 @@ mod file;
 mod hear;
 mod known;
 mod read;
+mod rename;
 mod schema;
 #[cfg(test)]
 mod tests;

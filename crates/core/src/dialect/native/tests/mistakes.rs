@@ -37,8 +37,16 @@ fn unknown_keys() {
     "#);
     insta::assert_snapshot!(check("[policy]\nlanding_checks = [{ cmd = 'a' }]\n@T1"), @r#"
     2:19 `{ cmd = 'a' }` error: a check has no `run` | add `run = "cargo test"`
-    2:21 `cmd` error: unknown key `cmd` in a check | Piton calls this `run` | known here: `name`, `run`, `timeout`
+    2:21 `cmd` error: unknown key `cmd` in a check | Piton calls this `run` | known here: `name`, `run`, `file`, `holds`, `timeout`, `cwd`
     "#);
+}
+
+#[test]
+fn a_check_runs_a_command_or_looks_into_a_file() {
+    insta::assert_snapshot!(check(
+        "[policy]\nlanding_checks = [{ holds = ['x'] }, { run = 'a', file = 'b' }, { file = '../b' }, { file = 1 },\n\
+         { file = 'b', holds = 'x' }, { run = 'a', cwd = '/' }]\n@T1"
+    ));
 }
 
 #[test]

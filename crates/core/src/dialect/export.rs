@@ -1,0 +1,256 @@
+//! A run in another system's form: the files of its plan, its state file, and a note of all that does not fit.
+//!
+//! Each room fits a plan to its own names and writes what it has words for. What it has none for is listed nowhere: the
+//! files are read back by the room's own reader, and whatever comes back otherwise is what did not fit.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::chronicle::Chronicle;
+use super::native::{self, Config, Overrides};
+use super::{Folder, execute};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::plan::{Agent, Dialect, Plan, Settings, TaskId};
+use crate::run::State;
+
+#[cfg(test)]
+mod tests;
+
+/// A run, and how far it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    pub plan: &'a Plan,
+    pub state: &'a State,
+    pub chronicle: &'a Chronicle,
+}
+
+/// What is to be written, and what is lost by it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// By their names below one folder, with `/` between the parts.
+    pub files: Vec<(String, String)>,
+    pub notes: Vec<Note>,
+}
+
+/// Something that the form has no room for, or says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// As the run calls it; none: the run as a whole.
+    pub task: Option<TaskId>,
+    pub field: String,
+    pub text: String,
+}
+
+impl Note {
+    fn of_run(field: &str, text: impl Into<String>) -> Note {
+        Note { task: None, field: field.to_owned(), text: text.into() }
+    }
+
+    fn of_task(task: &TaskId, field: &str, text: impl Into<String>) -> Note {
+        Note { task: Some(task.clone()), field: field.to_owned(), text: text.into() }
+    }
+}
+
+/// Write a run for another system. `config` is what the project says where the files are going to be, and `place` is
+/// for state files that name it.
+pub fn export(source: Source<'_>, to: Dialect, config: &Config, place: &execute::state::Place) -> Exported {
+    let fitted = match to {
+        Dialect::Native => native::fit(source.plan),
+        Dialect::Execute => execute::plan::fit(source.plan),
+    };
+    let Written { mut files, back, wrong } = write(&fitted, to, config);
+    let mut notes = renamed(source.plan, &fitted);
+    notes.extend(differences(source.plan, &fitted, &back));
+    notes.extend(wrong);
+    match to {
+        Dialect::Native => {
+            let text =
+                "not written: a plan of Piton's own has no state file, and its runs are in the journal";
+            notes.push(Note::of_run("state", text));
+        }
+        Dialect::Execute => {
+            let names = Names::new(source.plan, &fitted);
+            files.extend(state_file(source, &names, place));
+            notes.extend(untold(source));
+        }
+    }
+    Exported { files, notes }
+}
+
+/// The files of a plan, what its room's own reader makes of them, and what that cannot use.
+struct Written {
+    files: Vec<(String, String)>,
+    back: Plan,
+    wrong: Vec<Note>,
+}
+
+fn write(fitted: &Plan, to: Dialect, config: &Config) -> Written {
+    let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
+    match to {
+        Dialect::Native => {
+            // What the project says already is not said again: it may hold what belongs in one place only.
+            let mut own = fitted.clone();
+            own.settings.agents.retain(|name, agent| config.agents.get(name) != Some(agent));
+            let text = native::write(&own);
+            let read = native::read(&text, &fitted.name, config, &Overrides::default());
+            let wrong = read.diagnostics.into_iter().filter(is_error);
+            let wrong = wrong.map(|problem| Note::of_run("plan", problem.message)).collect();
+            Written { files: vec![(format!("{}.toml", fitted.name), text)], back: read.plan, wrong }
+        }
+        Dialect::Execute => {
+            let files = execute::plan::write(fitted);
+            let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
+            let mut read =
+                execute::plan::read(&Folder { files: bytes.collect() }, &fitted.name, config, false);
+            let poor = execute::plan::lint(&read);
+            read.problems.extend(poor);
+            let wrong = read.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
+            let wrong =
+                wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
+            Written { files, back: read.plan, wrong }
+        }
+    }
+}
+
+/// What tasks and groups of the run are called in the other form.
+struct Names {
+    tasks: BTreeMap<String, String>,
+    groups: BTreeMap<String, String>,
+}
+
+impl Names {
+    fn new(plan: &Plan, fitted: &Plan) -> Names {
+        let tasks = plan.tasks.iter().zip(&fitted.tasks);
+        let groups = plan.groups.iter().zip(fitted.groups.iter().cycle());
+        Names {
+            tasks: tasks.map(|(old, new)| (old.id.to_string(), new.id.to_string())).collect(),
+            groups: groups.map(|(old, new)| (old.id.to_string(), new.id.to_string())).collect(),
+        }
+    }
+}
+
+fn state_file(source: Source<'_>, names: &Names, place: &execute::state::Place) -> Option<(String, String)> {
+    let mut file = execute::state::project(source.state, source.chronicle, place)?;
+    let name =
+        |names: &BTreeMap<String, String>, old: &str| names.get(old).map_or(old, String::as_str).to_owned();
+    file.rename(&|task| name(&names.tasks, task), &|group| name(&names.groups, group));
+    Some((execute::state::FILE.to_owned(), execute::state::text(&file)))
+}
+
+fn renamed(plan: &Plan, fitted: &Plan) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if plan.groups.len() == fitted.groups.len() {
+        for (old, new) in plan.groups.iter().zip(&fitted.groups).filter(|(old, new)| old.id != new.id) {
+            notes.push(Note::of_run("group", format!("`{}` is called `{}`", old.id, new.id)));
+        }
+    } else {
+        let text = "all tasks are in one: some wait for tasks of later groups, which is not known there";
+        notes.push(Note::of_run("group", text));
+    }
+    for (old, new) in plan.tasks.iter().zip(&fitted.tasks).filter(|(old, new)| old.id != new.id) {
+        notes.push(Note::of_task(&old.id, "id", format!("called `{}`", new.id)));
+    }
+    notes
+}
+
+/// What comes back otherwise than it was meant.
+fn differences(plan: &Plan, fitted: &Plan, back: &Plan) -> Vec<Note> {
+    let known: BTreeMap<&TaskId, &TaskId> =
+        plan.tasks.iter().zip(&fitted.tasks).map(|(old, new)| (&new.id, &old.id)).collect();
+    let called = |id: &TaskId| known.get(id).map_or_else(|| id.clone(), |id| (*id).clone());
+    let diff = native::diff(&fitted.tasks, &back.tasks);
+    let mut notes: Vec<Note> =
+        diff.removed.iter().map(|id| Note::of_task(&called(id), "task", "cannot be written")).collect();
+    for changed in &diff.changed {
+        let task = called(&changed.id);
+        notes.extend(changed.each().map(|(field, text)| Note::of_task(&task, field, text)));
+    }
+    notes.extend(settings(&fitted.settings, &back.settings));
+    if fitted.name != back.name {
+        notes.push(Note::of_run("name", format!("{} → {}", fitted.name, back.name)));
+    }
+    notes
+}
+
+fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
+    // Taken apart without `..`: a new one cannot be forgotten here.
+    let Settings {
+        dialect: _,
+        schedule,
+        max_parallel,
+        exhausted,
+        landing_checks,
+        agents,
+        worktree,
+        commit_prefix,
+        author,
+        no_commits,
+        backoff,
+        landing_wait,
+    } = before;
+    let pairs = [
+        ("schedule", json!(schedule), json!(after.schedule)),
+        ("max_parallel", json!(max_parallel), json!(after.max_parallel)),
+        ("exhausted", json!(exhausted), json!(after.exhausted)),
+        ("landing_checks", lines(landing_checks), lines(&after.landing_checks)),
+        ("agents", commands(agents), commands(&after.agents)),
+        ("worktree", json!(worktree), json!(after.worktree)),
+        ("commit_prefix", json!(commit_prefix), json!(after.commit_prefix)),
+        ("author", json!(author), json!(after.author)),
+        ("no_commits", json!(no_commits), json!(after.no_commits)),
+        ("backoff", json!(backoff.to_string()), json!(after.backoff.to_string())),
+        ("landing_wait", json!(landing_wait.to_string()), json!(after.landing_wait.to_string())),
+    ];
+    let differ = pairs.into_iter().filter(|(_, before, after)| before != after);
+    differ
+        .map(|(field, before, after)| Note::of_run(field, format!("{} → {}", said(&before), said(&after))))
+        .collect()
+}
+
+fn lines(checks: &[crate::plan::Check]) -> Value {
+    checks.iter().map(|check| format!("{} ({})", check.run, check.timeout)).collect()
+}
+
+/// What agents are, but for the values of their environment, which are nobody's business.
+fn commands(agents: &BTreeMap<String, Agent>) -> Value {
+    let shown = |agent: &Agent| {
+        let env: Vec<&String> = agent.env.keys().collect();
+        json!({ "command": agent.command, "prompt": agent.prompt, "env": env })
+    };
+    agents.iter().map(|(name, agent)| (name.clone(), shown(agent))).collect()
+}
+
+/// A value as people say it.
+fn said(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) if items.is_empty() => "none".to_owned(),
+        Value::Object(fields) if fields.is_empty() => "none".to_owned(),
+        value => value.to_string(),
+    }
+}
+
+/// What happened in the run that the state file of the execute system does not tell.
+fn untold(source: Source<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for task in source.state.tasks().filter(|task| !task.removed) {
+        let (is, word) = (task.status().name(), execute::state::TaskStatus::of(task.status()).word());
+        if is != word {
+            notes.push(Note::of_task(&task.id, "status", format!("{is} → {word}")));
+        }
+        let reports = source.chronicle.task(&task.id).map_or(0, |story| story.reports.len());
+        if reports > 0 {
+            let text = "what was reported, with notes, decisions and test counts, is not written";
+            notes.push(Note::of_task(&task.id, "reports", text));
+        }
+    }
+    let of_run =
+        [("guardrails", source.chronicle.guardrails.len()), ("journal", source.chronicle.entries.len())];
+    for (field, count) in of_run.into_iter().filter(|(_, count)| *count > 0) {
+        notes.push(Note::of_run(field, format!("{count} not written")));
+    }
+    notes
+}

@@ -1,0 +1,188 @@
+//! A plan as `plan.toml`. What a plan of Piton's own has no words for is left out; whoever needs to know reads it back
+//! and compares.
+
+use super::config::{CHECK_TIMEOUT, check_name};
+use crate::plan::{Agent, Argv, Check, Exhausted, Plan, PromptBy, Schedule, Settings, TaskSpec};
+use crate::time::Span;
+
+/// The plan with something in every text that may not be empty.
+pub fn fit(plan: &Plan) -> Plan {
+    let mut fitted = plan.clone();
+    for task in &mut fitted.tasks {
+        if task.title.trim().is_empty() {
+            task.title = task.id.to_string();
+        }
+        if task.prompt.trim().is_empty() {
+            task.prompt = task.title.clone();
+        }
+    }
+    fitted
+}
+
+/// The text of a plan. It says all that a project's `piton.toml` could say otherwise.
+pub fn write(plan: &Plan) -> String {
+    let mut toml = format!("name = {}\n", text(&plan.name));
+    toml += &policy(&plan.settings);
+    for (name, agent) in &plan.settings.agents {
+        toml += &agent_table(name, agent);
+    }
+    let worktree = &plan.settings.worktree;
+    if !worktree.copy.is_empty() || worktree.setup.is_some() {
+        toml += &format!("\n[worktree]\ncopy = {}\n", list(&worktree.copy));
+        toml += &worktree
+            .setup
+            .as_ref()
+            .map_or_else(String::new, |setup| format!("setup = {}\n", command(setup)));
+    }
+    // What the first task says is the rule, and the others say where they differ.
+    let rule = plan.tasks.first();
+    if let Some(rule) = rule {
+        toml += &format!("\n[defaults]\n{}", limits(rule, None));
+    }
+    for group in &plan.groups {
+        toml += &format!("\n[[group]]\nid = {}\ntitle = {}\n", text(group.id.as_str()), text(&group.title));
+    }
+    for task in &plan.tasks {
+        let group = plan.groups.get(task.group as usize).map_or("", |group| group.id.as_str());
+        toml += &format!("\n[[task]]\nid = {}\ntitle = {}\n", text(task.id.as_str()), text(&task.title));
+        toml += &format!("group = {}\n", text(group));
+        for (key, items) in [
+            ("depends_on", list(&task.depends_on)),
+            ("files", list(&task.files)),
+            ("criteria", list(&task.criteria)),
+        ] {
+            toml += &if items == "[]" { String::new() } else { format!("{key} = {items}\n") };
+        }
+        toml += &format!("checks = {}\n{}", checks(&task.checks), limits(task, rule));
+        toml += &format!("prompt = {}\n", block(&task.prompt));
+    }
+    toml
+}
+
+fn policy(settings: &Settings) -> String {
+    let schedule = match settings.schedule {
+        Schedule::Layered => "layered",
+        Schedule::Batch => "batch",
+        Schedule::Flow => "flow",
+    };
+    let exhausted = match settings.exhausted {
+        Exhausted::Stop => "stop",
+        Exhausted::Continue => "continue",
+    };
+    let mut toml =
+        format!("\n[policy]\nschedule = \"{schedule}\"\nmax_parallel = {}\n", settings.max_parallel);
+    toml += &format!("exhausted = \"{exhausted}\"\nlanding_checks = {}\n", checks(&settings.landing_checks));
+    toml +=
+        &format!("backoff = {}\nlanding_wait = {}\n", span(settings.backoff), span(settings.landing_wait));
+    for (key, value) in [("commit_prefix", &settings.commit_prefix), ("author", &settings.author)] {
+        toml += &value.as_ref().map_or_else(String::new, |value| format!("{key} = {}\n", text(value)));
+    }
+    toml
+}
+
+fn agent_table(name: &str, agent: &Agent) -> String {
+    let mut toml = format!("\n[agents.{}]\ncommand = {}\n", text(name), list(&agent.command));
+    toml += match agent.prompt {
+        PromptBy::Stdin => "prompt = \"stdin\"\n",
+        PromptBy::File => "prompt = \"file\"\n",
+    };
+    let env: Vec<String> =
+        agent.env.iter().map(|(key, value)| format!("{} = {}", text(key), text(value))).collect();
+    toml + &if env.is_empty() { String::new() } else { format!("env = {{ {} }}\n", env.join(", ")) }
+}
+
+/// The keys that `[defaults]` and tasks share, as far as they differ from a rule.
+fn limits(task: &TaskSpec, rule: Option<&TaskSpec>) -> String {
+    let lines = |task: &TaskSpec| {
+        [
+            format!("agent = {}\n", text(&task.agent)),
+            format!("attempts = {}\n", task.attempts),
+            format!("priority = {}\n", task.priority),
+            format!("timeout = {}\n", span(task.timeout)),
+            format!("silence = {}\n", task.silence.map_or_else(|| "\"off\"".to_owned(), span)),
+            format!("confirm = {}\n", task.confirm),
+            format!("may_change_nothing = {}\n", task.may_change_nothing),
+        ]
+    };
+    let ruled = rule.map(lines);
+    let own = lines(task).into_iter().enumerate();
+    own.filter(|(nth, line)| ruled.as_ref().is_none_or(|ruled| ruled[*nth] != *line))
+        .map(|(_, line)| line)
+        .collect()
+}
+
+fn checks(checks: &[Check]) -> String {
+    match checks {
+        [] => "[]".to_owned(),
+        checks => {
+            format!("[\n{}]", checks.iter().map(|check| format!("  {},\n", entry(check))).collect::<String>())
+        }
+    }
+}
+
+fn entry(check: &Check) -> String {
+    let mut keys = match &check.run {
+        Argv::Look { file, holds } if holds.is_empty() => vec![format!("file = {}", text(file.as_str()))],
+        Argv::Look { file, holds } => {
+            vec![format!("file = {}", text(file.as_str())), format!("holds = {}", list(holds))]
+        }
+        run => vec![format!("run = {}", command(run))],
+    };
+    if check.name != check_name(&check.run) {
+        keys.push(format!("name = {}", text(&check.name)));
+    }
+    if check.timeout != CHECK_TIMEOUT {
+        keys.push(format!("timeout = {}", span(check.timeout)));
+    }
+    if let Some(cwd) = &check.cwd {
+        keys.push(format!("cwd = {}", text(cwd.as_str())));
+    }
+    match &keys[..] {
+        [only] if only.starts_with("run = \"") => only["run = ".len()..].to_owned(),
+        keys => format!("{{ {} }}", keys.join(", ")),
+    }
+}
+
+/// A line, where it is read as this command; else its words.
+fn command(run: &Argv) -> String {
+    let line = run.to_string();
+    if line.trim() == line && Argv::parse(&line) == *run { text(&line) } else { list(&run.words()) }
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    let items: Vec<String> = items.iter().map(|item| text(&item.to_string())).collect();
+    format!("[{}]", items.join(", "))
+}
+
+/// In quotes. What JSON escapes, TOML does too, and one character more.
+fn text(raw: &str) -> String {
+    serde_json::Value::from(raw).to_string().replace('\u{7f}', "\\u007f")
+}
+
+/// Text of several lines as one writes it by hand.
+fn block(raw: &str) -> String {
+    if !raw.contains('\n') {
+        return text(raw);
+    }
+    let mut escaped = String::with_capacity(raw.len());
+    let mut chars = raw.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => escaped += "\\\\",
+            // Three in a row, or one before them, would end the text.
+            '"' if matches!(chars.peek(), None | Some('"')) => escaped += "\\\"",
+            '\n' | '\t' => escaped.push(c),
+            c if c.is_control() => escaped += &format!("\\u{:04x}", u32::from(c)),
+            c => escaped.push(c),
+        }
+    }
+    format!("\"\"\"\n{escaped}\"\"\"")
+}
+
+fn span(span: Span) -> String {
+    match span.0 {
+        ms if ms % 60_000 == 0 => format!("\"{}m\"", ms / 60_000),
+        ms if ms % 1000 == 0 => format!("\"{}s\"", ms / 1000),
+        ms => format!("\"{ms}ms\""),
+    }
+}
