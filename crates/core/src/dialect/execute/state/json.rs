@@ -12,13 +12,13 @@ use crate::diagnostic::Diagnostic;
 const DEEPEST: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
-    pub(super) at: Range<usize>,
-    pub(super) kind: Kind,
+pub(in crate::dialect) struct Node {
+    pub(in crate::dialect) at: Range<usize>,
+    pub(in crate::dialect) kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(in crate::dialect) enum Kind {
     Null,
     Bool(bool),
     Number(Number),
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 
 impl Node {
     /// What it is, for a message.
-    pub(super) fn name(&self) -> &'static str {
+    pub(in crate::dialect) fn name(&self) -> &'static str {
         match self.kind {
             Kind::Null => "null",
             Kind::Bool(_) => "true or false",
@@ -41,7 +41,7 @@ impl Node {
         }
     }
 
-    pub(super) fn value(&self) -> Value {
+    pub(in crate::dialect) fn value(&self) -> Value {
         match &self.kind {
             Kind::Null => Value::Null,
             Kind::Bool(yes) => Value::Bool(*yes),
@@ -56,7 +56,7 @@ impl Node {
 }
 
 /// The value of a whole text, with a warning for each name said twice; or where it stops being JSON.
-pub(super) fn parse(text: &str) -> Result<(Node, Vec<Diagnostic>), Diagnostic> {
+pub(in crate::dialect) fn parse(text: &str) -> Result<(Node, Vec<Diagnostic>), Diagnostic> {
     let mut parser = Parser { text, at: 0, depth: 0, twice: Vec::new() };
     if text.starts_with('\u{feff}') {
         parser.at = '\u{feff}'.len_utf8();
