@@ -5,6 +5,7 @@ pub mod edit;
 pub mod execute;
 mod fields;
 mod folder;
+pub mod issue;
 pub mod native;
 mod shape;
 pub mod text;
