@@ -226,6 +226,8 @@ impl Judge<'_> {
             found_work: true,
             markers: Vec::new(),
             commits: Vec::new(),
+            created: Vec::new(),
+            modified: Vec::new(),
         });
         let why = match (recheck, has_commits) {
             (true, _) => "its work is in its worktree: only its checks are run again",

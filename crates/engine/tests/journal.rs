@@ -403,6 +403,8 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 found_work: dice.one_in(2),
                 markers: Vec::new(),
                 commits: Vec::new(),
+                created: Vec::new(),
+                modified: Vec::new(),
             };
             Command::Captured { task: id, fence, pass: task.progress.confirmations, work }
         }

@@ -7,6 +7,7 @@
 mod answers;
 mod events;
 mod folders;
+mod issues;
 mod names;
 mod outputs;
 mod plans;
@@ -42,6 +43,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "decode", check: folders::decode, words: folders::BYTES },
     Target { name: "state", check: states::state, words: states::WORDS },
     Target { name: "edits", check: states::heard, words: states::WORDS },
+    Target { name: "issue_state", check: issues::state, words: issues::STATES },
+    Target { name: "issue_edits", check: issues::heard, words: issues::STATES },
+    Target { name: "journal", check: issues::journal, words: issues::ENTRIES },
     Target { name: "git", check: answers::git, words: answers::WORDS },
     Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },
     Target { name: "context", check: outputs::context, words: outputs::BLOCKS },

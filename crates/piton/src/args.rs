@@ -415,12 +415,18 @@ pub(crate) struct Report {
     /// A file that was made or changed
     #[arg(long = "file", value_name = "PATH")]
     pub files: Vec<String>,
+    /// A file that was made
+    #[arg(long = "created", value_name = "PATH")]
+    pub created: Vec<String>,
     /// Something later tasks can use
     #[arg(long = "export", value_name = "NAME")]
     pub exports: Vec<String>,
     /// A decision that was taken
     #[arg(long = "decision", value_name = "TEXT")]
     pub decisions: Vec<String>,
+    /// A convention that later work should follow
+    #[arg(long = "pattern", value_name = "TEXT")]
+    pub patterns: Vec<String>,
     /// What the next try should do about it
     #[arg(long, value_name = "TEXT")]
     pub feedback: Option<String>,

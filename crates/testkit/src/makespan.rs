@@ -297,6 +297,8 @@ impl World {
                     found_work: true,
                     markers: Vec::new(),
                     commits: Vec::new(),
+                    created: Vec::new(),
+                    modified: Vec::new(),
                 };
                 Command::Captured { task, fence, pass: *pass, work }
             }

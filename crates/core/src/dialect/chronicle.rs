@@ -25,6 +25,9 @@ mod tests;
 pub const DETAILS: usize = 1000;
 /// Characters of anything somebody wrote: several screens, beyond which nobody reads in a state file.
 pub const TEXT: usize = 4000;
+/// Characters of a journal's entry. They are written again where the file is gone, so they are kept as they are, but
+/// for what is no entry any more.
+pub const LONGEST_ENTRY: usize = 64_000;
 /// Entries in a list. A task has at most 100 attempts; what comes more often is noise, and its newest part matters.
 pub const ENTRIES: usize = 200;
 
@@ -43,6 +46,7 @@ pub struct Chronicle {
     /// A stop that was asked for since an engine began.
     pub stop_asked: Option<Said>,
     pub guardrails: Vec<Said>,
+    /// All of them: who finds one in a file has to know whether it is new.
     pub entries: Vec<Entry>,
     pub refused: Vec<Refused>,
     /// Edits of state files that were taken in: the same one is not heard twice.
@@ -59,6 +63,8 @@ pub struct Chronicle {
 #[serde(default)]
 pub struct Story {
     pub title: String,
+    /// Where in the journal it was added: the order of the plan.
+    pub added: u64,
     /// Position of its group in the plan.
     pub group: u32,
     /// The number of the attempt running or last run since the last reset; 0 before the first.
@@ -78,6 +84,8 @@ pub struct Story {
     pub completed: Option<u64>,
     pub worktree: Option<Worktree>,
     pub commits: Vec<Commit>,
+    /// What git says of the work that was captured last; none where nothing was.
+    pub changed: Option<Changed>,
     pub failures: Vec<Failure>,
     pub feedback: Vec<Feedback>,
     pub reports: Vec<Told>,
@@ -161,6 +169,13 @@ pub struct Commit {
     pub at: Option<Timestamp>,
 }
 
+/// Files that are new, and files that were changed or removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Changed {
+    pub created: Vec<String>,
+    pub modified: Vec<String>,
+}
+
 /// A try that ended without success, unless it was only stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -196,8 +211,13 @@ pub struct Told {
     pub at: Timestamp,
     pub note: String,
     pub files: Vec<String>,
+    /// Which of them are new.
+    #[serde(default)]
+    pub created: Vec<String>,
     pub exports: Vec<String>,
     pub decisions: Vec<String>,
+    #[serde(default)]
+    pub patterns: Vec<String>,
     pub tests: Option<Tests>,
 }
 
@@ -242,7 +262,11 @@ impl Chronicle {
         match event {
             Event::RunCreated { .. } => self.created_at = at,
             Event::PlanAdopted { .. } => {}
-            Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. } => self.plan(spec),
+            Event::TaskAdded { spec, .. } => {
+                self.plan(spec);
+                self.on(&spec.id, |story| story.added = seq);
+            }
+            Event::TaskChanged { spec, .. } => self.plan(spec),
             Event::TaskRemoved { task } => self.on(task, Story::release),
             Event::EngineStarted { session, .. } => {
                 self.started_at.get_or_insert(at);
@@ -272,6 +296,11 @@ impl Chronicle {
                 work.commits.iter().for_each(|made| story.commit(made, Some(at)));
                 if let (Some(commit), true, true) = (&work.commit, work.changed, work.commits.is_empty()) {
                     story.commit(&CommitMade { hash: commit.to_string(), subject: String::new() }, Some(at));
+                }
+                let named = !work.created.is_empty() || !work.modified.is_empty();
+                if named || !work.changed {
+                    let (created, modified) = (short(&work.created), short(&work.modified));
+                    story.changed = Some(Changed { created, modified });
                 }
             }),
             Event::ConfirmationStarted { .. } | Event::VerificationStarted { .. } => {}
@@ -356,8 +385,8 @@ impl Chronicle {
         match note {
             Note::Guardrail { text } => add(&mut self.guardrails, said(by, text, at)),
             Note::Entry { task, text } => {
-                let Said { by, text, at } = said(by, text, at);
-                add(&mut self.entries, Entry { task: task.clone(), by, text, at });
+                let (task, text) = (task.clone(), cut(text, LONGEST_ENTRY));
+                self.entries.push(Entry { task, by: by.to_owned(), text, at });
             }
             Note::Told { task, report } => self.on(task, |story| story.remark(by, report, at)),
             Note::Carried { file, fields } => {
@@ -538,16 +567,18 @@ impl Story {
         report.commits.iter().for_each(|made| self.commit(made, Some(at)));
         self.tests = report.tests.or(self.tests);
         self.open.feedback = cut(&report.feedback, TEXT);
-        let Report { note, files, exports, decisions, tests, feedback: _, commits: _ } = report;
-        let short = |texts: &[String]| texts.iter().take(ENTRIES).map(|text| cut(text, TEXT)).collect();
+        let Report { note, files, created, exports, decisions, patterns, tests, feedback: _, commits: _ } =
+            report;
         let told = Told {
             by: by.map(str::to_owned),
             attempt: self.attempt,
             at,
             note: cut(note, TEXT),
             files: short(files),
+            created: short(created),
             exports: short(exports),
             decisions: short(decisions),
+            patterns: short(patterns),
             tests: *tests,
         };
         add(&mut self.reports, told);
@@ -612,8 +643,12 @@ fn add<T>(list: &mut Vec<T>, entry: T) {
     list.push(entry);
 }
 
+fn short(texts: &[String]) -> Vec<String> {
+    texts.iter().take(ENTRIES).map(|text| cut(text, TEXT)).collect()
+}
+
 /// The first so many characters.
-fn cut(text: &str, limit: usize) -> String {
+pub(super) fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => text[..end].to_owned(),
         None => text.to_owned(),

@@ -2,11 +2,15 @@
 
 mod addition;
 pub mod chronicle;
+pub mod edit;
 pub mod execute;
 pub mod export;
+mod fields;
 mod folder;
+pub mod issue;
 mod json;
 pub mod native;
+mod shape;
 pub mod text;
 
 pub use addition::Addition;

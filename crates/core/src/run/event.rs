@@ -421,6 +421,11 @@ pub struct Work {
     /// What the task has committed since its base, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<CommitMade>,
+    /// Files that its base does not have, and files of its base that it changed or removed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub created: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub modified: Vec<String>,
 }
 
 /// The evidence of one check on one tree.
@@ -466,12 +471,19 @@ pub enum Verdict {
 pub struct Report {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
+    /// Files that were made or changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// Which of them are new.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub created: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exports: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
+    /// Conventions that later work should follow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patterns: Vec<String>,
     /// What the next try, or the next reader, should do about it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub feedback: String,

@@ -10,6 +10,13 @@ pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, e
 pub use tell::{Told, Tone, tell};
 pub use why::{Why, why};
 
+/// Twenty cells, as many of them filled as is done.
+pub fn bar(done: u32, total: u32) -> String {
+    let filled = if total == 0 { 0 } else { u64::from(done.min(total)) * 20 / u64::from(total) };
+    let filled = usize::try_from(filled).unwrap_or(20);
+    format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled))
+}
+
 /// `1 task`, `3 tasks`.
 pub fn counted(n: u64, noun: &str) -> String {
     match n {

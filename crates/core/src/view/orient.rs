@@ -75,13 +75,22 @@ impl Orientation {
                 for text in &told.decisions {
                     all.add(DECISIONS, Some(id), text, json!({ "task": id, "text": text }));
                 }
+                for text in &told.patterns {
+                    all.add(PATTERNS, Some(id), text, json!({ "task": id, "text": text }));
+                }
                 all.add(NOTES, Some(id), &told.note, json!({ "task": id, "text": told.note }));
             }
-            // As told, else as planned.
-            let told: Vec<&str> =
-                story.reports.iter().flat_map(|told| &told.files).map(String::as_str).collect();
+            // As git saw them, else as told, else as planned.
+            let seen = story.changed.iter().flat_map(|files| files.created.iter().chain(&files.modified));
+            let told = story.reports.iter().flat_map(|told| &told.files);
             let planned = spec.iter().flat_map(|spec| &spec.files).map(RepoPath::as_str);
-            let files: Vec<&str> = if told.is_empty() { planned.collect() } else { told };
+            let mut files: Vec<&str> = seen.map(String::as_str).collect();
+            if files.is_empty() {
+                files.extend(told.map(String::as_str));
+            }
+            if files.is_empty() {
+                files.extend(planned);
+            }
             for file in files {
                 // Who changed it last is enough.
                 all.0[FILES].items.retain(|item| item.value["file"] != file);
@@ -182,11 +191,12 @@ const GUARDRAILS: usize = 0;
 const FINISHED: usize = 1;
 const EXPORTS: usize = 2;
 const DECISIONS: usize = 3;
-const NOTES: usize = 4;
-const FILES: usize = 5;
-const ENTRIES: usize = 6;
+const PATTERNS: usize = 4;
+const NOTES: usize = 5;
+const FILES: usize = 6;
+const ENTRIES: usize = 7;
 
-struct Sections([Section; 7]);
+struct Sections([Section; 8]);
 
 impl Default for Sections {
     fn default() -> Sections {
@@ -196,6 +206,7 @@ impl Default for Sections {
             section("finished", "Finished work"),
             section("exports", "What it made for others"),
             section("decisions", "Decisions"),
+            section("patterns", "Conventions to follow"),
             section("notes", "Notes handed over"),
             section("files", "Changed files"),
             section("entries", "Journal"),
@@ -286,6 +297,7 @@ mod tests {
             let report = Report {
                 note: format!("{} is simpler than it looks\nsee its tests", spec.id),
                 decisions: vec!["no cache".into()],
+                patterns: vec!["errors are values".into()],
                 exports: vec!["helper()".into()],
                 files: if spec.id.as_str() == "T1" { vec!["src/store.rs".into()] } else { Vec::new() },
                 ..Report::default()
@@ -349,6 +361,10 @@ mod tests {
         ## Decisions
         - T1: no cache
         - T2: no cache
+
+        ## Conventions to follow
+        - T1: errors are values
+        - T2: errors are values
 
         ## Notes handed over
         - T1: T1 is simpler than it looks

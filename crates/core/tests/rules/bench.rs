@@ -78,6 +78,8 @@ pub(crate) fn work(tree: u64) -> Work {
         found_work: true,
         markers: Vec::new(),
         commits: Vec::new(),
+        created: Vec::new(),
+        modified: Vec::new(),
     }
 }
 

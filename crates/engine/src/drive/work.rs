@@ -232,6 +232,8 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
         tree,
         markers,
         commits: Vec::new(),
+        created: Vec::new(),
+        modified: Vec::new(),
     };
     if order.run.settings.no_commits {
         return Ok(captured(as_work(None, repo.worktree_tree(&order.site.project.root)?, Vec::new())));

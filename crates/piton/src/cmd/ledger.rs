@@ -117,9 +117,11 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
     };
     let mut told = Told {
         note: args.note.clone().unwrap_or_default(),
-        files: args.files.clone(),
+        files: [args.created.clone(), args.files.clone()].concat(),
+        created: args.created.clone(),
         exports: args.exports.clone(),
         decisions: args.decisions.clone(),
+        patterns: args.patterns.clone(),
         feedback: args.feedback.clone().unwrap_or_default(),
         commits: args.commits.iter().map(|hash| commit_made(hash)).collect::<Outcome<_>>()?,
         tests: args.test_results.as_deref().map(test_results).transpose()?,

@@ -43,7 +43,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     ui::answer_line(format!("{} {}", ui::styled(BOLD, run.as_str()), status::told(&state)));
     ui::answer_line(format!(
         "{} {percent:>3}%  {done} of {}",
-        status::bar(done, total),
+        view::bar(done, total),
         view::counted(total.into(), "task")
     ));
     if !open.is_empty() {

@@ -3,7 +3,7 @@
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Event, Proof, Status, Task};
 use piton_core::time::Timestamp;
-use piton_core::view::{GroupStatus, RunStatus, Summary};
+use piton_core::view::{self, GroupStatus, RunStatus, Summary};
 use piton_engine::clock;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -76,7 +76,7 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
         ui::answer_line(format!(
             "  {style}{sign}{style:#} {:16} {} {done}/{}{rest}",
             group.id,
-            bar(done, group.counts.total()),
+            view::bar(done, group.counts.total()),
             group.counts.total()
         ));
     }
@@ -129,12 +129,6 @@ pub(super) fn told(status: &RunStatus) -> String {
         ),
     };
     ui::styled(style, text)
-}
-
-/// Twenty cells.
-pub(super) fn bar(done: u32, total: u32) -> String {
-    let filled = if total == 0 { 0 } else { (u64::from(done) * 20 / u64::from(total)) as usize };
-    format!("{}{}", "█".repeat(filled), "░".repeat(20 - filled))
 }
 
 fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Outcome<String> {

@@ -131,6 +131,8 @@ impl Sim {
             found_work,
             markers: markers.iter().map(ToString::to_string).collect(),
             commits: Vec::new(),
+            created: Vec::new(),
+            modified: Vec::new(),
         };
         vec![Command::Captured { task: task.id.clone(), fence: task.fence, pass, work }]
     }

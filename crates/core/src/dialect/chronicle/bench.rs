@@ -182,6 +182,8 @@ impl Bench {
             found_work: true,
             markers: Vec::new(),
             commits: commits.iter().map(made).collect(),
+            created: Vec::new(),
+            modified: Vec::new(),
         };
         self.accept(&Command::Captured { task: id(name), fence: self.task(name).fence, pass: 0, work });
     }

@@ -4,74 +4,15 @@
 //! and one that was edited holds only these. What is derived is dropped in silence, since the recipes that people and
 //! agents follow count up counters and move ids between lists. What nobody here understands is said to be so.
 
-use std::fmt;
-
 use serde_json::{Map, Value};
 
 use super::known::{self, FILE};
 use super::words::{ContextStatus, ErrorType, RunWord, TaskStatus};
 use crate::dialect::chronicle::same_object;
+use crate::dialect::edit::{self, Edit, What, changes, merge, merge_under};
+use crate::dialect::shape;
 use crate::plan::{Oid, TaskId};
-use crate::run::{Claim, Command, CommitMade, ContextUpdate, Holder, Note, Report};
-
-/// One wish.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Edit {
-    /// None: about the run.
-    pub task: Option<TaskId>,
-    pub what: What,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum What {
-    /// Somebody works on it now.
-    Start,
-    /// It was given up, and is to be tried once more; at once if somebody works on it already.
-    Retry {
-        start: bool,
-    },
-    /// Its work is done, they say. Its checks have to be run before that is believed.
-    ReportDone {
-        report: Report,
-    },
-    Failed {
-        reason: String,
-        report: Report,
-    },
-    /// A person is needed.
-    Blocked {
-        reason: String,
-        report: Report,
-    },
-    Skip,
-    Abandon {
-        reason: String,
-    },
-    Reset,
-    /// Commits or advice, while its status stays.
-    Told {
-        report: Report,
-    },
-    /// An error that did not end the attempt.
-    Noted {
-        text: String,
-    },
-    Stop,
-    /// The project's description was updated, they say. The commit may have to be looked up.
-    Context {
-        update: ContextUpdate,
-        commit: Option<String>,
-    },
-    /// Fields that have no meaning here, to be laid over those carried so far.
-    Carried {
-        fields: Value,
-    },
-    /// What cannot be understood, or cannot be wished for.
-    Nonsense {
-        what: String,
-        why: String,
-    },
-}
+use crate::run::{Command, CommitMade, ContextUpdate, Report};
 
 /// What was changed between the projection that the file was and what it is now.
 pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
@@ -81,8 +22,8 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
         return listener.edits;
     }
     listener.run(shown, found);
-    let before = known::foreign(shown, &known::ROOT);
-    let after = known::foreign(found, &known::ROOT);
+    let before = shape::foreign(shown, &known::ROOT);
+    let after = shape::foreign(found, &known::ROOT);
     merge(&mut listener.carried, changes(&before, &after));
     if !listener.carried.is_empty() {
         let fields = Value::Object(listener.carried);
@@ -91,86 +32,9 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     listener.edits
 }
 
-/// The commands that an edit comes to. A claim of done comes to none yet: whoever asks runs the checks first and
-/// reports with their results. So does an update of the context whose commit has to be looked up.
+/// The commands that an edit of this file comes to; see [`edit::commands`].
 pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
-    let by = by.to_owned();
-    let note = |note: Note| vec![Command::Note { by: by.clone(), note }];
-    let task = match (&edit.task, &edit.what) {
-        (Some(task), _) => task.clone(),
-        (None, What::Stop) => return vec![Command::RequestStop { by, now: false }],
-        (None, What::Carried { fields }) => {
-            return note(Note::Carried { file: FILE.to_owned(), fields: fields.clone() });
-        }
-        (None, What::Context { update, commit }) => {
-            let resolved = update.commit.is_some() || commit.is_none();
-            return resolved.then(|| Command::ContextUpdated(Box::new(update.clone()))).into_iter().collect();
-        }
-        (None, _) => return note(refused(edit)),
-    };
-    let report = |claim: Claim, report: &Report| {
-        let (task, by, report) = (task.clone(), by.clone(), Box::new(report.clone()));
-        vec![Command::Report { task, by, fence: None, claim, report }]
-    };
-    let start = || Command::Start { task: task.clone(), holder: Holder::Ledger(by.clone()) };
-    match &edit.what {
-        What::Start => vec![start()],
-        What::Retry { start: begin } => {
-            let retry = Command::Retry { task: task.clone(), by: by.clone() };
-            if *begin { vec![retry, start()] } else { vec![retry] }
-        }
-        What::ReportDone { .. } => Vec::new(),
-        What::Failed { reason, report: told } => report(Claim::Failed { reason: reason.clone() }, told),
-        What::Blocked { reason, report: told } => report(Claim::Blocked { reason: reason.clone() }, told),
-        What::Skip => vec![Command::Skip { task, by, reason: format!("skipped in {FILE}") }],
-        What::Abandon { reason } => vec![Command::Abandon { task, by, reason: reason.clone() }],
-        What::Reset => vec![Command::Reset { task, by }],
-        What::Told { report } => note(Note::Told { task, report: Box::new(report.clone()) }),
-        What::Noted { text } => note(Note::Entry { task: Some(task), text: text.clone() }),
-        What::Stop | What::Context { .. } | What::Carried { .. } | What::Nonsense { .. } => {
-            note(refused(edit))
-        }
-    }
-}
-
-fn refused(edit: &Edit) -> Note {
-    let (what, reason) = match &edit.what {
-        What::Nonsense { what, why } => (what.clone(), why.clone()),
-        _ => (edit.to_string(), "it is about no task".to_owned()),
-    };
-    Note::EditRefused { file: FILE.to_owned(), edit: what, reason }
-}
-
-/// In one line, for the log.
-impl fmt::Display for Edit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.task, &self.what) {
-            // It names its place itself.
-            (None, _) | (_, What::Nonsense { .. }) => {}
-            (Some(task), _) => write!(f, "{task}: ")?,
-        }
-        match &self.what {
-            What::Start => f.write_str("in progress"),
-            What::Retry { .. } => f.write_str("to be tried again"),
-            What::ReportDone { .. } => f.write_str("said to be done"),
-            What::Failed { reason, .. } => write!(f, "failed: {reason}"),
-            What::Blocked { reason, .. } => write!(f, "blocked: {reason}"),
-            What::Skip => f.write_str("skipped"),
-            What::Abandon { reason } => write!(f, "abandoned: {reason}"),
-            What::Reset => f.write_str("reset"),
-            What::Told { report } => {
-                let hashes: Vec<&str> = report.commits.iter().map(|commit| commit.hash.as_str()).collect();
-                write!(f, "told: {}", format!("{} {}", hashes.join(" "), report.feedback).trim())
-            }
-            What::Noted { text } => write!(f, "noted: {text}"),
-            What::Stop => f.write_str("stop"),
-            What::Context { commit, .. } => {
-                write!(f, "context updated: {}", commit.as_deref().unwrap_or("skipped"))
-            }
-            What::Carried { fields } => write!(f, "fields of others: {fields}"),
-            What::Nonsense { what, why } => write!(f, "{what}: {why}"),
-        }
-    }
+    edit::commands(edit, by, FILE)
 }
 
 struct Listener {
@@ -509,43 +373,8 @@ fn same_error(old: &Value, new: &Value) -> bool {
         && old["timestamp"] == new["timestamp"]
 }
 
-/// What must be laid over `before` to get `after`: a null takes a field away.
-fn changes(before: &Map<String, Value>, after: &Map<String, Value>) -> Map<String, Value> {
-    let mut patch = Map::new();
-    for (key, new) in after {
-        match (before.get(key), new) {
-            (Some(old), new) if old == new => {}
-            (Some(Value::Object(old)), Value::Object(new)) => merge_under(&mut patch, key, changes(old, new)),
-            _ => {
-                patch.insert(key.clone(), new.clone());
-            }
-        }
-    }
-    for key in before.keys().filter(|key| !after.contains_key(*key)) {
-        patch.insert(key.clone(), Value::Null);
-    }
-    patch
-}
-
 /// Entries that are gone are derived ones, most of the time: nobody wishes them away.
 fn without_removals(before: &Map<String, Value>, after: &Map<String, Value>) -> Map<String, Value> {
     let gone = before.iter().filter(|(key, _)| !after.contains_key(*key));
     after.iter().chain(gone).map(|(key, value)| (key.clone(), value.clone())).collect()
-}
-
-fn merge(under: &mut Map<String, Value>, over: Map<String, Value>) {
-    for (key, value) in over {
-        match (under.get_mut(&key), value) {
-            (Some(Value::Object(under)), Value::Object(over)) => merge(under, over),
-            (_, value) => {
-                under.insert(key, value);
-            }
-        }
-    }
-}
-
-fn merge_under(fields: &mut Map<String, Value>, key: &str, inner: Map<String, Value>) {
-    if !inner.is_empty() {
-        merge(fields, [(key.to_owned(), Value::Object(inner))].into_iter().collect());
-    }
 }

@@ -1,36 +1,10 @@
-//! Which fields of the file have a meaning here. All others belong to somebody else: they are found, carried in the
-//! journal, and laid over what is written.
+//! Which fields of the file have a meaning here.
 
-use serde_json::{Map, Value};
+use crate::dialect::shape::Key;
+use crate::dialect::shape::Shape::{self, Each, Fields, Leaf, List, Loose};
 
 /// The name of the file, also in the journal.
 pub const FILE: &str = "execute-state.json";
-
-/// What stands at a place of the file.
-#[derive(Debug)]
-pub(super) enum Shape {
-    /// A value without fields of its own.
-    Leaf,
-    /// The same, but where the run has nothing to say somebody else may, until the task is completed.
-    Loose,
-    /// These fields.
-    Fields(&'static [(&'static str, Shape)]),
-    /// One of these under each key.
-    Each(&'static Shape),
-    /// A list of these.
-    List(&'static Shape, Key),
-}
-
-/// How an entry of a list is found again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Key {
-    /// The list only grows.
-    Place,
-    /// The list is made anew each time: by this field.
-    Field(&'static str),
-}
-
-use Shape::{Each, Fields, Leaf, List, Loose};
 
 pub(super) const ROOT: Shape = Fields(&[
     ("schema_version", Leaf),
@@ -169,97 +143,3 @@ pub(super) const TASK: Shape = Fields(&[
     ),
     ("retry_feedback", List(&Fields(&[("attempt", Leaf), ("feedback", Leaf)]), Key::Place)),
 ]);
-
-/// The fields of a value that have no meaning here, each at its place, as an object to be laid over a file.
-/// An entry of a list stands under its key.
-pub(super) fn foreign(value: &Value, shape: &Shape) -> Map<String, Value> {
-    let mut found = Map::new();
-    fn keep(found: &mut Map<String, Value>, key: &str, inner: Map<String, Value>) {
-        if !inner.is_empty() {
-            found.insert(key.to_owned(), Value::Object(inner));
-        }
-    }
-    match (shape, value) {
-        (Fields(fields), Value::Object(object)) => {
-            for (key, value) in object {
-                match fields.iter().find(|(name, _)| name == key) {
-                    Some((_, shape)) => keep(&mut found, key, foreign(value, shape)),
-                    // As good as none.
-                    None if value.is_null() => {}
-                    None => {
-                        found.insert(key.clone(), value.clone());
-                    }
-                }
-            }
-        }
-        (Each(shape), Value::Object(object)) => {
-            object.iter().for_each(|(key, value)| keep(&mut found, key, foreign(value, shape)));
-        }
-        (List(shape, key), Value::Array(entries)) => {
-            for (place, entry) in entries.iter().enumerate() {
-                if let Some(key) = key_of(entry, place, *key) {
-                    keep(&mut found, &key, foreign(entry, shape));
-                }
-            }
-        }
-        _ => {}
-    }
-    found
-}
-
-/// Lay the fields of others over a file. What they belong to may be gone by now: then they are not shown.
-pub(super) fn lay_over(value: &mut Value, carried: &Map<String, Value>, shape: &Shape) {
-    match (shape, value) {
-        (Fields(fields), Value::Object(object)) => {
-            let completed = object.get("status").is_some_and(|status| status == "completed");
-            for (key, over) in carried {
-                match (fields.iter().find(|(name, _)| name == key), over) {
-                    (Some((_, shape @ (Fields(_) | Each(_) | List(..)))), Value::Object(over)) => {
-                        if let Some(under) = object.get_mut(key) {
-                            lay_over(under, over, shape);
-                        }
-                    }
-                    (Some((_, Loose)), over) => {
-                        if let Some(under) = object.get_mut(key).filter(|under| under.is_null() && !completed)
-                        {
-                            *under = over.clone();
-                        }
-                    }
-                    // Ours; whoever carried it thought otherwise.
-                    (Some(_), _) => {}
-                    (None, over) => {
-                        object.insert(key.clone(), over.clone());
-                    }
-                }
-            }
-        }
-        (Each(shape), Value::Object(object)) => {
-            for (key, over) in carried {
-                match (object.get_mut(key), over) {
-                    (Some(under), Value::Object(over)) => lay_over(under, over, shape),
-                    // A whole entry of somebody's that the run does not know of.
-                    (None, Value::Object(orphan)) if orphan.contains_key("status") => {
-                        object.insert(key.clone(), over.clone());
-                    }
-                    _ => {}
-                }
-            }
-        }
-        (List(shape, key), Value::Array(entries)) => {
-            for (place, entry) in entries.iter_mut().enumerate() {
-                let over = key_of(entry, place, *key).and_then(|key| carried.get(&key));
-                if let Some(Value::Object(over)) = over {
-                    lay_over(entry, over, shape);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn key_of(entry: &Value, place: usize, key: Key) -> Option<String> {
-    match key {
-        Key::Place => Some(place.to_string()),
-        Key::Field(name) => entry.get(name).and_then(Value::as_str).map(str::to_owned),
-    }
-}

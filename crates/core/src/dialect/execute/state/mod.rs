@@ -8,17 +8,18 @@ mod hear;
 mod known;
 mod read;
 mod rename;
-mod schema;
+pub(in crate::dialect) mod schema;
 #[cfg(test)]
 mod tests;
 mod words;
 mod write;
 
+pub use crate::dialect::edit::{Edit, What};
 pub use file::{
     CommitEntry, ContextEntry, ErrorEntry, FeedbackEntry, Layer, Map, Metrics, Options, QueueEntry,
     StateFile, TaskEntry, Time, WorktreeEntry,
 };
-pub use hear::{Edit, What, commands, edits};
+pub use hear::{commands, edits};
 pub use known::FILE;
 pub use read::{Context as ForeignContext, ForeignState, ForeignTask, Reading, read};
 pub use schema::schema;

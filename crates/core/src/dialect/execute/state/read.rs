@@ -7,9 +7,11 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::known;
-use super::words::{ContextStatus, Meant, RunWord, TaskStatus};
-use crate::diagnostic::{Diagnostic, Severity, nearest};
+use super::words::{ContextStatus, RunWord, TaskStatus};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::dialect::fields::{Fields, Reader, get};
 use crate::dialect::json::{self, Kind, Node};
+use crate::dialect::shape;
 use crate::plan::TaskId;
 use crate::run::{PastCommit, PastError, PastFeedback};
 use crate::time::Timestamp;
@@ -65,7 +67,7 @@ impl ForeignState {
     /// What is not ours to understand, to be carried along: unknown fields, and whatever belongs to tasks that a run
     /// does not have.
     pub fn carried(&self, has: impl Fn(&TaskId) -> bool) -> Value {
-        let mut fields = known::foreign(&self.value, &known::ROOT);
+        let mut fields = shape::foreign(&self.value, &known::ROOT);
         for name in ["tasks", "worktrees"] {
             let Some(entries) = self.value.get(name).and_then(Value::as_object) else { continue };
             let orphan = |key: &str| TaskId::new(key.trim()).is_ok_and(|id| !has(&id));
@@ -126,7 +128,7 @@ pub struct Context {
 
 /// Read a text. Bytes become text in [`crate::dialect::text`].
 pub fn read(text: &str) -> Reading {
-    let mut reader = Reader { problems: Vec::new(), later: false };
+    let mut reader = Reader::default();
     let mut state = ForeignState::default();
     match json::parse(text) {
         Ok((root, twice)) => {
@@ -142,122 +144,7 @@ pub fn read(text: &str) -> Reading {
     Reading { state, problems: reader.problems }
 }
 
-struct Reader {
-    problems: Vec<Diagnostic>,
-    /// It is of the version after ours, which says `merged` for what is completed.
-    later: bool,
-}
-
-type Fields<'n> = &'n [(String, Node)];
-
-fn get<'n>(fields: Fields<'n>, name: &str) -> Option<&'n Node> {
-    fields.iter().find(|(key, node)| key == name && node.kind != Kind::Null).map(|(_, node)| node)
-}
-
 impl Reader {
-    fn warn(&mut self, node: &Node, message: impl Into<String>, label: &str) {
-        self.problems.push(Diagnostic::warning(node.at.clone(), message).label(label));
-    }
-
-    fn refuse(&mut self, node: &Node, message: impl Into<String>) {
-        self.problems
-            .push(Diagnostic::error(node.at.clone(), message).label(format!("this is {}", node.name())));
-    }
-
-    fn object<'n>(&mut self, node: &'n Node, what: &str) -> Option<Fields<'n>> {
-        match &node.kind {
-            Kind::Object(fields) => Some(fields),
-            _ => {
-                self.refuse(node, format!("{what} must be an object"));
-                None
-            }
-        }
-    }
-
-    fn list<'n>(&mut self, fields: Fields<'n>, name: &str) -> &'n [Node] {
-        match get(fields, name) {
-            Some(Node { kind: Kind::List(items), .. }) => items,
-            Some(node) => {
-                self.refuse(node, format!("`{name}` must be a list"));
-                &[]
-            }
-            None => &[],
-        }
-    }
-
-    fn text(&mut self, fields: Fields, name: &str) -> Option<String> {
-        let node = get(fields, name)?;
-        match &node.kind {
-            Kind::Text(text) => Some(text.clone()),
-            // A version or a hash of digits only, without its quotes.
-            Kind::Number(number) => {
-                self.warn(node, format!("`{name}` is a number"), "read as text");
-                Some(number.to_string())
-            }
-            _ => {
-                self.refuse(node, format!("`{name}` must be text"));
-                None
-            }
-        }
-    }
-
-    fn words(&mut self, fields: Fields, name: &str) -> Option<String> {
-        self.text(fields, name).filter(|text| !text.trim().is_empty())
-    }
-
-    fn truth(&mut self, fields: Fields, name: &str) -> bool {
-        match get(fields, name).map(|node| (node, &node.kind)) {
-            None => false,
-            Some((_, Kind::Bool(yes))) => *yes,
-            Some((_, Kind::Text(text))) if matches!(text.as_str(), "true" | "false") => text == "true",
-            Some((node, _)) => {
-                self.refuse(node, format!("`{name}` must be true or false"));
-                false
-            }
-        }
-    }
-
-    /// A count; some write it in quotes, and a count gone wrong may be negative.
-    fn count(&mut self, fields: Fields, name: &str) -> Option<u32> {
-        let node = get(fields, name)?;
-        let whole = match &node.kind {
-            Kind::Number(number) => number.as_i64().or_else(|| {
-                let whole = number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 1e9)?;
-                format!("{whole:.0}").parse().ok()
-            }),
-            Kind::Text(text) => text.trim().parse::<i64>().ok(),
-            _ => None,
-        };
-        match whole {
-            Some(whole) if whole < 0 => {
-                self.warn(node, format!("`{name}` is negative"), "read as 0");
-                Some(0)
-            }
-            // More than can be counted, or meant.
-            Some(whole) if whole <= i64::from(u32::MAX / 2) => u32::try_from(whole).ok(),
-            _ => {
-                self.refuse(node, format!("`{name}` must be a whole number"));
-                None
-            }
-        }
-    }
-
-    fn time(&mut self, fields: Fields, name: &str) -> Option<Timestamp> {
-        let node = get(fields, name)?;
-        match time_of(node) {
-            When::At(time) => Some(time),
-            When::NoZone(time) => {
-                self.warn(node, format!("`{name}` does not say its time zone"), "read as UTC");
-                Some(time)
-            }
-            When::Never => None,
-            When::Unknown => {
-                self.warn(node, format!("`{name}` is not a time"), "read as none");
-                None
-            }
-        }
-    }
-
     fn state(&mut self, root: Fields) -> ForeignState {
         let schema_version = self.version(root);
         let empty: Fields = &[];
@@ -316,8 +203,7 @@ impl Reader {
         let major = version.split('.').next().unwrap_or_default();
         let node = get(root, "schema_version")?;
         match major {
-            "1" | "2" => {}
-            "3" => self.later = true,
+            "1" | "2" | "3" => {}
             _ => self.problems.push(
                 Diagnostic::error(node.at.clone(), format!("the version {version:?} is not known"))
                     .label("1, 2 and 3 are"),
@@ -336,36 +222,6 @@ impl Reader {
         self.meant(node, word, RunWord::meant(word), RunWord::word, &words)
     }
 
-    /// A word that is right, a word that is understood, or none.
-    fn meant<T: Copy>(
-        &mut self,
-        node: &Node,
-        word: &str,
-        meant: Option<Meant<T>>,
-        say: impl Fn(T) -> &'static str,
-        known: &[&str],
-    ) -> Option<T> {
-        match meant {
-            Some(Meant { word: meant, exact }) => {
-                if !exact {
-                    let label = format!("read as `{}`", say(meant));
-                    self.warn(node, format!("{word:?} is no status of this file"), &label);
-                }
-                Some(meant)
-            }
-            None => {
-                let mut problem =
-                    Diagnostic::error(node.at.clone(), format!("the status {word:?} is unknown"))
-                        .label(format!("one of {}", known.join(", ")));
-                if let Some(near) = nearest(word, known.iter().copied()) {
-                    problem = problem.help(format!("did you mean `{near}`?"));
-                }
-                self.problems.push(problem);
-                None
-            }
-        }
-    }
-
     fn tasks(&mut self, root: Fields, state: &mut ForeignState) {
         let Some(node) = get(root, "tasks") else {
             if let Some(status) = state.status.filter(|status| *status != RunWord::Initializing) {
@@ -379,7 +235,7 @@ impl Reader {
             Kind::Object(entries) => entries.iter().map(|(key, node)| (key.clone(), node)).collect(),
             Kind::List(items) => {
                 self.warn(node, "`tasks` is a list", "read by the ids in it");
-                items.iter().filter_map(|item| Some((self.listed_id(item)?, item))).collect()
+                items.iter().filter_map(|item| Some((self.id_of(item)?, item))).collect()
             }
             _ => {
                 self.refuse(node, "`tasks` must be an object");
@@ -389,6 +245,8 @@ impl Reader {
         if entries.is_empty() && !matches!(state.status, None | Some(RunWord::Initializing)) {
             self.warn(node, "there are no tasks, though the run began", "they are taken from the plan");
         }
+        // The version after ours says `merged` for what is completed.
+        let later = state.schema_version.as_deref().is_some_and(|version| version.starts_with('3'));
         for (key, node) in entries {
             let id = match TaskId::new(key.trim()) {
                 Ok(id) => id,
@@ -397,42 +255,20 @@ impl Reader {
                     continue;
                 }
             };
-            let Some(task) = self.task(node, &key) else { continue };
+            let Some(task) = self.task(node, &key, later) else { continue };
             if state.tasks.insert(id.clone(), task).is_some() {
                 self.warn(node, format!("{id} is there twice"), "the last one counts");
             }
         }
     }
 
-    fn listed_id(&mut self, item: &Node) -> Option<String> {
-        let fields = self.object(item, "a task")?;
-        let node = get(fields, "id").or_else(|| get(fields, "task_id"));
-        match node.map(|node| (node, &node.kind)) {
-            Some((_, Kind::Text(id))) => Some(id.clone()),
-            Some((node, Kind::Number(number))) => {
-                if number.is_f64() {
-                    self.refuse(node, "an id written as a fraction may have lost a digit");
-                    return None;
-                }
-                self.warn(node, "the id is a number", "read as text");
-                Some(number.to_string())
-            }
-            _ => {
-                self.refuse(item, "a task without an id");
-                None
-            }
-        }
-    }
-
-    fn task(&mut self, node: &Node, key: &str) -> Option<ForeignTask> {
+    fn task(&mut self, node: &Node, key: &str, later: bool) -> Option<ForeignTask> {
         let fields = self.object(node, &format!("the task {key}"))?;
         let words: Vec<&str> = TaskStatus::ALL.iter().map(|known| known.word()).collect();
         let status = match get(fields, "status") {
             None => TaskStatus::Pending,
             Some(Node { kind: Kind::Text(word), .. }) if word.trim().is_empty() => TaskStatus::Pending,
-            Some(Node { kind: Kind::Text(word), .. }) if self.later && word == "merged" => {
-                TaskStatus::Completed
-            }
+            Some(Node { kind: Kind::Text(word), .. }) if later && word == "merged" => TaskStatus::Completed,
             Some(said) => match &said.kind {
                 Kind::Text(word) => {
                     self.meant(said, word, TaskStatus::meant(word), TaskStatus::word, &words)?
@@ -632,54 +468,4 @@ impl Reader {
             self.warn(node, "the last change was before the start", "the times are kept");
         }
     }
-}
-
-enum When {
-    At(Timestamp),
-    NoZone(Timestamp),
-    Never,
-    Unknown,
-}
-
-/// Every way in which such files say when.
-fn time_of(node: &Node) -> When {
-    match &node.kind {
-        Kind::Text(text) => {
-            let text = text.trim();
-            if text.is_empty() {
-                return When::Never;
-            }
-            if let Some(time) = Timestamp::parse(text) {
-                return When::At(time);
-            }
-            if let Some(time) = zone_without_colon(text).and_then(|text| Timestamp::parse(&text)) {
-                return When::At(time);
-            }
-            let utc = [format!("{text}Z"), format!("{text}T00:00:00Z")];
-            match utc.iter().find_map(|text| Timestamp::parse(text)) {
-                Some(time) => When::NoZone(time),
-                None => When::Unknown,
-            }
-        }
-        Kind::Number(number) => match number.as_f64() {
-            // Seconds until the year 5138, and milliseconds from 1973 on.
-            Some(n) if (0.0..1e11).contains(&n) => When::At(Timestamp(millis(n * 1000.0))),
-            Some(n) if (1e11..1e14).contains(&n) => When::At(Timestamp(millis(n))),
-            _ => When::Unknown,
-        },
-        _ => When::Unknown,
-    }
-}
-
-fn millis(n: f64) -> i64 {
-    format!("{n:.0}").parse().unwrap_or(0)
-}
-
-/// `-0600` for `-06:00`.
-fn zone_without_colon(text: &str) -> Option<String> {
-    let split = text.len().checked_sub(5)?;
-    let (time, zone) = text.split_at_checked(split)?;
-    let digits = zone.strip_prefix(['+', '-'])?;
-    let is_zone = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    (is_zone && time.contains(':')).then(|| format!("{time}{}:{}", &zone[..3], &zone[3..]))
 }

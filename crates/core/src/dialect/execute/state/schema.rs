@@ -1,5 +1,6 @@
 //! The JSON Schema of `execute-state.json`, for those who check or complete it.
 
+use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
@@ -7,8 +8,13 @@ use super::file::StateFile;
 
 /// The schema of the file as it is written; fields of others are allowed everywhere.
 pub fn schema() -> Value {
+    of::<StateFile>()
+}
+
+/// The schema of a file as it is written.
+pub(in crate::dialect) fn of<File: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
-    let mut schema = settings.into_generator().into_root_schema_for::<StateFile>().to_value();
+    let mut schema = settings.into_generator().into_root_schema_for::<File>().to_value();
     adapt(&mut schema);
     schema
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::dialect::fields::Meant;
 use crate::run::{Class, Status};
 
 macro_rules! words {
@@ -102,13 +103,6 @@ words! {
     }
 }
 
-/// A word that means one of ours, and whether it is the right one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Meant<T> {
-    pub(super) word: T,
-    pub(super) exact: bool,
-}
-
 /// The same letters, however they are joined and whatever their case.
 fn plain(word: &str) -> String {
     word.trim().to_lowercase().replace(['-', ' '], "_")
@@ -130,7 +124,7 @@ impl TaskStatus {
     }
 
     /// Also words of the other systems, and of people.
-    pub(super) fn meant(word: &str) -> Option<Meant<TaskStatus>> {
+    pub(in crate::dialect) fn meant(word: &str) -> Option<Meant<TaskStatus>> {
         if let Some(word) = TaskStatus::exact(word) {
             return Some(Meant { word, exact: true });
         }

@@ -13,6 +13,7 @@ use super::words::{
     CommitType, ContextStatus, ErrorType, LayerStatus, QueueStatus, RunWord, TaskStatus, WorktreeStatus,
 };
 use crate::dialect::chronicle::{Chronicle, Commit, Failure, Story};
+use crate::dialect::shape;
 use crate::plan::{Exhausted, TaskId};
 use crate::run::{Run, Selection, State, Status, StopReason, Task};
 use crate::time::Timestamp;
@@ -48,7 +49,7 @@ pub fn project(state: &State, chronicle: &Chronicle, place: &Place) -> Option<St
 /// The file as a value: what an edit of it is compared with.
 pub fn value(file: &StateFile) -> Value {
     let mut value = serde_json::to_value(file).expect("its keys are strings and its numbers finite");
-    known::lay_over(&mut value, &file.carried, &known::ROOT);
+    shape::lay_over(&mut value, &file.carried, &known::ROOT);
     value
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::trips::recounted;
 use super::*;
+use crate::dialect::shape;
 use crate::run::{AgentEnd, Claim, Class, Command, Holder, Note, Report, Status};
 
 const TASKS: [&str; 4] = ["L0-001", "L1-001", "L1-002", "L1-003"];
@@ -300,10 +301,10 @@ fn every_field_that_is_written_is_known() {
     );
     assert_eq!(bench.chronicle.task(&id("L1-001")).expect("a task").failures[1].class, Class::Code);
     for bench in [bench, abandoned(), completed()] {
-        let foreign = known::foreign(&json(&bench), &known::ROOT);
+        let foreign = shape::foreign(&json(&bench), &known::ROOT);
         assert_eq!(Value::Object(foreign), json!({"options": {"verbose": false, "quiet": false}}));
     }
-    let known::Shape::Fields(root) = known::ROOT else { panic!("an object") };
+    let shape::Shape::Fields(root) = known::ROOT else { panic!("an object") };
     let properties = schema()["properties"].clone();
     let names: Vec<&str> = root.iter().map(|(name, _)| *name).collect();
     let written: Vec<&String> = properties.as_object().expect("an object").keys().collect();

@@ -1,0 +1,188 @@
+//! A file and a run brought together: what is new in the one, and what is missing from it.
+
+use std::collections::HashSet;
+
+use super::parse::{Outcome, Parsed, parse, time};
+use super::section::{self, Cut, Section};
+use super::write::{Fallback, header, noted};
+use crate::diagnostic::Diagnostic;
+use crate::dialect::chronicle::{Chronicle, Entry, LONGEST_ENTRY, cut as shorten};
+use crate::dialect::issue::state::{Issue, in_order};
+use crate::plan::TaskId;
+use crate::run::State;
+
+/// What is to be done about a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Entries that the run does not know: to be journaled, then they are known. Each names its task if there is one.
+    pub heard: Vec<Section>,
+    /// What is missing in the file, to be put at its end. Nothing else in it changes.
+    pub append: Option<String>,
+    /// What is odd about the file, at places in its text.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// Compare the text of the file, if there is one, with what the run knows. Whoever does what it asks for and asks again
+/// is asked for nothing more.
+pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle, issue: &Issue) -> Settled {
+    let text = found.unwrap_or_default();
+    let cut = section::cut(text);
+    let mut settled = Settled::default();
+    if state.run().is_none() {
+        return settled;
+    }
+    let known: Vec<Written> = chronicle.entries.iter().map(Written::of).collect();
+    let there: Vec<Read> = cut.entries.iter().map(|(_, text)| Read::of(text)).collect();
+    let tasks = in_order(state, chronicle);
+    let over: Vec<Fallback> = tasks.iter().filter_map(|(task, story)| Fallback::of(task, story)).collect();
+    let names = Names::of(known.iter().flat_map(|known| [known.text.as_str(), &known.read.text]))
+        .at(known.iter().map(|known| &known.read));
+    for (read, (span, _)) in there.iter().zip(&cut.entries) {
+        let made = over.iter().any(|over| read.is_made_for(over));
+        if read.parsed.is_placeholder() || names.hold(read, &read.short) || made {
+            continue;
+        }
+        let mut task = read.task.clone();
+        if let Some(id) = task.take_if(|id| !matches!(state.task(id), Ok(Some(_)))) {
+            let message = format!("there is no task {id} in the plan");
+            settled.problems.push(Diagnostic::warning(span.clone(), message).label("kept, as about no task"));
+        }
+        settled.heard.push(Section { task, text: read.text.clone() });
+    }
+    let names = Names::of(there.iter().flat_map(|read| [read.text.as_str(), &read.short])).at(&there);
+    let mut missing = Vec::new();
+    for (written, entry) in known.iter().zip(&chronicle.entries) {
+        if !names.hold(&written.read, &written.text) {
+            missing.push((entry.at, written.text.clone()));
+        }
+    }
+    for over in &over {
+        let told = |read: &Read| read.tells_of(over);
+        if !there.iter().any(told) && !known.iter().any(|known| told(&known.read)) {
+            missing.push((over.at().unwrap_or(chronicle.updated_at), over.text()));
+        }
+    }
+    missing.sort_by_key(|(at, _)| *at);
+    let missing: Vec<String> = missing.into_iter().map(|(_, text)| text).collect();
+    settled.append = match text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']) {
+        "" => Some(header(state, chronicle, issue) + "\n---\n\n" + &joined(&missing)),
+        _ => at_end(text, &cut, &missing),
+    };
+    settled
+}
+
+/// Entries of the second text that the first does not have: what an agent wrote into its copy.
+pub fn added(before: &str, after: &str) -> Vec<Section> {
+    let before: Vec<String> =
+        section::cut(before).entries.iter().map(|(_, text)| section::normal(text)).collect();
+    let after = section::cut(after);
+    let new = after.entries.iter().map(|(_, text)| Read::of(text));
+    new.filter(|read| !before.contains(&read.text) && !read.parsed.is_placeholder())
+        .map(|read| Section { task: read.task, text: read.text })
+        .collect()
+}
+
+/// An entry in a text.
+struct Read {
+    task: Option<TaskId>,
+    text: String,
+    /// As much of it as a run keeps.
+    short: String,
+    parsed: Parsed,
+}
+
+impl Read {
+    fn of(text: &str) -> Read {
+        let text = section::normal(text);
+        let short = section::normal(&shorten(&text, LONGEST_ENTRY));
+        let task = text.lines().next().and_then(section::heading).and_then(section::task);
+        let parsed = parse(&text);
+        Read { task, text, short, parsed }
+    }
+
+    /// Piton wrote it, about this end of the task.
+    fn is_made_for(&self, over: &Fallback) -> bool {
+        let about = self.parsed.generated && self.task.as_ref() == Some(over.task());
+        about && self.parsed.time == time(&over.time())
+    }
+
+    /// Nothing has to be written about this end of the task. An entry that says the contrary is about another.
+    fn tells_of(&self, over: &Fallback) -> bool {
+        if self.parsed.generated {
+            return self.is_made_for(over);
+        }
+        let contrary = if over.completed { Outcome::Failed } else { Outcome::Completed };
+        self.task.as_ref() == Some(over.task())
+            && !self.parsed.is_placeholder()
+            && self.parsed.status != Some(contrary)
+    }
+}
+
+/// An entry that the run knows.
+struct Written {
+    /// As it is put into the file.
+    text: String,
+    /// As it was told.
+    read: Read,
+}
+
+impl Written {
+    fn of(entry: &Entry) -> Written {
+        Written { text: noted(entry), read: Read::of(&entry.text) }
+    }
+}
+
+/// By what entries are known again: their text, of which a run may have kept only the beginning; or their task and time.
+struct Names<'a> {
+    texts: HashSet<&'a str>,
+    times: HashSet<(&'a TaskId, &'a str)>,
+}
+
+impl<'a> Names<'a> {
+    fn of(texts: impl IntoIterator<Item = &'a str>) -> Names<'a> {
+        Names { texts: texts.into_iter().collect(), times: HashSet::new() }
+    }
+
+    fn at(mut self, entries: impl IntoIterator<Item = &'a Read>) -> Names<'a> {
+        let time = |read: &'a Read| Some((read.task.as_ref()?, read.parsed.time.as_deref()?));
+        self.times = entries.into_iter().filter_map(time).collect();
+        self
+    }
+
+    fn hold(&self, read: &Read, other: &str) -> bool {
+        let time = read.task.as_ref().zip(read.parsed.time.as_deref());
+        self.texts.contains(read.text.as_str())
+            || self.texts.contains(other)
+            || time.is_some_and(|time| self.times.contains(&time))
+    }
+}
+
+fn joined(entries: &[String]) -> String {
+    entries.iter().map(|entry| format!("{entry}\n")).collect::<Vec<_>>().join("\n---\n\n")
+}
+
+/// What is put behind a text so that these entries follow it, with line ends like its own.
+fn at_end(text: &str, cut: &Cut, entries: &[String]) -> Option<String> {
+    if entries.is_empty() {
+        return None;
+    }
+    let mut end = String::new();
+    if !text.ends_with('\n') {
+        end.push('\n');
+    }
+    // Inside a fence they would be code.
+    if let Some(fence) = &cut.open {
+        end += &format!("{fence}\n");
+    }
+    let blank = text.ends_with("\n\n") || text.ends_with("\n\r\n");
+    if !blank || cut.open.is_some() {
+        end.push('\n');
+    }
+    if !cut.ruled || cut.open.is_some() {
+        end += "---\n\n";
+    }
+    end += &joined(entries);
+    let lines = text.matches('\n').count();
+    let crlf = text.matches("\r\n").count() * 2 > lines;
+    Some(if crlf { end.replace('\n', "\r\n") } else { end })
+}
