@@ -2,6 +2,7 @@
 
 pub mod chronicle;
 pub mod execute;
+pub mod kept;
 mod folder;
 pub mod native;
 pub mod text;
