@@ -74,6 +74,13 @@ fn swap(temp: tempfile::NamedTempFile, path: &Utf8Path) -> io::Result<Option<Vec
     Ok(displaced)
 }
 
+/// Add to the end of a file, durably, beside others who do the same.
+pub fn append(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::options().append(true).create(true).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
 /// What writers left in `folder` when they were killed.
 pub fn half_written(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
     let left = folder.read_dir_utf8().into_iter().flatten().flatten();

@@ -123,9 +123,9 @@ impl Project {
         self.home.join("runs").join(run.as_str()).join(task.as_str())
     }
 
-    /// Where the task's worktree is, if this run ever made one. Looks only.
-    pub fn worktree_path_if_owned(&self, run: &RunId, dir: &Utf8Path, task: &TaskId) -> Option<Utf8PathBuf> {
-        let paths = [dir.join(format!("{task}-{run}")), dir.join(task.as_str())];
+    /// Where the worktree of this name is, if this run ever made one. Looks only.
+    pub fn worktree_path_if_owned(&self, run: &RunId, dir: &Utf8Path, name: &str) -> Option<Utf8PathBuf> {
+        let paths = [dir.join(format!("{name}-{run}")), dir.join(name)];
         paths.into_iter().find(|path| self.owner(path).as_deref() == Some(run.as_str()))
     }
 
@@ -138,11 +138,11 @@ impl Project {
         self.home.join("worktrees").join(Digest::of_bytes(path.as_str().as_bytes()).short())
     }
 
-    /// Where the task's worktree is, or goes: its id, with the run's where another run has that folder.
-    pub fn worktree_path(&self, run: &RunId, dir: &Utf8Path, task: &TaskId) -> io::Result<Utf8PathBuf> {
+    /// Where the worktree of this name is, or goes; with the run's id where another run has that folder.
+    pub fn worktree_path(&self, run: &RunId, dir: &Utf8Path, name: &str) -> io::Result<Utf8PathBuf> {
         let _lock = Lock::take(&self.home.join("locks/worktree-owners.lock"))?;
         disk::private_folder(&self.home.join("worktrees"))?;
-        let (plain, suffixed) = (dir.join(task.as_str()), dir.join(format!("{task}-{run}")));
+        let (plain, suffixed) = (dir.join(name), dir.join(format!("{name}-{run}")));
         let path = match self.owner(&plain) {
             _ if self.owner(&suffixed).as_deref() == Some(run.as_str()) => suffixed,
             Some(other) if other != run.as_str() && plain.exists() => suffixed,

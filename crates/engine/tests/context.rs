@@ -84,6 +84,7 @@ impl Shop {
             attempts: 5,
             confirm: false,
             may_change_nothing: false,
+            check_first: false,
             timeout: Span::minutes(5),
             silence: None,
             exports,

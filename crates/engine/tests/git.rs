@@ -344,7 +344,7 @@ fn a_worktree_from_before_the_machine_started_is_made_anew() {
     let (repo, base, path) = (sandbox.repo(), sandbox.oid("main"), sandbox.root.join("worktrees/T1"));
     let whole = fs::read(sandbox.project().join("a")).unwrap();
     let made = Worktree::add(&repo, &path, &base).unwrap().worktree;
-    made.make_ready().unwrap();
+    made.make_ready("me").unwrap();
     let known = fs::metadata(path.join("a")).unwrap().modified().unwrap();
     let torn = vec![0; whole.len()];
     fs::write(path.join("a"), &torn).unwrap();
@@ -365,13 +365,25 @@ fn a_worktree_is_made_once_and_found_again() {
     let (repo, base, path) = (sandbox.repo(), sandbox.oid("main"), sandbox.root.join("worktrees/T1"));
     let first = Worktree::add(&repo, &path, &base).unwrap();
     assert_eq!(first.how, Making::Made);
-    first.worktree.make_ready().unwrap();
+    first.worktree.make_ready("me").unwrap();
     write(&path.join("a"), "work in progress\n");
     let again = Worktree::add(&repo, &path, &base).unwrap();
     assert_eq!(again.how, Making::Existing);
     assert_eq!(fs::read_to_string(path.join("a")).unwrap(), "work in progress\n");
     let status = again.worktree.status().unwrap();
     assert_eq!((status.dirty, status.branch, status.head), (vec!["a".to_owned()], None, Some(base)));
+}
+
+/// Where tasks share a worktree, each must know whether what it finds is its own.
+#[test]
+fn a_worktree_knows_for_whom_it_was_made_ready() {
+    let sandbox = Sandbox::new();
+    let worktree = sandbox.worktree("T1");
+    assert!(!worktree.is_for("run/T1"));
+    worktree.make_ready("run/T1").unwrap();
+    assert!(worktree.is_ready() && worktree.is_for("run/T1") && !worktree.is_for("run/T"));
+    worktree.make_ready("run/T2").unwrap();
+    assert!(worktree.is_ready() && worktree.is_for("run/T2") && !worktree.is_for("run/T1"));
 }
 
 #[test]

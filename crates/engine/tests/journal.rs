@@ -53,6 +53,7 @@ fn spec(name: &str, group: u32, needs: &[String]) -> TaskSpec {
         attempts: 2,
         confirm: false,
         may_change_nothing: false,
+        check_first: false,
         timeout: Span::minutes(5),
         silence: None,
         exports: Vec::new(),

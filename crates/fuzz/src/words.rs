@@ -143,6 +143,7 @@ pub(crate) fn message(bytes: &[u8]) {
         attempts: 3,
         confirm: false,
         may_change_nothing: false,
+        check_first: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),

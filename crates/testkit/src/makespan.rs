@@ -152,6 +152,7 @@ fn spec(task: usize, needs: &[usize]) -> TaskSpec {
         attempts: 1,
         confirm: false,
         may_change_nothing: false,
+        check_first: false,
         timeout: Span::minutes(60),
         silence: None,
         exports: Vec::new(),

@@ -9,6 +9,7 @@ mod fields;
 mod folder;
 pub mod issue;
 mod json;
+pub mod kept;
 pub mod native;
 mod shape;
 pub mod text;

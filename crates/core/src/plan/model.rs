@@ -64,6 +64,9 @@ pub struct TaskSpec {
     /// Exit 0 without any change is success for this task.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_change_nothing: bool,
+    /// Its checks are run before any agent: where they pass, there is nothing to do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub check_first: bool,
     /// Wall-clock limit of one try.
     pub timeout: Span,
     /// Longest time without output, if bounded.
@@ -256,6 +259,16 @@ pub struct WorktreeSetup {
     pub copy: Vec<RepoPath>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<Argv>,
+    /// One folder for all tasks of the run, which then go one after the other. None: each has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<String>,
+}
+
+impl WorktreeSetup {
+    /// Where a task's worktree is, below the folder of the run's worktrees.
+    pub fn place<'a>(&'a self, task: &'a TaskId) -> &'a str {
+        self.shared.as_deref().unwrap_or(task.as_str())
+    }
 }
 
 /// A system that people have plans and state files of.

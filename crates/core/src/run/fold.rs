@@ -129,6 +129,7 @@ impl State {
             }),
             Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
                 task.progress.ready = true;
+                task.progress.agent_done = task.looks_first();
                 task.progress.behind = None;
                 // Work that is brought up keeps its judges: those it was red together with have seen no fix yet.
                 let before = task.progress.base.replace(base.clone());
@@ -377,6 +378,7 @@ impl State {
             judges: Vec::new(),
             confirm: false,
             may_change_nothing: false,
+            check_first: false,
             removed: false,
             spec_seq: seq,
             failure_seq: None,
@@ -446,7 +448,9 @@ fn release(task: &mut Task) {
 fn judge_by(task: &mut Task, spec: &TaskSpec) {
     task.judges = spec.checks.iter().map(Check::digest).collect();
     task.confirm = spec.confirm;
-    task.may_change_nothing = spec.may_change_nothing;
+    // What may be done already may stay as it is.
+    task.may_change_nothing = spec.may_change_nothing || spec.check_first;
+    task.check_first = spec.check_first;
 }
 
 fn count(ids: &[TaskId], which: impl Fn(&TaskId) -> bool) -> u32 {

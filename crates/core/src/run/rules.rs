@@ -459,7 +459,10 @@ impl<'a> Rules<'a> {
             )
         } else if !work.changed && !task.may_change_nothing {
             fail("the agent changed nothing", "Your last attempt ended without changing any file.\n")
-        } else if task.confirm && (task.decided == Status::InProgress || work.found_work) {
+        } else if task.confirm
+            && !task.looks_first()
+            && (task.decided == Status::InProgress || work.found_work)
+        {
             if task.spent + task.progress.confirmations >= task.budget {
                 fail(
                     "every pass still finds work to do",

@@ -121,6 +121,7 @@ pub struct Task {
     pub judges: Vec<Digest>,
     pub confirm: bool,
     pub may_change_nothing: bool,
+    pub check_first: bool,
     /// No longer in the plan.
     pub removed: bool,
     /// Where its spec and its last failure stand in the journal.
@@ -136,6 +137,11 @@ impl Task {
             Status::Pending | Status::Failed if self.dead > 0 => Status::Unreachable,
             status => status,
         }
+    }
+
+    /// Nobody has worked on it, and it may be done already.
+    pub(super) fn looks_first(&self) -> bool {
+        self.check_first && self.spent == 0 && self.progress.tree.is_none()
     }
 
     /// The engine works on it, and not a ledger's holder.

@@ -36,6 +36,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         attempts: 3,
         confirm: false,
         may_change_nothing: false,
+        check_first: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),

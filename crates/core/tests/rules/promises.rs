@@ -1,6 +1,7 @@
 //! What the rules promise, each in the smallest run that could break it.
 
-use piton_core::run::{Action, AgentEnd, Class, Command, Status, Verdict, next};
+use piton_core::plan::TaskSpec;
+use piton_core::run::{Action, AgentEnd, Class, Command, Status, Verdict, Work, next};
 
 use crate::bench::{Bench, id, oid, spec, work};
 
@@ -62,4 +63,33 @@ fn a_landing_is_believed_only_as_the_candidate_that_was_intended() {
     bench.bring("a", Status::Merging);
     assert!(bench.refuse(&bench.landed("a", 8)).stale);
     bench.accept(&bench.landed("a", 7));
+}
+
+/// What may be done already is looked at before anybody is paid to do it.
+#[test]
+fn a_task_that_is_checked_first_needs_no_agent_where_its_checks_pass() {
+    let mut bench = Bench::running(vec![TaskSpec { check_first: true, confirm: true, ..spec("a", &[]) }]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    let (task, fence) = (id("a"), bench.task("a").fence);
+    assert_eq!(next(&bench.state, bench.now), [Action::Capture { task: task.clone(), fence, pass: 0 }]);
+    let untouched = Work { changed: false, found_work: false, ..work(7) };
+    bench.accept(&bench.captured("a", untouched));
+    bench.accept(&bench.checks_end("a", 7, Verdict::Pass));
+    bench.accept(&Command::NothingToLand { task, fence });
+    assert_eq!(bench.task("a").status(), Status::Completed);
+}
+
+#[test]
+fn a_task_that_is_checked_first_gets_an_agent_once_its_checks_have_failed() {
+    let mut bench = Bench::running(vec![TaskSpec { check_first: true, ..spec("a", &[]) }]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    bench.accept(&bench.captured("a", Work { changed: false, found_work: false, ..work(7) }));
+    bench.accept(&bench.checks_end("a", 7, Verdict::Fail { exit: 1 }));
+    assert_eq!((bench.task("a").status(), bench.task("a").spent), (Status::Failed, 1));
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    let fence = bench.task("a").fence;
+    assert_eq!(next(&bench.state, bench.now), [Action::Work { task: id("a"), fence, pass: 0 }]);
 }

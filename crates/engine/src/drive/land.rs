@@ -103,7 +103,7 @@ fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<Vec<CheckResult>,
         return Ok(Vec::new());
     }
     let worktree = Worktree::add(order.repo()?, &integration_path(order)?, candidate)?.worktree;
-    worktree.make_ready()?;
+    worktree.make_ready(order.run.id.as_str())?;
     work::run_on(order, &worktree, candidate, &wanted, tree, &order.jobs())
 }
 
@@ -170,16 +170,19 @@ pub(super) fn clean(order: &Order) -> Result<Vec<Command>, Trouble> {
     let _slot = order.site.slots.take();
     let repo = order.repo()?;
     let mut commands = Vec::new();
-    match Worktree::remove(repo, &order.workplace()?, &work::rescue(order)) {
-        Ok(removed) => commands.extend(removed.rescued.map(|kept| Command::Rescued {
-            task: task.clone(),
-            reference: kept.name,
-            commit: kept.commit,
-        })),
-        Err(error @ (GitError::NestedRepositories { .. } | GitError::ForeignFolder { .. })) => {
-            return Ok(vec![Command::CleanupRefused { task, fence, reason: error.to_string() }]);
+    // Where the worktree is shared, the next task works in it.
+    if order.run.settings.worktree.shared.is_none() {
+        match Worktree::remove(repo, &order.workplace()?, &work::rescue(order)) {
+            Ok(removed) => commands.extend(removed.rescued.map(|kept| Command::Rescued {
+                task: task.clone(),
+                reference: kept.name,
+                commit: kept.commit,
+            })),
+            Err(error @ (GitError::NestedRepositories { .. } | GitError::ForeignFolder { .. })) => {
+                return Ok(vec![Command::CleanupRefused { task, fence, reason: error.to_string() }]);
+            }
+            Err(error) => return Err(error.into()),
         }
-        Err(error) => return Err(error.into()),
     }
     let tip = order.tip()?;
     // The pin tells whose branch it is, so it goes last: git takes them away one after the other.

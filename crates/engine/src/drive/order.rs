@@ -168,13 +168,18 @@ impl Order {
         tip.ok_or_else(|| Trouble::Defect(format!("the target branch `{target}` does not exist any more")))
     }
 
+    /// The name of the task's worktree.
+    fn place(&self) -> &str {
+        self.run.settings.worktree.place(&self.task.id)
+    }
+
     /// Where the agent works.
     pub(super) fn workplace(&self) -> Result<Utf8PathBuf, Trouble> {
         if self.run.settings.no_commits {
             return Ok(self.site.project.root.clone());
         }
         let dir = self.worktree_dir()?;
-        Ok(self.site.project.worktree_path(&self.run.id, &dir, &self.task.id)?)
+        Ok(self.site.project.worktree_path(&self.run.id, &dir, self.place())?)
     }
 
     pub(super) fn worktree_dir(&self) -> Result<Utf8PathBuf, Trouble> {
@@ -194,6 +199,11 @@ impl Order {
         let mut folders = vec![self.workplace()?];
         folders.extend(self.site.repo.as_ref().map(|repo| repo.common_dir().to_owned()));
         Ok(folders)
+    }
+
+    /// Whose work is in the worktree.
+    pub(super) fn owner(&self) -> String {
+        format!("{}/{}", self.run.id, self.task.id)
     }
 
     pub(super) fn jobs(&self) -> Utf8PathBuf {

@@ -33,7 +33,7 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
         if fresh {
             set_up(order)?;
         }
-        worktree.make_ready()?;
+        worktree.make_ready(&order.owner())?;
         base
     };
     crash::point("prepare.done");
@@ -64,13 +64,19 @@ fn worktree_on_base(
     let start = base.map_or(&tip, |base| progress.commit.as_ref().unwrap_or(base));
     let Added { worktree, how } = Worktree::add(repo, &path, start)?;
     crash::point("prepare.added");
-    let whole = how == Making::Existing;
-    if let Making::PutRight { rescued } = how {
-        note(rescued);
+    let whole = how == Making::Existing && worktree.is_for(&order.owner());
+    match how {
+        Making::PutRight { rescued } => note(rescued),
+        Making::Existing if !whole => {
+            // Another task's, or another run's: what it held is kept, and this one begins where it stood.
+            note(worktree.rescue(&rescue)?);
+            worktree.checkout_detached(start)?;
+        }
+        Making::Existing | Making::Made => {}
     }
     let Some(base) = progress.base.as_ref().filter(|_| whole).or(base) else {
         if whole {
-            // Left by another run, or by an engine that died before it said so: made anew, nothing lost.
+            // Left by an engine that died before it said so: made anew, nothing lost.
             note(worktree.rescue(&rescue)?);
             worktree.checkout_detached(&tip)?;
         }

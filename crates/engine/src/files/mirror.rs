@@ -10,9 +10,8 @@ use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::chronicle::{Chronicle, Heard};
-use piton_core::dialect::execute::state::{
-    self as file, Edit, Place, StateFile, TaskStatus, What, Workplace,
-};
+use piton_core::dialect::edit::{Edit, What, commands};
+use piton_core::dialect::kept::{self, Place, Workplace};
 use piton_core::plan::{Dialect, Digest, Oid, RunId, TaskId, TaskSpec};
 use piton_core::run::{
     CheckResult, Claim, Command, ContextUpdate, Holder, Note, Recorded, Report, State, Task,
@@ -26,7 +25,7 @@ use crate::project::Project;
 use crate::{clock, crash, disk};
 
 /// How often somebody may write in the very moment we do before they are heard the next time.
-const ROUNDS: usize = 8;
+pub(super) const ROUNDS: usize = 8;
 /// Pictures that are kept to compare edits with: an edit is mostly of the last one.
 const PICTURES: usize = 4;
 
@@ -41,7 +40,7 @@ pub enum FilesError {
 }
 
 impl FilesError {
-    fn io(path: &Utf8Path) -> impl FnOnce(io::Error) -> FilesError {
+    pub(super) fn io(path: &Utf8Path) -> impl FnOnce(io::Error) -> FilesError {
         move |source| FilesError::Io { path: path.to_owned(), source }
     }
 }
@@ -58,16 +57,19 @@ pub trait Judge {
 /// A run and its state file.
 #[derive(Debug)]
 pub struct Mirror {
-    project: Project,
+    pub(super) project: Project,
     run: RunId,
+    pub(super) dialect: Dialect,
+    /// What the state file is called, which also is who speaks through it.
+    file: &'static str,
     path: Utf8PathBuf,
-    state: State,
-    chronicle: Chronicle,
+    pub(super) state: State,
+    pub(super) chronicle: Chronicle,
     pictures: VecDeque<(u64, Value)>,
     /// Tasks that somebody called done and whose checks are still running: shown so, and if we die, found so.
-    claimed: Vec<TaskId>,
-    /// How the file looked, and the position it showed, when nothing was left to do about it.
-    settled: Option<(Stamp, u64)>,
+    pub(super) claimed: Vec<TaskId>,
+    /// How the files looked, and the position they showed, when nothing was left to do about them.
+    settled: Option<(Vec<Stamp>, u64)>,
 }
 
 /// Enough to see that a file was written.
@@ -93,9 +95,8 @@ impl Mirror {
     /// The state file of a run, if its system keeps one and no newer run of the plan has taken it over.
     pub fn of(project: &Project, journal: &mut Journal, run: &RunId) -> Result<Option<Mirror>, FilesError> {
         let Some(facts) = journal.facts(run)? else { return Ok(None) };
-        if facts.settings.dialect != Dialect::Execute {
-            return Ok(None);
-        }
+        let dialect = facts.settings.dialect;
+        let Some(file) = kept::state_file(dialect) else { return Ok(None) };
         let newest = journal.runs()?.into_iter().find(|other| other.plan == facts.plan);
         if newest.is_none_or(|newest| newest.id != *run) {
             return Ok(None);
@@ -103,7 +104,9 @@ impl Mirror {
         let mut mirror = Mirror {
             project: project.clone(),
             run: run.clone(),
-            path: Utf8Path::new(&facts.plan).join(file::FILE),
+            dialect,
+            file,
+            path: Utf8Path::new(&facts.plan).join(file),
             state: State::new(),
             chronicle: Chronicle::default(),
             pictures: VecDeque::new(),
@@ -130,7 +133,7 @@ impl Mirror {
         if self.claimed.is_empty() && self.is_settled() {
             return Ok(());
         }
-        let path = self.real_path()?;
+        let path = self.real_path(&self.path)?;
         let folder = path.parent().unwrap_or(Utf8Path::new(".")).to_owned();
         if !folder.is_dir() {
             // The plan is gone; the journal has it all.
@@ -142,11 +145,22 @@ impl Mirror {
         let touched = if patient { Touched::take(&touch).map(Some) } else { Touched::try_take(&touch) };
         let Some(_touched) = touched.map_err(FilesError::io(&touch))? else { return Ok(()) };
         self.hear_what_was_displaced(journal, judge, &folder)?;
-        self.settled = None;
-        for _ in 0..ROUNDS {
-            // Taken before it is read: whoever writes from here on is seen now or the next time.
-            let stamp = Stamp::of(&path);
-            let found = read(&path)?;
+        // Taken before anything is read: whoever writes from here on is seen now or the next time.
+        let stamps = self.stamps();
+        let quiet = self.settle_state(journal, judge, &path)?;
+        self.settled = stamps.filter(|_| quiet).map(|stamps| (stamps, self.state.seq()));
+        Ok(())
+    }
+
+    /// Whether nothing was to be done.
+    fn settle_state(
+        &mut self,
+        journal: &mut Journal,
+        judge: &mut dyn Judge,
+        path: &Utf8Path,
+    ) -> Result<bool, FilesError> {
+        for round in 0..ROUNDS {
+            let found = read(path)?;
             match &found {
                 Some(bytes) => self.hear(journal, judge, bytes)?,
                 // Written once at least, when work began.
@@ -157,13 +171,12 @@ impl Mirror {
                 )?,
                 None => {}
             }
-            let Some(text) = self.text() else { return Ok(()) };
+            let Some(text) = self.text() else { return Ok(true) };
             if found.as_deref() == Some(text.as_bytes()) {
-                self.settled = stamp.map(|stamp| (stamp, self.state.seq()));
-                break;
+                return Ok(round == 0);
             }
             crash::point("files.before-write");
-            let displaced = disk::exchange(&path, text.as_bytes()).map_err(FilesError::io(&path))?;
+            let displaced = disk::exchange(path, text.as_bytes()).map_err(FilesError::io(path))?;
             crash::point("files.written");
             if displaced == found {
                 break;
@@ -173,13 +186,15 @@ impl Mirror {
                 self.hear(journal, judge, &bytes)?;
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// How the file differs from what the journal says. Looks only.
     pub fn differences(&mut self, journal: &mut Journal) -> Result<Vec<String>, FilesError> {
         self.catch_up(journal)?;
-        let Some(bytes) = read(&self.real_path()?)? else { return Ok(vec!["it is missing".to_owned()]) };
+        let Some(bytes) = read(&self.real_path(&self.path)?)? else {
+            return Ok(vec!["it is missing".to_owned()]);
+        };
         if self.text().is_some_and(|text| text.as_bytes() == bytes) {
             return Ok(Vec::new());
         }
@@ -190,7 +205,7 @@ impl Mirror {
         let Some((shown, base)) = self.origin(journal, &found)? else {
             return Ok(vec!["it is not of this run".to_owned()]);
         };
-        let mut edits = file::edits(&base, &found);
+        let mut edits = kept::edits(self.dialect, &base, &found);
         edits.retain(|edit| !self.is_heard(shown, edit));
         if edits.is_empty() {
             return Ok(vec![format!("it shows event {shown} of {}", self.state.seq())]);
@@ -208,13 +223,17 @@ impl Mirror {
 
     fn is_heard(&self, shown: u64, edit: &Edit) -> bool {
         let told = key(edit);
-        let known = |heard: &Heard| heard.file == file::FILE && heard.shown == shown && heard.edit == told;
+        let known = |heard: &Heard| heard.file == self.file && heard.shown == shown && heard.edit == told;
         self.chronicle.heard.iter().any(known)
     }
 
     fn is_settled(&self) -> bool {
-        let now = Stamp::of(&self.path).map(|stamp| (stamp, self.state.seq()));
+        let now = self.stamps().map(|stamps| (stamps, self.state.seq()));
         now.is_some() && now == self.settled
+    }
+
+    fn stamps(&self) -> Option<Vec<Stamp>> {
+        Some(vec![Stamp::of(&self.path)?])
     }
 
     /// Fold what the journal holds beyond what is known here.
@@ -240,31 +259,22 @@ impl Mirror {
         self.state.take_changes();
     }
 
-    fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Place {
         let tasks = self.path.parent().unwrap_or(Utf8Path::new("."));
         place(&self.project, &self.run, &self.state, tasks)
     }
 
-    fn picture(&self) -> Option<StateFile> {
-        file::project(&self.state, &self.chronicle, &self.place())
-    }
-
     /// What is to be in the file, which is remembered: an edit may be of it.
     fn text(&mut self) -> Option<String> {
-        let mut picture = self.picture()?;
+        let picture = kept::picture(&self.state, &self.chronicle, &self.place(), &self.claimed)?;
         let seq = self.state.seq();
         if self.pictures.iter().all(|(known, _)| *known != seq) {
-            self.pictures.push_back((seq, file::value(&picture)));
+            self.pictures.push_back((seq, picture.value));
             if self.pictures.len() > PICTURES {
                 self.pictures.pop_front();
             }
         }
-        for (id, entry) in &mut picture.tasks.0 {
-            if self.claimed.iter().any(|task| task.as_str() == id) {
-                entry.status = TaskStatus::Verifying;
-            }
-        }
-        Some(file::text(&picture))
+        Some(picture.text)
     }
 
     /// What the file was at a position of the journal.
@@ -286,7 +296,7 @@ impl Mirror {
                 chronicle.apply(recorded);
             }
         }
-        Ok(file::project(&state, &chronicle, &self.place()).map(|picture| file::value(&picture)))
+        Ok(kept::picture(&state, &chronicle, &self.place(), &[]).map(|picture| picture.value))
     }
 
     /// Take in what somebody wrote.
@@ -315,7 +325,7 @@ impl Mirror {
             let why = "it does not tell which version it is an edit of; it is kept as `.refused`";
             return self.refuse(journal, "the file was replaced by another one", why);
         };
-        for edit in file::edits(&base, &found) {
+        for edit in kept::edits(self.dialect, &base, &found) {
             if !self.is_heard(shown, &edit) {
                 self.take(journal, judge, &edit, shown, bytes)?;
             }
@@ -332,10 +342,10 @@ impl Mirror {
         shown: u64,
         bytes: &[u8],
     ) -> Result<(), FilesError> {
-        let mut commands = match (&edit.task, &edit.what) {
+        let mut wishes = match (&edit.task, &edit.what) {
             (Some(task), What::ReportDone { report }) => {
-                match self.claim(journal, judge, task, report, edit)? {
-                    Some(commands) => commands,
+                match self.claim(journal, judge, task, report, self.file, edit)? {
+                    Some(wishes) => wishes,
                     None => return Ok(()),
                 }
             }
@@ -344,11 +354,11 @@ impl Mirror {
                 let commit = repo.and_then(|repo| repo.resolve(hash).ok());
                 vec![Command::ContextUpdated(Box::new(ContextUpdate { commit, ..update.clone() }))]
             }
-            _ => file::commands(&self.news(edit), file::FILE),
+            _ => commands(&self.news(edit), self.file, self.file),
         };
-        let note = Note::Heard { file: file::FILE.to_owned(), shown, edit: key(edit) };
-        commands.push(Command::Note { by: file::FILE.to_owned(), note });
-        let refusals = self.commit(journal, &commands)?;
+        let note = Note::Heard { file: self.file.to_owned(), shown, edit: key(edit) };
+        wishes.push(Command::Note { by: self.file.to_owned(), note });
+        let refusals = self.commit(journal, &wishes)?;
         if let Some(reason) = refusals.first() {
             self.keep_beside("refused", bytes)?;
             self.refuse(journal, &edit.to_string(), reason)?;
@@ -381,18 +391,19 @@ impl Mirror {
     }
 
     /// Somebody says a task is done: whoever holds it holds it on, its checks decide. `None`: they still run.
-    fn claim(
+    pub(super) fn claim(
         &mut self,
         journal: &mut Journal,
         judge: &mut dyn Judge,
         id: &TaskId,
         report: &Report,
+        file: &str,
         edit: &Edit,
     ) -> Result<Option<Vec<Command>>, FilesError> {
         let held = |mirror: &Mirror| mirror.state.task(id).ok().flatten().cloned();
         let by = match held(self).and_then(|task| task.holder) {
             Some(Holder::Ledger(name)) => name,
-            _ => file::FILE.to_owned(),
+            _ => file.to_owned(),
         };
         // Nobody else may begin it while its checks run.
         let start = Command::Start { task: id.clone(), holder: Holder::Ledger(by.clone()) };
@@ -416,14 +427,18 @@ impl Mirror {
                 Ok(Some(vec![Command::Report { task: id.clone(), by, fence, claim, report }]))
             }
             Some(Err(reason)) => {
-                self.refuse(journal, &edit.to_string(), &reason)?;
+                self.refuse_in(journal, file, &edit.to_string(), &reason)?;
                 Ok(Some(Vec::new()))
             }
         }
     }
 
     /// Record commands in one transaction; what was refused, and why.
-    fn commit(&mut self, journal: &mut Journal, commands: &[Command]) -> Result<Vec<String>, FilesError> {
+    pub(super) fn commit(
+        &mut self,
+        journal: &mut Journal,
+        commands: &[Command],
+    ) -> Result<Vec<String>, FilesError> {
         let done = journal.commit(&self.run, &mut self.state, commands, clock::now())?;
         self.fold(&done.foreign);
         let mut refused = Vec::new();
@@ -437,11 +452,18 @@ impl Mirror {
     }
 
     fn refuse(&mut self, journal: &mut Journal, edit: &str, reason: &str) -> Result<(), FilesError> {
-        let note = Note::EditRefused {
-            file: file::FILE.to_owned(),
-            edit: edit.to_owned(),
-            reason: reason.to_owned(),
-        };
+        self.refuse_in(journal, self.file, edit, reason)
+    }
+
+    pub(super) fn refuse_in(
+        &mut self,
+        journal: &mut Journal,
+        file: &str,
+        edit: &str,
+        reason: &str,
+    ) -> Result<(), FilesError> {
+        let note =
+            Note::EditRefused { file: file.to_owned(), edit: edit.to_owned(), reason: reason.to_owned() };
         self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
     }
 
@@ -470,23 +492,23 @@ impl Mirror {
     }
 
     /// A link is followed, but not out of the project and the plan.
-    fn real_path(&self) -> Result<Utf8PathBuf, FilesError> {
-        let wrong = |what| FilesError::NotAFile { path: self.path.clone(), what };
-        match fs::symlink_metadata(&self.path) {
+    pub(super) fn real_path(&self, path: &Utf8Path) -> Result<Utf8PathBuf, FilesError> {
+        let wrong = |what| FilesError::NotAFile { path: path.to_owned(), what };
+        match fs::symlink_metadata(path) {
             Ok(data) if data.is_dir() => Err(wrong("a folder")),
             Ok(data) if data.is_symlink() => {
-                let real = self.path.canonicalize_utf8().map_err(FilesError::io(&self.path))?;
+                let real = path.canonicalize_utf8().map_err(FilesError::io(path))?;
                 let inside = |folder: &Utf8Path| {
                     folder.canonicalize_utf8().is_ok_and(|folder| real.starts_with(folder))
                 };
-                let home = self.path.parent().is_some_and(inside) || inside(&self.project.root);
+                let home = path.parent().is_some_and(inside) || inside(&self.project.root);
                 if home && real.is_file() {
                     Ok(real)
                 } else {
                     Err(wrong("a link that leads out of the project"))
                 }
             }
-            _ => Ok(self.path.clone()),
+            _ => Ok(path.to_owned()),
         }
     }
 }
@@ -498,11 +520,12 @@ pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) ->
         tasks_path: tasks.to_string(),
         elsewhere: BTreeMap::new(),
     };
-    let Some(dir) = state.run().and_then(|run| run.worktree_dir.as_deref()) else { return place };
-    let dir = Utf8Path::new(dir);
+    let Some(facts) = state.run() else { return place };
+    let Some(dir) = facts.worktree_dir.as_deref().map(Utf8Path::new) else { return place };
     for task in state.tasks().filter(|task| task.progress.worktree) {
-        let plain = dir.join(task.id.as_str());
-        let owned = project.worktree_path_if_owned(run, dir, &task.id);
+        let name = facts.settings.worktree.place(&task.id);
+        let plain = dir.join(name);
+        let owned = project.worktree_path_if_owned(run, dir, name);
         if let Some(path) = owned.filter(|path| *path != plain) {
             let branch = format!("worktree-{}-{run}", task.id);
             place.elsewhere.insert(task.id.clone(), Workplace { path: path.into_string(), branch });
@@ -517,7 +540,7 @@ fn key(edit: &Edit) -> String {
     format!("{edit} ({})", &digest.short()[..6])
 }
 
-fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>, FilesError> {
+pub(super) fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>, FilesError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -17,7 +17,7 @@ use crate::{boot, crash};
 
 /// Git's own word for a worktree it has not finished making.
 const INITIALIZING: &str = "initializing";
-/// In a worktree's git folder: the boot in which its files were made. Older ones count for nothing.
+/// In a worktree's git folder: the boot in which its files were made, and for whom. Older ones count for nothing.
 const READY: &str = "piton-ready";
 
 /// A linked worktree that is Piton's: agents work in it, a person's checkout never is one.
@@ -140,9 +140,17 @@ impl Worktree {
         is_ready(&self.git_dir)
     }
 
-    /// Say that it is finished. One that is not is made anew by the next who adds it.
-    pub fn make_ready(&self) -> Result<(), GitError> {
-        if self.is_ready() { Ok(()) } else { write(&self.git_dir.join(READY), boot::id()) }
+    /// Whether it was finished for this one. Where several share a worktree, only the last finds its work in it.
+    pub fn is_for(&self, whom: &str) -> bool {
+        ready(&self.git_dir).is_some_and(|mark| mark.split_once(' ').is_some_and(|(_, owner)| owner == whom))
+    }
+
+    /// Say that it is finished, for whom. One that is not is made anew by the next who adds it.
+    pub fn make_ready(&self, whom: &str) -> Result<(), GitError> {
+        if self.is_ready() && self.is_for(whom) {
+            return Ok(());
+        }
+        write(&self.git_dir.join(READY), &format!("{} {whom}", boot::id()))
     }
 
     /// Tracked files that differ from HEAD.
@@ -265,7 +273,11 @@ impl Worktree {
 }
 
 fn is_ready(entry: &Utf8Path) -> bool {
-    fs::read_to_string(entry.join(READY)).is_ok_and(|id| id.trim_end() == boot::id())
+    ready(entry).is_some_and(|mark| mark.split(' ').next() == Some(boot::id()))
+}
+
+fn ready(entry: &Utf8Path) -> Option<String> {
+    fs::read_to_string(entry.join(READY)).ok().map(|mark| mark.trim_end().to_owned())
 }
 
 fn is_half_made(entry: &Utf8Path) -> bool {

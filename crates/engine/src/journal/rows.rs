@@ -120,6 +120,7 @@ pub(super) const TASK_COLUMNS: &str = "id, lane, grp, level, priority, turn, dec
 const CONFIRM: u32 = 1;
 const MAY_CHANGE_NOTHING: u32 = 2;
 const REMOVED: u32 = 4;
+const CHECK_FIRST: u32 = 8;
 
 /// What most tasks have nothing of.
 #[derive(Default, Serialize, Deserialize)]
@@ -161,6 +162,7 @@ impl TaskRow {
             judges,
             confirm,
             may_change_nothing,
+            check_first,
             removed,
             spec_seq,
             failure_seq,
@@ -198,6 +200,7 @@ impl TaskRow {
             dead: *dead,
             flags: flag(*confirm, CONFIRM)
                 | flag(*may_change_nothing, MAY_CHANGE_NOTHING)
+                | flag(*check_first, CHECK_FIRST)
                 | flag(*removed, REMOVED),
             spec_seq: signed(*spec_seq),
             failure_seq: failure_seq.map(signed),
@@ -260,6 +263,7 @@ impl TaskRow {
             judges: rest.judges,
             confirm: self.flags & CONFIRM != 0,
             may_change_nothing: self.flags & MAY_CHANGE_NOTHING != 0,
+            check_first: self.flags & CHECK_FIRST != 0,
             removed: self.flags & REMOVED != 0,
             spec_seq: unsigned(self.spec_seq),
             failure_seq: self.failure_seq.map(unsigned),

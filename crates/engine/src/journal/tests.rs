@@ -28,6 +28,7 @@ fn create(tasks: usize) -> Command {
         attempts: 3,
         confirm: false,
         may_change_nothing: false,
+        check_first: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),

@@ -99,6 +99,7 @@ pub(crate) fn create(journal: &mut Journal, tasks: usize) -> RunId {
         attempts: 3,
         confirm: false,
         may_change_nothing: false,
+        check_first: false,
         timeout: Span::minutes(30),
         silence: None,
         exports: Vec::new(),

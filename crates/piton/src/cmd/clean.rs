@@ -27,18 +27,33 @@ struct Leftover {
 }
 
 enum What {
-    Worktree { task: TaskId, fence: u64, path: Utf8PathBuf },
-    Landing { path: Utf8PathBuf },
-    Pin { task: TaskId, name: String },
-    Branch { name: String },
-    Jobs { path: Utf8PathBuf },
+    Worktree {
+        task: TaskId,
+        fence: u64,
+        path: Utf8PathBuf,
+    },
+    /// A worktree of the run as a whole.
+    Place {
+        path: Utf8PathBuf,
+        of: &'static str,
+    },
+    Pin {
+        task: TaskId,
+        name: String,
+    },
+    Branch {
+        name: String,
+    },
+    Jobs {
+        path: Utf8PathBuf,
+    },
 }
 
 impl What {
     fn told(&self) -> String {
         match self {
             What::Worktree { task, path, .. } => format!("the worktree of {task}, {path}"),
-            What::Landing { path } => format!("the worktree for merged trees, {path}"),
+            What::Place { path, of } => format!("{of}, {path}"),
             What::Pin { name, .. } => format!("the ref refs/piton/{name}"),
             What::Branch { name } => format!("the branch {name}, which has landed"),
             What::Jobs { path } => format!("the output of agents and checks, {path}"),
@@ -107,8 +122,9 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
             let dir = Utf8Path::new(dir);
             for task in state.tasks() {
                 let goes = task.progress.worktree && (args.unfinished || task.decided == Status::Completed);
-                let path = project.worktree_path_if_owned(run, dir, &task.id);
-                if let Some(path) = path.filter(|path| goes && path.exists()) {
+                let own = facts.settings.worktree.shared.is_none() && goes;
+                let path = own.then(|| project.worktree_path_if_owned(run, dir, task.id.as_str())).flatten();
+                if let Some(path) = path.filter(|path| path.exists()) {
                     let bytes = bytes_in(&path);
                     add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
                 }
@@ -127,10 +143,17 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
                     }
                 }
             }
-            let path = dir.join(format!(".landing-{run}"));
-            if path.exists() && (finished || args.unfinished) {
-                let bytes = bytes_in(&path);
-                add(What::Landing { path }, bytes);
+            let shared = facts.settings.worktree.shared.as_deref();
+            let shared = shared.and_then(|name| project.worktree_path_if_owned(run, dir, name));
+            let places = [
+                (Some(dir.join(format!(".landing-{run}"))), "the worktree for merged trees"),
+                (shared, "the worktree of all tasks"),
+            ];
+            for (path, of) in places {
+                if let Some(path) = path.filter(|path| path.exists() && (finished || args.unfinished)) {
+                    let bytes = bytes_in(&path);
+                    add(What::Place { path, of }, bytes);
+                }
             }
         }
         let jobs = project.home.join("runs").join(run.as_str());
@@ -159,9 +182,8 @@ fn remove(repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcom
                 clock::now(),
             )?;
         }
-        What::Landing { path } => {
-            let rescue =
-                Rescue::at(&format!("{}/landing", left.run), "Left in the worktree for merged trees");
+        What::Place { path, of } => {
+            let rescue = Rescue::at(&format!("{}/landing", left.run), &format!("Left in {of}"));
             Worktree::remove(repo()?, path, &rescue)?;
         }
         What::Pin { task, name } => {

@@ -249,7 +249,8 @@ impl Visit<'_> {
         }
         let Some(dir) = &facts.worktree_dir else { return Ok(()) };
         for task in state.tasks().filter(|task| task.progress.worktree) {
-            let path = self.project.worktree_path_if_owned(run, Utf8Path::new(dir), &task.id);
+            let name = facts.settings.worktree.place(&task.id);
+            let path = self.project.worktree_path_if_owned(run, Utf8Path::new(dir), name);
             let there = path.as_ref().is_some_and(|path| path.exists());
             match task.decided {
                 Status::Completed if there && !alive => {

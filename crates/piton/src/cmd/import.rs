@@ -171,10 +171,10 @@ impl TakeOver {
         let repo = repo_of(project)?;
         for belief in &self.beliefs {
             let Some(path) = &belief.worktree else { continue };
-            let place = project.worktree_path(run, &self.worktree_dir, &belief.task);
+            let place = project.worktree_path(run, &self.worktree_dir, belief.task.as_str());
             let place = place.map_err(Failure::io(format!("cannot take over {path}")))?;
             if let (true, Some(worktree)) = (place == *path, Worktree::open(repo, path)?) {
-                worktree.make_ready()?;
+                worktree.make_ready(&format!("{run}/{}", belief.task))?;
             }
         }
         Ok(())

@@ -242,9 +242,11 @@ pub(crate) fn verify(args: &OfTask) -> Outcome<Exit> {
 /// Where a task's work is: in its worktree if it has one and no agent is in it, else in the project.
 fn workplace(project: &Project, journal: &Journal, run: &RunId, task: &Task) -> Outcome<Utf8PathBuf> {
     let busy = task.is_engines() && task.status().holds_slot();
-    let dir =
-        journal.facts(run)?.and_then(|facts| facts.worktree_dir).filter(|_| task.progress.worktree && !busy);
-    let own = dir.and_then(|dir| project.worktree_path_if_owned(run, Utf8Path::new(&dir), &task.id));
+    let facts = journal.facts(run)?.filter(|_| task.progress.worktree && !busy);
+    let own = facts.and_then(|facts| {
+        let (dir, name) = (facts.worktree_dir?, facts.settings.worktree.place(&task.id));
+        project.worktree_path_if_owned(run, Utf8Path::new(&dir), name)
+    });
     Ok(own.filter(|path| path.is_dir()).unwrap_or_else(|| project.root.clone()))
 }
 

@@ -153,7 +153,11 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
             let facts = journal.facts(&run)?.ok_or_else(|| Failure::new("the run has no beginning"))?;
             let place = match &facts.worktree_dir {
                 Some(dir) => project
-                    .worktree_path_if_owned(&run, camino::Utf8Path::new(dir), &task.id)
+                    .worktree_path_if_owned(
+                        &run,
+                        dir.as_str().into(),
+                        facts.settings.worktree.place(&task.id),
+                    )
                     .ok_or_else(|| Failure::new(format!("{} has no worktree", args.task)))?,
                 None => project.root.clone(),
             };

@@ -262,6 +262,7 @@ fn plan(
             attempts: if promise { spend } else { rng.small(1, 5) },
             confirm: rng.chance(25),
             may_change_nothing: rng.chance(15),
+            check_first: rng.chance(15),
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),

@@ -40,6 +40,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         attempts: 5,
         confirm: false,
         may_change_nothing: false,
+        check_first: false,
         timeout: Span::minutes(10),
         silence: None,
         exports: Vec::new(),

@@ -62,6 +62,7 @@ pub struct Defaults {
     pub silence: Option<Option<Span>>,
     pub confirm: Option<bool>,
     pub may_change_nothing: Option<bool>,
+    pub check_first: Option<bool>,
 }
 
 /// Read `piton.toml`. Like every reader it returns what it understood, with all that is wrong.
@@ -377,6 +378,7 @@ pub(super) fn read_defaults(walk: &mut Walk<'_>, section: &Section<'_>, weaker: 
         silence: silence.or(weaker.silence),
         confirm: section.flag(walk, "confirm").or(weaker.confirm),
         may_change_nothing: section.flag(walk, "may_change_nothing").or(weaker.may_change_nothing),
+        check_first: section.flag(walk, "check_first").or(weaker.check_first),
     }
 }
 
@@ -400,6 +402,7 @@ impl Config {
             worktree: WorktreeSetup {
                 copy: self.worktree.copy.clone().unwrap_or_default(),
                 setup: self.worktree.setup.clone(),
+                shared: None,
             },
             commit_prefix: policy.commit_prefix,
             author: policy.author,

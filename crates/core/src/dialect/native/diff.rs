@@ -87,6 +87,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
         attempts,
         confirm,
         may_change_nothing,
+        check_first,
         timeout,
         silence,
         exports,
@@ -117,6 +118,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
     field("may_change_nothing", *may_change_nothing != old.may_change_nothing, &|task| {
         task.may_change_nothing.to_string()
     });
+    field("check_first", *check_first != old.check_first, &|task| task.check_first.to_string());
     field("timeout", *timeout != old.timeout, &|task| task.timeout.to_string());
     field("silence", *silence != old.silence, &|task| {
         task.silence.map_or_else(|| "off".to_owned(), |silence| silence.to_string())

@@ -46,6 +46,7 @@ pub(super) const DEFAULTS: Keys = Keys {
         "silence",
         "confirm",
         "may_change_nothing",
+        "check_first",
     ],
 };
 
@@ -69,6 +70,7 @@ pub(super) const TASK: Keys = Keys {
         "silence",
         "confirm",
         "may_change_nothing",
+        "check_first",
     ],
 };
 

@@ -54,6 +54,7 @@ pub(crate) mod testing {
             attempts: 3,
             confirm: false,
             may_change_nothing: false,
+            check_first: false,
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),

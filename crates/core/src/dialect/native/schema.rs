@@ -168,6 +168,8 @@ mirror! {
         confirm: Option<bool>,
         /// Leaving everything as it was is success too. Default: false.
         may_change_nothing: Option<bool>,
+        /// Run the checks before any agent: where they pass, there is nothing to do. Default: false.
+        check_first: Option<bool>,
     }
 
     /// A group of tasks: a layer, a phase.
@@ -218,6 +220,8 @@ mirror! {
         confirm: Option<bool>,
         /// Leaving everything as it was is success too. Default: false.
         may_change_nothing: Option<bool>,
+        /// Run the checks before any agent: where they pass, there is nothing to do. Default: false.
+        check_first: Option<bool>,
     }
 
     /// A check with its own name or limit, or one that looks into a file: it has either `run` or `file`.
