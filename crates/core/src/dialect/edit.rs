@@ -67,6 +67,19 @@ pub enum What {
     },
 }
 
+impl What {
+    /// What it tells about work, if it does.
+    pub fn report(&self) -> Option<&Report> {
+        match self {
+            What::ReportDone { report }
+            | What::Failed { report, .. }
+            | What::Blocked { report, .. }
+            | What::Told { report } => Some(report),
+            _ => None,
+        }
+    }
+}
+
 /// The commands that an edit of this file comes to. A claim of done comes to none yet: whoever asks runs the checks first and
 /// reports with their results. So does an update of the context whose commit has to be looked up.
 pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {

@@ -1,13 +1,16 @@
 //! The files that a system keeps beside its plan: which there are, what they show of a run, and what a change of them
 //! means. One door to the rooms of all systems, for whoever writes and reads the files.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::chronicle::Chronicle;
-use super::edit::Edit;
+use super::edit::{Edit, What};
 use super::execute::state as execute;
+use super::{issue, text};
 use crate::plan::{Dialect, TaskId};
-use crate::run::State;
+use crate::run::{Note, Report, State, Status};
 
 pub use execute::{Place, Workplace};
 
@@ -16,6 +19,7 @@ pub fn state_file(dialect: Dialect) -> Option<&'static str> {
     match dialect {
         Dialect::Native => None,
         Dialect::Execute => Some(execute::FILE),
+        Dialect::Issue => Some(issue::state::FILE),
     }
 }
 
@@ -42,6 +46,16 @@ pub fn picture(state: &State, chronicle: &Chronicle, place: &Place, claimed: &[T
             }
             Some(Picture { value, text: execute::text(&file) })
         }
+        Dialect::Issue => {
+            let mut file = issue::state::project(state, chronicle, &about(state))?;
+            let value = issue::state::value(&file);
+            for entry in &mut file.tasks {
+                if claimed.iter().any(|task| task.as_str() == entry.id) {
+                    entry.status = issue::state::TaskWord::InProgress;
+                }
+            }
+            Some(Picture { value, text: issue::state::text(&file) })
+        }
     }
 }
 
@@ -50,5 +64,169 @@ pub fn edits(dialect: Dialect, shown: &Value, found: &Value) -> Vec<Edit> {
     match dialect {
         Dialect::Native => Vec::new(),
         Dialect::Execute => execute::edits(shown, found),
+        Dialect::Issue => issue::state::edits(shown, found),
     }
+}
+
+/// A file beside the state file that others write, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Told in words; it only grows.
+    Journal,
+    /// The plan's own list, in which boxes are ticked.
+    Boxes(&'static str),
+}
+
+/// What is to be done about such a file.
+#[derive(Clone, Debug, Default)]
+pub struct Settled {
+    /// What is in it that nobody has heard of: entries, and claims that a task is done.
+    pub notes: Vec<Note>,
+    pub edits: Vec<Edit>,
+    pub put: Put,
+}
+
+/// What it lacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Put {
+    #[default]
+    Nothing,
+    Append(Vec<u8>),
+    Whole(Vec<u8>),
+}
+
+/// The files beside the state file, of which some may not be there.
+pub fn beside(dialect: Dialect, is_there: impl Fn(&str) -> bool) -> Vec<Beside> {
+    match dialect {
+        Dialect::Native | Dialect::Execute => Vec::new(),
+        Dialect::Issue => {
+            let list = issue::plan::LISTS.into_iter().find(|name| is_there(name)).map(Beside::Boxes);
+            [Beside::Journal].into_iter().chain(list).collect()
+        }
+    }
+}
+
+impl Beside {
+    pub fn name(self) -> &'static str {
+        match self {
+            Beside::Journal => issue::journal::FILE,
+            Beside::Boxes(name) => name,
+        }
+    }
+
+    /// Compare the file with the run. What is claimed is being checked, and left as it is.
+    pub fn settle(
+        self,
+        found: Option<&[u8]>,
+        state: &State,
+        chronicle: &Chronicle,
+        claimed: &[TaskId],
+    ) -> Settled {
+        match self {
+            Beside::Journal => {
+                let text = found.map(|bytes| text::decode(bytes, false).text);
+                let about = about(state);
+                let settled = issue::journal::settle(text.as_deref(), state, chronicle, &about);
+                let entry = |section: issue::journal::Section| Note::Entry { task: section.task, text: section.text };
+                Settled {
+                    notes: settled.heard.into_iter().map(entry).collect(),
+                    edits: Vec::new(),
+                    put: settled.append.map_or(Put::Nothing, |text| Put::Append(text.into_bytes())),
+                }
+            }
+            Beside::Boxes(_) => found.map(|bytes| boxes(bytes, state, claimed)).unwrap_or_default(),
+        }
+    }
+
+    /// Whether a text could be a version of this file.
+    pub fn is_like(self, bytes: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(bytes);
+        match self {
+            Beside::Journal => text.contains("## Task "),
+            Beside::Boxes(_) => !issue::boxes::ticked(bytes).is_empty() || text.contains("[ ]"),
+        }
+    }
+
+    /// Whether everything of one version is in the other, ticks aside.
+    pub fn holds(self, now: &[u8], left: &[u8]) -> bool {
+        let text = |bytes| text::decode(bytes, false).text;
+        match self {
+            Beside::Journal => issue::journal::added(&text(now), &text(left)).is_empty(),
+            Beside::Boxes(_) => {
+                let open = |bytes| text(bytes).replace("[x]", "[ ]").replace("[X]", "[ ]");
+                open(now).starts_with(&open(left))
+            }
+        }
+    }
+}
+
+/// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
+fn boxes(bytes: &[u8], state: &State, claimed: &[TaskId]) -> Settled {
+    let ticked = issue::boxes::ticked(bytes);
+    let (mut edits, mut done) = (Vec::new(), BTreeMap::new());
+    for task in state.tasks().filter(|task| !task.removed && !claimed.contains(&task.id)) {
+        let is_done = task.decided == Status::Completed;
+        if ticked.contains(&task.id) && !is_done {
+            let what = What::ReportDone { report: Report::default() };
+            edits.push(Edit { task: Some(task.id.clone()), what });
+        }
+        done.insert(task.id.clone(), is_done);
+    }
+    let put = match issue::boxes::tick(bytes, &done) {
+        Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
+        _ => Put::Nothing,
+    };
+    Settled { notes: Vec::new(), edits, put }
+}
+
+/// The issue that a run is about.
+pub fn about(state: &State) -> issue::state::Issue {
+    let Some(run) = state.run() else { return issue::state::Issue::default() };
+    let about = run.settings.issue.clone().unwrap_or_default();
+    issue::state::Issue {
+        number: about.number,
+        title: about.title,
+        branch: run.target.clone().unwrap_or_default(),
+    }
+}
+
+/// The files of which an agent gets a copy to write into.
+pub fn offered(dialect: Dialect) -> &'static [&'static str] {
+    match dialect {
+        Dialect::Native => &[],
+        Dialect::Execute => &[execute::FILE],
+        Dialect::Issue => &[issue::state::FILE, issue::journal::FILE],
+    }
+}
+
+/// What an agent has told by writing into its copies.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// The last word on its task's status, if there is one.
+    pub what: Option<What>,
+    pub report: Report,
+    /// Entries for the journal, as they were written.
+    pub entries: Vec<String>,
+}
+
+/// What changed in a copy about one task: `None` if nothing did.
+pub fn told(dialect: Dialect, task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
+    if dialect == Dialect::Issue && name == issue::journal::FILE {
+        let text = |bytes| text::decode(bytes, false).text;
+        let new = issue::journal::added(&text(before), &text(after)).into_iter();
+        let own: Vec<String> =
+            new.filter(|section| section.task.as_ref() == Some(task)).map(|section| section.text).collect();
+        let parsed = issue::journal::parse(own.last()?);
+        let what = (parsed.status == Some(issue::journal::Outcome::Failed)).then(|| What::Failed {
+            reason: parsed.did.lines().next().unwrap_or_default().to_owned(),
+            report: Report::default(),
+        });
+        return Some(Told { what, report: parsed.report(), entries: own });
+    }
+    let read = |bytes| serde_json::from_slice::<Value>(bytes).ok();
+    let (before, after) = (read(before)?, read(after)?);
+    let own = edits(dialect, &before, &after).into_iter().filter(|edit| edit.task.as_ref() == Some(task));
+    let what = own.map(|edit| edit.what).rfind(|what| what.report().is_some())?;
+    let report = what.report().cloned().unwrap_or_default();
+    Some(Told { what: Some(what), report, entries: Vec::new() })
 }

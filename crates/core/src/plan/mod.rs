@@ -8,5 +8,5 @@ pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use model::{
     Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, MAX_PARALLEL, Plan, PromptBy, Schedule,
-    Settings, TaskSpec, WorktreeSetup,
+    Issue, Settings, TaskSpec, WorktreeSetup,
 };

@@ -180,6 +180,9 @@ pub struct Settings {
     /// The system whose plan it is: its state files are kept, its habits followed.
     #[serde(default, skip_serializing_if = "Dialect::is_native")]
     pub dialect: Dialect,
+    /// What it is about, where its system works on issues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issue: Option<Issue>,
     pub schedule: Schedule,
     pub max_parallel: u32,
     pub exhausted: Exhausted,
@@ -217,6 +220,7 @@ impl Default for Settings {
     fn default() -> Settings {
         Settings {
             dialect: Dialect::Native,
+            issue: None,
             schedule: Schedule::Layered,
             max_parallel: 3,
             exhausted: Exhausted::Continue,
@@ -230,6 +234,14 @@ impl Default for Settings {
             landing_wait: Span::minutes(10),
         }
     }
+}
+
+/// An issue of the project's tracker.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Issue {
+    /// 0: it has none.
+    pub number: u64,
+    pub title: String,
 }
 
 /// A client that does the work.

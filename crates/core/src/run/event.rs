@@ -494,6 +494,35 @@ pub struct Report {
     pub tests: Option<Tests>,
 }
 
+impl Report {
+    /// Both together, nothing twice.
+    pub fn and(mut self, other: &Report) -> Report {
+        fn add<T: Clone + PartialEq>(to: &mut Vec<T>, from: &[T]) {
+            for one in from {
+                if !to.contains(one) {
+                    to.push(one.clone());
+                }
+            }
+        }
+        fn join(to: &mut String, from: &str) {
+            if !to.contains(from) {
+                let gap = if to.is_empty() { "" } else { "\n\n" };
+                *to += &format!("{gap}{from}");
+            }
+        }
+        join(&mut self.note, &other.note);
+        join(&mut self.feedback, &other.feedback);
+        add(&mut self.files, &other.files);
+        add(&mut self.created, &other.created);
+        add(&mut self.exports, &other.exports);
+        add(&mut self.decisions, &other.decisions);
+        add(&mut self.patterns, &other.patterns);
+        add(&mut self.commits, &other.commits);
+        self.tests = self.tests.or(other.tests);
+        self
+    }
+}
+
 /// A commit, as its author names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitMade {

@@ -1,71 +1,80 @@
-//! A state file that agents were taught to edit: each gets a copy in its worktree, and what it writes there is its
-//! report. The file itself is not theirs.
+//! State files that agents were taught to edit: each gets copies in its worktree, and what it writes there is its
+//! report. The files themselves are not theirs.
 
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::execute::state::{self as file, What};
-use piton_core::plan::Dialect;
-use serde_json::Value;
+use piton_core::dialect::edit::What;
+use piton_core::dialect::kept::{self, Told};
+use piton_core::run::{Command, Note, Report};
 
 use super::order::{Order, Trouble};
 use crate::agent::{Message, Said};
 use crate::disk;
 use crate::keeper::Job;
 
-/// What the copy was when the agent began, in its job's folder.
-const BEFORE: &str = "state.json";
-
-/// Where the copy is, if the plan lies in the project.
-fn place(order: &Order) -> Result<Option<Utf8PathBuf>, Trouble> {
-    if order.run.settings.dialect != Dialect::Execute || order.run.settings.no_commits {
-        return Ok(None);
+/// The files of which there are copies, with their places in the project, if the plan lies in it.
+fn places(order: &Order) -> Result<Vec<(&'static str, Utf8PathBuf)>, Trouble> {
+    if order.run.settings.no_commits {
+        return Ok(Vec::new());
     }
     let root = order.site.project.root.canonicalize_utf8()?;
-    let Ok(inside) = Utf8Path::new(&order.run.plan).strip_prefix(&root) else { return Ok(None) };
-    Ok(Some(inside.join(file::FILE)))
+    let Ok(inside) = Utf8Path::new(&order.run.plan).strip_prefix(&root) else { return Ok(Vec::new()) };
+    let names = kept::offered(order.run.settings.dialect).iter();
+    Ok(names.map(|name| (*name, inside.join(name))).collect())
 }
 
-/// Put the copy where the agent looks for it. It is never part of the work.
+/// Put the copies where the agent looks for them. They are never part of the work.
 pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
-    let Some(place) = place(order)? else { return Ok(()) };
-    let Ok(text) = fs::read(order.site.project.root.join(&place)) else { return Ok(()) };
-    let before = job.dir().join(BEFORE);
-    if before.exists() {
-        return Ok(());
+    for (name, place) in places(order)? {
+        let Ok(text) = fs::read(order.site.project.root.join(&place)) else { continue };
+        // What the copy was when the agent began.
+        let before = job.dir().join(name);
+        if before.exists() {
+            continue;
+        }
+        // With what may lie beside it: what was put aside, and the recipes' lock. Nobody commits these by accident.
+        let beside = ["", ".bak", ".bad", ".refused"].map(|ending| format!("{place}{ending}"));
+        for path in beside.into_iter().chain([place.with_extension("lock").into_string()]) {
+            order.repo()?.exclude(&path)?;
+        }
+        let copy = order.workplace()?.join(&place);
+        if let Some(folder) = copy.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(&copy, &text)?;
+        disk::write(&before, &text)?;
     }
-    // With what may lie beside it: what was put aside, and the recipes' lock. Nobody commits these by accident.
-    let beside = ["", ".bak", ".bad", ".refused"].map(|ending| format!("{place}{ending}"));
-    for path in beside.into_iter().chain([place.with_extension("lock").into_string()]) {
-        order.repo()?.exclude(&path)?;
-    }
-    let copy = order.workplace()?.join(&place);
-    if let Some(folder) = copy.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    fs::write(&copy, &text)?;
-    Ok(disk::write(&before, &text)?)
+    Ok(())
 }
 
 /// What the agent wrote about its own task.
-pub(super) fn report(order: &Order, job: &Job) -> Option<Message> {
-    let place = place(order).ok()??;
-    let read = |path: &Utf8Path| serde_json::from_slice::<Value>(&fs::read(path).ok()?).ok();
-    let before = read(&job.dir().join(BEFORE))?;
-    let after = read(&order.workplace().ok()?.join(place))?;
-    let mut told: Option<Message> = None;
-    for edit in file::edits(&before, &after) {
-        if edit.task.as_ref() != Some(&order.task.id) {
-            continue;
-        }
-        let (said, report) = match edit.what {
-            What::ReportDone { report } => (Said::Done, report),
-            What::Failed { reason, report } => (Said::Failed { reason }, report),
-            What::Blocked { reason, report } => (Said::Blocked { reason }, report),
-            What::Told { report } => (Said::Done, report),
-            _ => continue,
-        };
-        told = Some(Message { said, report });
-    }
-    told
+fn told(order: &Order, job: &Job) -> Vec<Told> {
+    let told = |(name, place): (&str, Utf8PathBuf)| {
+        let before = fs::read(job.dir().join(name)).ok()?;
+        let after = fs::read(order.workplace().ok()?.join(place)).ok()?;
+        kept::told(order.run.settings.dialect, &order.task.id, name, &before, &after)
+    };
+    places(order).unwrap_or_default().into_iter().filter_map(told).collect()
+}
+
+/// The same as a message, and entries for the journal.
+pub(super) fn report(order: &Order, job: &Job) -> (Option<Message>, Vec<Command>) {
+    let all = told(order, job);
+    let by = order.task.id.to_string();
+    let entry = |text: &String| {
+        let note = Note::Entry { task: Some(order.task.id.clone()), text: text.clone() };
+        Command::Note { by: by.clone(), note }
+    };
+    let entries = all.iter().flat_map(|told| &told.entries).map(entry).collect();
+    let said = all.iter().find_map(|told| told.what.as_ref()).map(|what| match what {
+        What::Failed { reason, .. } => Said::Failed { reason: reason.clone() },
+        What::Blocked { reason, .. } => Said::Blocked { reason: reason.clone() },
+        _ => Said::Done,
+    });
+    let message = (!all.is_empty()).then(|| Message {
+        said: said.unwrap_or(Said::Done),
+        report: all.iter().fold(Report::default(), |sum, told| sum.and(&told.report)),
+    });
+    (message, entries)
 }

@@ -209,16 +209,18 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let outcome = job.run(&job_spec, &order.site.keeper)?;
     crash::point("work.ended");
     let tail = clean_text(&job.output().tail(TAIL)?);
-    let said = agent::take(&job.dir().join("outbox.jsonl")).or_else(|| copy::report(order, &job));
+    let (written, entries) = copy::report(order, &job);
+    let said = agent::take(&job.dir().join("outbox.jsonl")).or(written);
     let end = agent::end_of(&outcome.ended, &tail, said.as_ref(), spec, clock::now());
-    Ok(vec![Command::AgentEnded {
+    let ended = Command::AgentEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
         pass,
         end,
         took: Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0)),
         report: said.map(|message| Box::new(message.report)),
-    }])
+    };
+    Ok([ended].into_iter().chain(entries).collect())
 }
 
 /// Make a commit of what the agent left.

@@ -1,4 +1,5 @@
-//! One run's state file: what it shows, what somebody wrote into it, and how both become one again.
+//! One run's state file: what it shows, what somebody wrote into it, and how both become one again. The other files
+//! of its system are settled with it, see [`super::beside`].
 //!
 //! The file is a picture of the journal at the position it names. An edit is what differs from the picture at that
 //! position, so a stale copy is no wish to go back; each edit is journaled with its place, so none is heard twice.
@@ -147,7 +148,15 @@ impl Mirror {
         self.hear_what_was_displaced(journal, judge, &folder)?;
         // Taken before anything is read: whoever writes from here on is seen now or the next time.
         let stamps = self.stamps();
-        let quiet = self.settle_state(journal, judge, &path)?;
+        let mut quiet = self.settle_state(journal, judge, &path)?;
+        let before = self.state.seq();
+        for beside in self.beside(&folder) {
+            quiet &= self.settle_beside(journal, judge, beside, &folder)?;
+        }
+        if self.state.seq() != before {
+            // What was said beside it is part of it, too.
+            quiet &= self.settle_state(journal, judge, &path)?;
+        }
         self.settled = stamps.filter(|_| quiet).map(|stamps| (stamps, self.state.seq()));
         Ok(())
     }
@@ -233,7 +242,9 @@ impl Mirror {
     }
 
     fn stamps(&self) -> Option<Vec<Stamp>> {
-        Some(vec![Stamp::of(&self.path)?])
+        let folder = self.path.parent()?;
+        let others = self.beside(folder).into_iter().map(|beside| folder.join(beside.name()));
+        std::iter::once(self.path.clone()).chain(others).map(|path| Stamp::of(&path)).collect()
     }
 
     /// Fold what the journal holds beyond what is known here.
@@ -485,6 +496,8 @@ impl Mirror {
             // Our own half-written file says nothing new, or is no JSON.
             if serde_json::from_slice::<Value>(&bytes).is_ok() {
                 self.hear(journal, judge, &bytes)?;
+            } else {
+                self.keep_displaced(folder, &bytes)?;
             }
             fs::remove_file(&path).map_err(FilesError::io(&path))?;
         }

@@ -1,0 +1,72 @@
+//! What is told about the work on an issue where others read it: the pull request, and a comment on the issue.
+
+use super::progress::progress;
+use super::state::{Issue, files, in_order};
+use crate::dialect::chronicle::{Chronicle, Story};
+use crate::run::{State, Status, Task};
+use crate::terminal::clean_line;
+
+/// The label of an issue that cannot be finished without a person.
+pub const NEEDS_REVIEW: &str = "needs review";
+
+/// So many files of a task are named.
+const FILES: usize = 12;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PullRequest {
+    pub title: String,
+    pub body: String,
+}
+
+/// For a finished run: what was done, task by task, and what has proven it.
+pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> PullRequest {
+    let mut body = format!("Closes #{}\n\n## What was done\n\n", issue.number);
+    let tasks = in_order(state, chronicle);
+    for (task, story) in &tasks {
+        body += &format!("- **{}** {}", task.id, clean_line(&story.title));
+        match task.status() {
+            Status::Completed => {}
+            status => body += &format!(" ({})", status.name()),
+        }
+        body += &told(story);
+        body.push('\n');
+    }
+    let tests: Vec<String> = tasks.iter().filter_map(|(task, story)| tests(task, story)).collect();
+    if !tests.is_empty() {
+        body += &format!("\n## Tests\n\n{}", tests.concat());
+    }
+    PullRequest { title: format!("{} (#{})", clean_line(&issue.title), issue.number), body }
+}
+
+fn told(story: &Story) -> String {
+    let (created, modified) = files(story);
+    let all: Vec<String> = created.iter().chain(&modified).map(|file| format!("`{}`", clean_line(file))).collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    let more = all.len().saturating_sub(FILES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("  \n  {}{more}", all[..all.len().min(FILES)].join(", "))
+}
+
+fn tests(task: &Task, story: &Story) -> Option<String> {
+    Some(format!("- {}: {}\n", task.id, story.tests?))
+}
+
+/// For an unfinished one: how far it is, and what each task that cannot go on waits for.
+pub fn comment(state: &State, chronicle: &Chronicle) -> String {
+    let mut text = progress(state);
+    let stuck: Vec<String> = in_order(state, chronicle).iter().filter_map(|(task, story)| why(task, story)).collect();
+    if !stuck.is_empty() {
+        text += &format!("\n### Needs a person\n\n{}", stuck.concat());
+    }
+    text
+}
+
+fn why(task: &Task, story: &Story) -> Option<String> {
+    if !matches!(task.status(), Status::Abandoned | Status::Blocked) {
+        return None;
+    }
+    let reason = story.failures.last().map(|failure| clean_line(&failure.message)).unwrap_or_default();
+    Some(format!("- **{}** {}: {reason}\n", task.id, clean_line(&story.title)))
+}

@@ -1,0 +1,103 @@
+//! The files beside the state file: a journal that only grows, a list whose boxes are ticked. They name no position of
+//! the journal, so what counts is what they hold: what is known is no news, and what is missing is put in.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::edit::{Edit, What, commands};
+use piton_core::dialect::kept::{self, Beside, Put, Settled};
+use piton_core::run::Command;
+
+use super::mirror::{FilesError, Judge, Mirror, ROUNDS, read};
+use crate::journal::Journal;
+use crate::{crash, disk};
+
+impl Mirror {
+    /// Hear what is new in a file, and put in what is missing. Not a byte of the rest changes. Whether nothing was to
+    /// be done.
+    pub(super) fn settle_beside(
+        &mut self,
+        journal: &mut Journal,
+        judge: &mut dyn Judge,
+        beside: Beside,
+        folder: &Utf8Path,
+    ) -> Result<bool, FilesError> {
+        let path = self.real_path(&folder.join(beside.name()))?;
+        for round in 0..ROUNDS {
+            let found = read(&path)?;
+            let news = self.look(beside, found.as_deref());
+            let entry = |note| Command::Note { by: beside.name().to_owned(), note };
+            let entries: Vec<Command> = news.notes.into_iter().map(entry).collect();
+            self.commit(journal, &entries)?;
+            for edit in news.edits {
+                self.take_beside(journal, judge, beside, &edit)?;
+            }
+            crash::point("files.before-write");
+            let bytes = match self.look(beside, found.as_deref()).put {
+                Put::Nothing => return Ok(round == 0),
+                Put::Append(bytes) => {
+                    // Others append too, and none of us takes anything from the other.
+                    disk::append(&path, &bytes).map_err(FilesError::io(&path))?;
+                    return Ok(false);
+                }
+                Put::Whole(bytes) => bytes,
+            };
+            let displaced = disk::exchange(&path, &bytes).map_err(FilesError::io(&path))?;
+            crash::point("files.written");
+            if displaced == found {
+                return Ok(false);
+            }
+            // Somebody wrote in this very moment: theirs is put back, and changed in turn.
+            if let Some(theirs) = displaced {
+                disk::exchange(&path, &theirs).map_err(FilesError::io(&path))?;
+            }
+        }
+        Ok(false)
+    }
+
+    /// A process that died between exchanging such a file and putting back what it displaced left somebody's text:
+    /// it is kept. Our own, or what is there anyway, is not.
+    pub(super) fn keep_displaced(&self, folder: &Utf8Path, left: &[u8]) -> Result<(), FilesError> {
+        for beside in self.beside(folder) {
+            let path = folder.join(beside.name());
+            let Some(now) = read(&path)? else { continue };
+            if beside.holds(&now, left) {
+                return Ok(());
+            }
+            if beside.is_like(left) {
+                let kept = Utf8PathBuf::from(format!("{path}.displaced"));
+                return disk::write(&kept, left).map_err(FilesError::io(&kept));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn beside(&self, folder: &Utf8Path) -> Vec<Beside> {
+        kept::beside(self.dialect, |name| folder.join(name).is_file())
+    }
+
+    fn look(&self, beside: Beside, found: Option<&[u8]>) -> Settled {
+        beside.settle(found, &self.state, &self.chronicle, &self.claimed)
+    }
+
+    fn take_beside(
+        &mut self,
+        journal: &mut Journal,
+        judge: &mut dyn Judge,
+        beside: Beside,
+        edit: &Edit,
+    ) -> Result<(), FilesError> {
+        let wishes = match (&edit.task, &edit.what) {
+            (Some(task), What::ReportDone { report }) => {
+                match self.claim(journal, judge, task, report, beside.name(), edit)? {
+                    Some(wishes) => wishes,
+                    None => return Ok(()),
+                }
+            }
+            _ => commands(edit, beside.name(), beside.name()),
+        };
+        let refusals = self.commit(journal, &wishes)?;
+        match refusals.first() {
+            Some(reason) => self.refuse_in(journal, beside.name(), &edit.to_string(), reason),
+            None => Ok(()),
+        }
+    }
+}
