@@ -32,8 +32,8 @@ macro_rules! targets {
 }
 
 targets![
-    plan, config, names, time, signal, message, text, events, jobs, execute, decode, state, edits, git,
-    runners, context
+    plan, config, names, time, signal, message, text, events, jobs, execute, decode, list, issue, state,
+    edits, git, runners, context
 ];
 
 /// A reader that breaks its word is found by the variations alone.

@@ -76,6 +76,11 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
 /// What people are used to from the plan's own system: its variables stand in for flags that were not given.
 fn habits(args: &Run, plan: &Plan) -> Outcome<Run> {
     let mut args = args.clone();
+    if plan.settings.dialect == Dialect::Issue && args.max_parallel.is_some_and(|number| number > 1) {
+        return Err(Failure::usage(
+            "tasks of an issue are worked on one after the other: --max-parallel is 1",
+        ));
+    }
     if plan.settings.dialect != Dialect::Execute {
         return Ok(args);
     }
@@ -243,7 +248,7 @@ fn session(args: &Run, plan: &Plan) -> Session {
 fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let parts: Vec<Utf8PathBuf> = match found.plan.settings.dialect {
-        Dialect::Native => vec![found.path.clone()],
+        Dialect::Native | Dialect::Issue => vec![found.path.clone()],
         Dialect::Execute => {
             let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
             let layers = found.plan.groups.iter().map(|group| group.id.as_str());

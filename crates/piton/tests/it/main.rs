@@ -12,6 +12,7 @@ macro_rules! shows {
 
 mod demo;
 mod failures;
+mod issues;
 mod landing;
 mod ledger;
 mod ledger_ops;

@@ -6,8 +6,8 @@ use std::ops::Range;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::found::{Found, Said};
 use crate::diagnostic::Diagnostic;
+use crate::dialect::found::{Found, Said};
 
 /// A value in a text that is known to be JSON.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,6 @@
 //! disagree with the files, the files win and a warning says so. A file that cannot be understood is an error that
 //! names it: no task is ever left out in silence.
 
-mod found;
 mod json;
 mod lint;
 mod outline;
@@ -20,3 +19,4 @@ mod xml;
 pub use lint::lint;
 pub use read::read;
 pub use starter::starter;
+pub(in crate::dialect) use steps::{looks_like_a_command, removes_git};

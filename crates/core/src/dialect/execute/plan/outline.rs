@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::{Found, Said, cut};
 use super::json::Node;
 use crate::diagnostic::Diagnostic;
+use crate::dialect::found::{Found, Said, cut};
 use crate::dialect::text;
 
 /// The version of the manifest's own shape up to which everything in it is known.
