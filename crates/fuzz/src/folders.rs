@@ -78,7 +78,7 @@ pub(crate) const WORDS: &[&str] = &[
 ];
 
 /// The files of a folder in one input, each under a line with its name.
-fn folder(bytes: &[u8]) -> Folder {
+pub(crate) fn folder(bytes: &[u8]) -> Folder {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     let mut name: Option<String> = None;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -144,7 +144,7 @@ fn is_task_file(name: &str) -> bool {
     numbered && !hidden && name.contains('/') && name.ends_with(".xml")
 }
 
-fn shown_in_their_files(reading: &Reading, problems: &[Problem]) {
+pub(crate) fn shown_in_their_files(reading: &Reading, problems: &[Problem]) {
     let mut by_file: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for problem in problems {
         by_file.entry(&problem.file).or_default().push(problem.diagnostic.clone());

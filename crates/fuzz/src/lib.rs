@@ -8,6 +8,7 @@ mod answers;
 mod events;
 mod folders;
 mod issues;
+mod lists;
 mod names;
 mod outputs;
 mod plans;
@@ -41,6 +42,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "jobs", check: events::jobs, words: events::WORDS },
     Target { name: "execute", check: folders::execute, words: folders::WORDS },
     Target { name: "decode", check: folders::decode, words: folders::BYTES },
+    Target { name: "list", check: lists::list, words: lists::WORDS },
+    Target { name: "issue", check: lists::issue, words: lists::WORDS },
     Target { name: "state", check: states::state, words: states::WORDS },
     Target { name: "edits", check: states::heard, words: states::WORDS },
     Target { name: "issue_state", check: issues::state, words: issues::STATES },

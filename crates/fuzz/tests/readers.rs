@@ -43,6 +43,8 @@ targets![
     jobs,
     execute,
     decode,
+    list,
+    issue,
     state,
     edits,
     issue_state,

@@ -130,8 +130,9 @@ pub(crate) struct Demo {
 #[derive(Debug, Args)]
 pub(crate) struct New {
     /// The plan's name, after the system it is for: `piton new NAME` writes NAME.toml, `piton new execute NAME` a
-    /// folder docs/tasks/NAME, or NAME itself if it is a path
-    #[arg(value_name = "[SYSTEM] NAME", num_args = 1..=2, required = true)]
+    /// folder docs/tasks/NAME, or NAME itself if it is a path, `piton new issue NUMBER SLUG` a folder
+    /// .claude/plans/issue-NUMBER-SLUG
+    #[arg(value_name = "[SYSTEM] NAME", num_args = 1..=3, required = true)]
     pub words: Vec<String>,
     /// Replace a file that exists
     #[arg(long)]
@@ -140,7 +141,7 @@ pub(crate) struct New {
 
 #[derive(Debug, Args)]
 pub(crate) struct Plan {
-    /// The plan's file, or its folder
+    /// The plan's file, its folder, or the number of an issue that has one
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
@@ -158,7 +159,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Run {
-    /// The plan's file, or its folder
+    /// The plan's file, its folder, or the number of an issue that has one
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
@@ -214,6 +215,9 @@ pub(crate) struct Run {
     /// Land on this branch instead; it is made if it does not exist
     #[arg(long, value_name = "BRANCH")]
     pub onto: Option<String>,
+    /// Send the pull request, or the comment and the label, of an issue with `gh`
+    #[arg(long)]
+    pub gh: bool,
     /// The order in which tasks may start [default: the plan's, else layered]
     #[arg(long, value_enum)]
     pub schedule: Option<ScheduleArg>,
@@ -233,6 +237,8 @@ pub(crate) enum DialectArg {
     Native,
     /// manifest.json, layer_plan.json and an XML file for each task
     Execute,
+    /// An issue's folder with tasks.md, or plan.md
+    Issue,
 }
 
 impl From<DialectArg> for Dialect {
@@ -240,6 +246,7 @@ impl From<DialectArg> for Dialect {
         match arg {
             DialectArg::Native => Dialect::Native,
             DialectArg::Execute => Dialect::Execute,
+            DialectArg::Issue => Dialect::Issue,
         }
     }
 }
@@ -599,6 +606,8 @@ pub(crate) enum SchemaName {
     Config,
     /// execute-state.json
     ExecuteState,
+    /// execution-state.json
+    ExecutionState,
 }
 
 #[derive(Debug, Args)]
@@ -700,6 +709,7 @@ impl Run {
             author: None,
             base_branch: None,
             onto: None,
+            gh: false,
             schedule: None,
             agent: None,
             run: None,

@@ -1,17 +1,22 @@
 //! A plan on disk: which system it is of, what it says, and what is wrong with it.
 
+mod issue;
+
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
-use piton_core::dialect::{Folder, execute, native};
+use piton_core::dialect::issue::plan::IssueReading;
+use piton_core::dialect::{Folder, Reading, execute, native};
 use piton_core::plan::{Dialect, Plan};
 use piton_core::view::counted;
 
 use crate::failure::{Failure, Outcome};
 use crate::find::{here, shown};
 use crate::{picture, ui};
+
+pub(crate) use issue::{PLANS, is_meant as is_issue_number};
 
 /// A file of a plan that is larger than this is none.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -26,6 +31,8 @@ pub(crate) struct FoundPlan {
     pub plan: Plan,
     /// Where the plan itself says the project is.
     pub project_path: Option<Utf8PathBuf>,
+    /// What else the folder of an issue tells.
+    pub issue: Option<Box<IssueReading>>,
 }
 
 /// What the command line says about reading.
@@ -60,31 +67,51 @@ pub(crate) fn plan(given: &Utf8Path, how: How<'_>) -> Outcome<FoundPlan> {
 pub(crate) fn place(given: &Utf8Path, wish: Option<Dialect>) -> Outcome<(Utf8PathBuf, Dialect)> {
     let real = |path: &Utf8Path| path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")));
     if given.is_dir() {
-        let execute = is_execute(given);
-        let native = given.join("plan.toml").is_file();
-        return match wish {
-            Some(Dialect::Execute) => Ok((real(given)?, Dialect::Execute)),
-            None if execute && native => Err(Failure::usage(format!(
-                "{given} has a plan.toml and a manifest.json: it could be a plan of two systems"
-            ))
-            .hint(format!("piton plan {given} --dialect execute"))
-            .hint(format!("piton plan {given}/plan.toml"))),
-            None if execute => Ok((real(given)?, Dialect::Execute)),
-            Some(Dialect::Native) | None if native => Ok((real(&given.join("plan.toml"))?, Dialect::Native)),
-            Some(Dialect::Native) | None => Err(no_plan(&given.join("plan.toml"))),
+        return match (wish, &systems(given)[..]) {
+            (None, [Dialect::Native]) => Ok((real(&given.join("plan.toml"))?, Dialect::Native)),
+            (Some(Dialect::Native), systems) if systems.contains(&Dialect::Native) => {
+                Ok((real(&given.join("plan.toml"))?, Dialect::Native))
+            }
+            (Some(Dialect::Native), _) | (None, []) => Err(no_plan(&given.join("plan.toml"))),
+            (Some(dialect), _) => Ok((real(given)?, dialect)),
+            (None, [dialect]) => Ok((real(given)?, *dialect)),
+            (None, several) => {
+                let names: Vec<&str> = several.iter().map(|dialect| dialect.name()).collect();
+                let failure = Failure::usage(format!("{given} could be a plan of several systems"));
+                Err(names.iter().fold(failure, |failure, name| {
+                    failure.hint(format!("piton plan {given} --dialect {name}"))
+                }))
+            }
         };
     }
     if !given.is_file() {
-        return Err(no_plan(given));
+        return match issue::number(given.as_str()) {
+            Some(number) => Ok((real(&issue::find(number)?)?, Dialect::Issue)),
+            None => Err(no_plan(given)),
+        };
     }
     let folder = given.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
-    let of_folder = ["manifest.json", "layer_plan.json", "execute-state.json"];
-    let execute = given.file_name().is_some_and(|name| of_folder.contains(&name));
-    match wish {
-        Some(Dialect::Execute) => Ok((real(folder)?, Dialect::Execute)),
-        None if execute => Ok((real(folder)?, Dialect::Execute)),
-        Some(Dialect::Native) | None => Ok((real(given)?, Dialect::Native)),
+    let name = given.file_name().unwrap_or_default();
+    let dialect = wish.unwrap_or_else(|| match name {
+        "manifest.json" | "layer_plan.json" | "execute-state.json" => Dialect::Execute,
+        "execution-state.json" | "journal.md" => Dialect::Issue,
+        name if issue::is_part(name) => Dialect::Issue,
+        _ => Dialect::Native,
+    });
+    Ok((real(if dialect == Dialect::Native { given } else { folder })?, dialect))
+}
+
+/// The systems that a folder could be a plan of.
+fn systems(folder: &Utf8Path) -> Vec<Dialect> {
+    let mut systems = Vec::new();
+    let mut found = |is: bool, dialect| is.then(|| systems.push(dialect));
+    found(is_execute(folder), Dialect::Execute);
+    found(issue::is_issue(folder), Dialect::Issue);
+    found(folder.join("plan.toml").is_file(), Dialect::Native);
+    if systems.is_empty() && issue::has_plan(folder) {
+        systems.push(Dialect::Issue);
     }
+    systems
 }
 
 fn no_plan(path: &Utf8Path) -> Failure {
@@ -112,6 +139,7 @@ fn is_execute(folder: &Utf8Path) -> bool {
 pub(crate) enum Source {
     File(String),
     Folder(Folder),
+    Issue(Folder),
 }
 
 /// The plan at a place that [`place`] gave.
@@ -124,6 +152,7 @@ pub(crate) fn source(path: &Utf8Path, dialect: Dialect) -> Outcome<Source> {
     match dialect {
         Dialect::Native => text_of(path).map(Source::File),
         Dialect::Execute => folder(path).map(Source::Folder),
+        Dialect::Issue => folder(path).map(Source::Issue),
     }
 }
 
@@ -132,6 +161,7 @@ pub(crate) fn understand(path: &Utf8Path, source: &Source, how: How<'_>) -> Outc
     match source {
         Source::File(text) => understand_native(path, text),
         Source::Folder(folder) => understand_execute(path, folder, how),
+        Source::Issue(folder) => issue::understand(path, folder, how),
     }
 }
 
@@ -145,7 +175,7 @@ fn understand_native(path: &Utf8Path, text: &str) -> Outcome<Read> {
     if errors > 0 {
         return Err(refused(path, errors, picture));
     }
-    Ok((FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: None }, picture))
+    Ok((FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: None, issue: None }, picture))
 }
 
 fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome<Read> {
@@ -169,6 +199,12 @@ fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome
         let poor = execute::plan::lint(&reading);
         reading.problems.extend(poor);
     }
+    let picture = pictured(path, &reading)?;
+    Ok((FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: said, issue: None }, picture))
+}
+
+/// The problems of a folder drawn into its files; errors end here.
+fn pictured(path: &Utf8Path, reading: &Reading) -> Outcome<Option<String>> {
     let mut by_file: BTreeMap<&str, Vec<Diagnostic>> = BTreeMap::new();
     for problem in &reading.problems {
         by_file.entry(&problem.file).or_default().push(problem.diagnostic.clone());
@@ -180,10 +216,7 @@ fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome
     let pictures: Vec<String> = by_file.iter().map(draw).collect();
     let picture = (!pictures.is_empty()).then(|| pictures.join("\n\n"));
     let errors = reading.problems.iter().filter(|p| p.diagnostic.severity == Severity::Error).count();
-    if errors > 0 {
-        return Err(refused(path, errors, picture));
-    }
-    Ok((FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: said }, picture))
+    if errors > 0 { Err(refused(path, errors, picture)) } else { Ok(picture) }
 }
 
 fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
@@ -233,7 +266,8 @@ fn files(path: &Utf8Path) -> Vec<String> {
 }
 
 fn is_part(name: &str) -> bool {
-    ["manifest.json", "layer_plan.json"].contains(&name) || (name.contains('/') && name.ends_with(".xml"))
+    let execute = ["manifest.json", "layer_plan.json"].contains(&name);
+    execute || issue::is_part(name) || (name.contains('/') && name.ends_with(".xml"))
 }
 
 /// When the parts of a plan were last written, and how long they are: what is equal need not be read again.

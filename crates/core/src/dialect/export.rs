@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::chronicle::Chronicle;
 use super::native::{self, Config, Overrides};
-use super::{Folder, execute};
+use super::{Folder, execute, issue};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Agent, Dialect, Plan, Settings, TaskId};
-use crate::run::State;
+use crate::run::{State, Status};
 
 #[cfg(test)]
 mod tests;
@@ -59,8 +59,11 @@ pub fn export(source: Source<'_>, to: Dialect, config: &Config, place: &execute:
     let fitted = match to {
         Dialect::Native => native::fit(source.plan),
         Dialect::Execute => execute::plan::fit(source.plan),
+        Dialect::Issue => issue::plan::fit(source.plan),
     };
-    let Written { mut files, back, wrong } = write(&fitted, to, config);
+    let names = Names::new(source.plan, &fitted);
+    let is_done = |id: &TaskId| names.is_done(source.state, id);
+    let Written { mut files, back, wrong } = write(&fitted, to, config, &is_done);
     let mut notes = renamed(source.plan, &fitted);
     notes.extend(differences(source.plan, &fitted, &back));
     notes.extend(wrong);
@@ -71,9 +74,12 @@ pub fn export(source: Source<'_>, to: Dialect, config: &Config, place: &execute:
             notes.push(Note::of_run("state", text));
         }
         Dialect::Execute => {
-            let names = Names::new(source.plan, &fitted);
             files.extend(state_file(source, &names, place));
             notes.extend(untold(source));
+        }
+        Dialect::Issue => {
+            files.extend(issue_files(source, &names));
+            notes.extend(other_words(source, |status| issue::state::TaskWord::of(status).word()));
         }
     }
     Exported { files, notes }
@@ -86,7 +92,7 @@ struct Written {
     wrong: Vec<Note>,
 }
 
-fn write(fitted: &Plan, to: Dialect, config: &Config) -> Written {
+fn write(fitted: &Plan, to: Dialect, config: &Config, is_done: &dyn Fn(&TaskId) -> bool) -> Written {
     let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
     match to {
         Dialect::Native => {
@@ -111,6 +117,18 @@ fn write(fitted: &Plan, to: Dialect, config: &Config) -> Written {
                 wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
             Written { files, back: read.plan, wrong }
         }
+        Dialect::Issue => {
+            let files = issue::plan::write(fitted, is_done);
+            let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
+            let given = issue::plan::Given { name: &fitted.name, place: "", config, detected: &[], strict: false };
+            let mut read = issue::plan::read(&Folder { files: bytes.collect() }, &given);
+            // What comes on top of every list was in none.
+            read.reading.plan.tasks.retain(|task| task.id.as_str() != issue::plan::VALIDATION);
+            let wrong = read.reading.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
+            let wrong =
+                wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
+            Written { files, back: read.reading.plan, wrong }
+        }
     }
 }
 
@@ -129,6 +147,12 @@ impl Names {
             groups: groups.map(|(old, new)| (old.id.to_string(), new.id.to_string())).collect(),
         }
     }
+
+    /// Whether the task that is called so there is completed here.
+    fn is_done(&self, state: &State, new: &TaskId) -> bool {
+        let old = self.tasks.iter().find(|(_, name)| *name == new.as_str()).map(|(old, _)| old.as_str());
+        state.tasks().any(|task| Some(task.id.as_str()) == old && task.status() == Status::Completed)
+    }
 }
 
 fn state_file(source: Source<'_>, names: &Names, place: &execute::state::Place) -> Option<(String, String)> {
@@ -137,6 +161,22 @@ fn state_file(source: Source<'_>, names: &Names, place: &execute::state::Place) 
         |names: &BTreeMap<String, String>, old: &str| names.get(old).map_or(old, String::as_str).to_owned();
     file.rename(&|task| name(&names.tasks, task), &|group| name(&names.groups, group));
     Some((execute::state::FILE.to_owned(), execute::state::text(&file)))
+}
+
+/// The state file and the journal of an issue.
+fn issue_files(source: Source<'_>, names: &Names) -> Vec<(String, String)> {
+    let about = super::kept::about(source.state);
+    let Some(mut file) = issue::state::project(source.state, source.chronicle, &about) else {
+        return Vec::new();
+    };
+    for task in &mut file.tasks {
+        if let Some(new) = names.tasks.get(&task.id) {
+            task.id.clone_from(new);
+        }
+    }
+    let journal = issue::journal::settle(None, source.state, source.chronicle, &about).append;
+    let journal = journal.map(|text| (issue::journal::FILE.to_owned(), text));
+    [(issue::state::FILE.to_owned(), issue::state::text(&file))].into_iter().chain(journal).collect()
 }
 
 fn renamed(plan: &Plan, fitted: &Plan) -> Vec<Note> {
@@ -178,6 +218,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
     // Taken apart without `..`: a new one cannot be forgotten here.
     let Settings {
         dialect: _,
+        issue,
         schedule,
         max_parallel,
         exhausted,
@@ -191,6 +232,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         landing_wait,
     } = before;
     let pairs = [
+        ("issue", json!(issue), json!(after.issue)),
         ("schedule", json!(schedule), json!(after.schedule)),
         ("max_parallel", json!(max_parallel), json!(after.max_parallel)),
         ("exhausted", json!(exhausted), json!(after.exhausted)),
@@ -233,14 +275,23 @@ fn said(value: &Value) -> String {
     }
 }
 
-/// What happened in the run that the state file of the execute system does not tell.
-fn untold(source: Source<'_>) -> Vec<Note> {
+/// Statuses that the other system has another word for.
+fn other_words(source: Source<'_>, word: impl Fn(Status) -> &'static str) -> Vec<Note> {
     let mut notes = Vec::new();
     for task in source.state.tasks().filter(|task| !task.removed) {
-        let (is, word) = (task.status().name(), execute::state::TaskStatus::of(task.status()).word());
+        let (is, word) = (task.status().name(), word(task.status()));
         if is != word {
             notes.push(Note::of_task(&task.id, "status", format!("{is} → {word}")));
         }
+    }
+    notes
+}
+
+/// What happened in the run that the state file of the execute system does not tell.
+fn untold(source: Source<'_>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    notes.extend(other_words(source, |status| execute::state::TaskStatus::of(status).word()));
+    for task in source.state.tasks().filter(|task| !task.removed) {
         let reports = source.chronicle.task(&task.id).map_or(0, |story| story.reports.len());
         if reports > 0 {
             let text = "what was reported, with notes, decisions and test counts, is not written";

@@ -127,7 +127,8 @@ impl Beside {
                 let text = found.map(|bytes| text::decode(bytes, false).text);
                 let about = about(state);
                 let settled = issue::journal::settle(text.as_deref(), state, chronicle, &about);
-                let entry = |section: issue::journal::Section| Note::Entry { task: section.task, text: section.text };
+                let entry =
+                    |section: issue::journal::Section| Note::Entry { task: section.task, text: section.text };
                 Settled {
                     notes: settled.heard.into_iter().map(entry).collect(),
                     edits: Vec::new(),

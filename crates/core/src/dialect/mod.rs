@@ -1,18 +1,22 @@
 //! The systems whose plans Piton reads and whose state files it keeps: one room each, and what they share.
 
 mod addition;
+pub mod checklist;
 pub mod chronicle;
 pub mod edit;
 pub mod execute;
 pub mod export;
 mod fields;
 mod folder;
+mod found;
 pub mod issue;
 mod json;
 pub mod kept;
+pub mod mojibake;
 pub mod native;
 mod shape;
 pub mod text;
+pub mod toolchain;
 
 pub use addition::Addition;
 pub use folder::{Folder, Problem, Reading};

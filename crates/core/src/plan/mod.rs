@@ -7,6 +7,6 @@ mod model;
 pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use model::{
-    Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, MAX_PARALLEL, Plan, PromptBy, Schedule,
-    Issue, Settings, TaskSpec, WorktreeSetup,
+    Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Plan, PromptBy,
+    Schedule, Settings, TaskSpec, WorktreeSetup,
 };

@@ -292,15 +292,18 @@ pub enum Dialect {
     Native,
     /// A folder with `manifest.json`, `layer_plan.json` and a task XML per task.
     Execute,
+    /// A folder `issue-N-slug` with `tasks.md`, whose boxes are the tasks.
+    Issue,
 }
 
 impl Dialect {
-    pub const ALL: [Dialect; 2] = [Dialect::Native, Dialect::Execute];
+    pub const ALL: [Dialect; 3] = [Dialect::Native, Dialect::Execute, Dialect::Issue];
 
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Native => "native",
             Dialect::Execute => "execute",
+            Dialect::Issue => "issue",
         }
     }
 

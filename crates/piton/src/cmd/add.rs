@@ -167,6 +167,13 @@ fn changes(path: &Utf8Path, source: &Source, plan: &Plan, task: &Addition) -> Ou
                 after,
             })
             .collect(),
+        // Its order is the list's: where a task goes is for whoever writes the list.
+        Source::Issue(_) => {
+            let failure = Failure::new("tasks of an issue are added in its list, where their place tells their turn");
+            return Err(failure
+                .hint(format!("add a line like `- [ ] {}. {}` to {}", task.id, task.title, path.join("tasks.md")))
+                .hint(format!("piton run {} --replan", find::shown(path))));
+        }
     })
 }
 
@@ -176,7 +183,9 @@ fn grown(source: &Source, changes: &[Change]) -> Source {
     for Change { name, after, .. } in changes {
         match &mut source {
             Source::File(text) => *text = String::from_utf8_lossy(after).into_owned(),
-            Source::Folder(folder) => drop(folder.files.insert(name.clone(), after.clone())),
+            Source::Folder(folder) | Source::Issue(folder) => {
+                drop(folder.files.insert(name.clone(), after.clone()));
+            }
         }
     }
     source

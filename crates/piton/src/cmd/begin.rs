@@ -11,6 +11,7 @@ use piton_engine::project::{Project, new_run_id};
 use piton_engine::{clock, disk};
 
 use super::import::{self, TakeOver};
+use super::issue;
 use crate::args::{Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::reading::{self, FoundPlan};
@@ -128,6 +129,7 @@ fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &R
         plan.settings.no_commits |= began.no_commits;
         plan.settings.commit_prefix = plan.settings.commit_prefix.or_else(|| began.commit_prefix.clone());
         plan.settings.author = plan.settings.author.or_else(|| began.author.clone());
+        plan.settings.worktree.shared.clone_from(&began.worktree.shared);
     }
     let done = journal.commit(run, &mut state, &[Command::Replan(Box::new(plan))], clock::now())?;
     match done.outcomes.into_iter().next() {
@@ -137,14 +139,20 @@ fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &R
 }
 
 fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {
-    if args.reset && found.plan.settings.dialect == Dialect::Execute {
-        import::back_up(&found.path, true)?;
+    if args.reset {
+        import::back_up(found, true)?;
     }
     if let Some(run) = take_over(args, found, project, journal)? {
         return Ok(run);
     }
     let run = new_run_id(&found.plan.name);
-    begin(journal, project, &run, &[creation(args, found, project, &run)?])?;
+    let past = issue::past(found, project)?;
+    let commands: Vec<Command> = [creation(args, found, project, &run)?].into_iter().chain(past).collect();
+    begin(journal, project, &run, &commands)?;
+    if found.issue.is_some() {
+        // What it said is in the journal now, and is replaced next.
+        import::back_up(found, false)?;
+    }
     Ok(run)
 }
 
@@ -160,6 +168,10 @@ pub(crate) fn create_for_ledger(
     {
         return Ok(run);
     }
+    if found.issue.is_some() && project.repo()?.is_some() {
+        let args = Run { onto: args.onto.clone().or_else(|| issue::branch(found)), ..args.clone() };
+        return create(&args, found, project, journal);
+    }
     let run = new_run_id(&found.plan.name);
     let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
     let new = NewRun {
@@ -170,7 +182,9 @@ pub(crate) fn create_for_ledger(
         worktree_dir: target.as_ref().map(|_| find::worktree_dir(project).into_string()),
         target,
     };
-    begin(journal, project, &run, &[Command::Create(Box::new(new))])?;
+    let past = issue::past(found, project)?;
+    let commands: Vec<Command> = [Command::Create(Box::new(new))].into_iter().chain(past).collect();
+    begin(journal, project, &run, &commands)?;
     Ok(run)
 }
 
@@ -199,9 +213,13 @@ pub(super) fn creation(args: &Run, found: &FoundPlan, project: &Project, run: &R
     let target = target(args, repo)?;
     let base = repo.branch_tip(&target)?;
     let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
+    let mut plan = found.plan.clone();
+    if found.issue.is_some() {
+        plan.settings.worktree.shared = Some(issue::workplace(project, found));
+    }
     Ok(Command::Create(Box::new(NewRun {
         run: run.clone(),
-        plan: found.plan.clone(),
+        plan,
         plan_path: found.path.to_string(),
         target: Some(target),
         base,

@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
 use piton_core::dialect::execute::state::{self as file, ForeignState};
-use piton_core::dialect::text;
+use piton_core::dialect::{kept, text};
 use piton_core::plan::{Dialect, RunId, TaskId};
 use piton_core::run::{Command, Note};
 use piton_core::view::counted;
@@ -162,7 +162,7 @@ impl TakeOver {
         }
         begin::begin(journal, project, &id, &commands)?;
         // It is in the journal now, and is replaced next.
-        back_up(&found.path, false)?;
+        back_up(found, false)?;
         Ok(id)
     }
 
@@ -232,8 +232,9 @@ fn repo_of(project: &Project) -> Outcome<&Repo> {
 }
 
 /// Put a state file aside before it is begun anew.
-pub(crate) fn back_up(plan: &Utf8Path, take_away: bool) -> Outcome {
-    let path = plan.join(file::FILE);
+pub(crate) fn back_up(found: &FoundPlan, take_away: bool) -> Outcome {
+    let Some(name) = kept::state_file(found.plan.settings.dialect) else { return Ok(()) };
+    let path = found.path.join(name);
     let kept = Utf8PathBuf::from(format!("{path}.bak"));
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,

@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod import;
+mod issue;
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod look;

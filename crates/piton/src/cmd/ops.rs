@@ -115,7 +115,7 @@ const OPS: &[Op] = &[
 impl Op {
     fn recipe(&self, dialect: Dialect) -> Option<&'static str> {
         match dialect {
-            Dialect::Native => None,
+            Dialect::Native | Dialect::Issue => None,
             Dialect::Execute => self.execute,
         }
     }

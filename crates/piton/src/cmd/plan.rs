@@ -1,5 +1,7 @@
 //! `piton plan` and `piton new`: what a plan says, before anything is done.
 
+mod issue;
+
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -21,8 +23,12 @@ const MOST: usize = 60;
 pub(crate) fn new(args: &args::New) -> Outcome<Exit> {
     match &args.words[..] {
         [system, name] if system == Dialect::Execute.name() => new_execute(name, args.force),
+        [system, number, slug] if system == Dialect::Issue.name() => issue::new(number, slug, args.force),
+        [system, ..] if system == Dialect::Issue.name() => {
+            Err(Failure::usage("say which issue, and a word for it: piton new issue NUMBER SLUG"))
+        }
         [system, name] if system == Dialect::Native.name() => new_native(name, args.force),
-        [system, _] => {
+        [system, _] | [system, _, _] => {
             let known: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
             let failure = Failure::usage(format!("there is no system `{system}`"));
             Err(failure.hint(format!("there are {}", known.join(", "))))
@@ -90,7 +96,7 @@ pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: boo
     let path: Vec<&str> = path.iter().map(|&task| plan.tasks[task].id.as_str()).collect();
     let batches = batches(&plan.tasks, &graph, session.schedule);
     if as_json {
-        return ui::answer_json(&json!({
+        let mut document = json!({
             "plan": plan.name,
             "path": found.path,
             "hash": plan.hash(),
@@ -104,7 +110,14 @@ pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: boo
             })).collect::<Vec<_>>(),
             "critical_path": path,
             "tasks": plan.tasks,
-        }));
+        });
+        if let Some(read) = &found.issue {
+            issue::describe(read, &mut document);
+        }
+        return ui::answer_json(&document);
+    }
+    if let Some(read) = &found.issue {
+        return issue::show(read, all);
     }
     let tasks = counted(plan.tasks.len() as u64, "task");
     let layers = counted(plan.groups.len() as u64, "layer");

@@ -14,7 +14,7 @@ use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::{Exit, begin, import};
+use super::{Exit, begin, import, issue};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
@@ -32,7 +32,9 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         project: args.project_path.as_deref(),
     };
     let mut found = reading::plan(&args.plan, how)?;
-    let args = &habits(args, &found.plan)?;
+    let mut args = habits(args, &found.plan)?;
+    args.onto = args.onto.or_else(|| issue::branch(&found));
+    let args = &args;
     apply_flags(&mut found.plan, args);
     let project = begin::project_of(args, &found)?;
     if args.dry_run {
@@ -44,8 +46,8 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     }
     let mut journal = Journal::open(&project.home)?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
-    if !args.reset_task.is_empty() && found.plan.settings.dialect == Dialect::Execute {
-        import::back_up(&found.path, false)?;
+    if !args.reset_task.is_empty() {
+        import::back_up(&found, false)?;
     }
     for task in &args.reset_task {
         journal.command(&run, &Command::Reset { task: task.clone(), by: "you".to_owned() }, clock::now())?;
@@ -73,12 +75,20 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     keeping.into_iter().for_each(Keeping::end);
     let reason = ended?;
     conclude(&project, &run, &reason, loudness)?;
+    if found.issue.is_some() && !loudness.json {
+        issue::conclude(&project, &run, &reason, args.gh)?;
+    }
     Ok(view::exit_code(&reason))
 }
 
 /// What people are used to from the plan's own system: its variables stand in for flags that were not given.
 fn habits(args: &Run, plan: &Plan) -> Outcome<Run> {
     let mut args = args.clone();
+    if plan.settings.dialect == Dialect::Issue && args.max_parallel.is_some_and(|number| number > 1) {
+        return Err(Failure::usage(
+            "tasks of an issue are worked on one after the other: --max-parallel is 1",
+        ));
+    }
     if plan.settings.dialect != Dialect::Execute {
         return Ok(args);
     }
@@ -247,6 +257,10 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let parts: Vec<Utf8PathBuf> = match found.plan.settings.dialect {
         Dialect::Native => vec![found.path.clone()],
+        Dialect::Issue => {
+            let own = ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
+            own.into_iter().chain(["execution-state.lock"]).map(|name| found.path.join(name)).collect()
+        }
         Dialect::Execute => {
             let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
             let layers = found.plan.groups.iter().map(|group| group.id.as_str());

@@ -13,6 +13,7 @@ use super::{Exit, FINE};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
+use crate::reading;
 use crate::ui::{self, BOLD, DIM};
 
 /// Tasks named one by one unless all are asked for.
@@ -23,7 +24,8 @@ pub(crate) fn status(args: &args::Status) -> Outcome<Exit> {
     let mut task = None;
     if let Some(what) = &args.what {
         let path = camino::Utf8Path::new(what);
-        if path.exists() {
+        let is_issue = which.run.is_none() && which.plan.is_none() && reading::is_issue_number(what);
+        if path.exists() || is_issue {
             which = args::Which { plan: Some(path.to_owned()), run: None, ..which };
         } else {
             let id = TaskId::new(what)

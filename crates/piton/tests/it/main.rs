@@ -13,6 +13,7 @@ macro_rules! shows {
 mod adding;
 mod demo;
 mod failures;
+mod issues;
 mod landing;
 mod ledger;
 mod ledger_ops;

@@ -1,5 +1,9 @@
-//! The issue system: a folder for each issue, with `tasks.md`, `execution-state.json` and `journal.md`.
+//! The issue system: a folder `.claude/plans/issue-N-slug` with `requirements.md`, `design.md` and `tasks.md`, and the
+//! files that a run of it keeps beside them: `execution-state.json` and `journal.md`.
 
+pub mod boxes;
 pub mod journal;
+pub mod plan;
 pub mod progress;
 pub mod state;
+pub mod tell;

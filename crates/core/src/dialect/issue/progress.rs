@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::json;
 
+use super::plan::VALIDATION;
 use super::state::{TaskWord, in_order};
 use crate::dialect::chronicle::Chronicle;
 use crate::plan::TaskId;
@@ -21,14 +22,16 @@ pub struct Progress {
 
 impl Progress {
     pub fn of(state: &State) -> Progress {
-        let counts = state.counts();
-        let having = |word: TaskWord| counts.sum(|status| TaskWord::of(status) == word);
-        Progress {
-            completed: having(TaskWord::Completed),
-            in_progress: having(TaskWord::InProgress),
-            pending: having(TaskWord::Pending),
-            failed: having(TaskWord::Failed),
+        let mut progress = Progress::default();
+        for task in state.tasks().filter(|task| !task.removed && task.id.as_str() != VALIDATION) {
+            match TaskWord::of(task.status()) {
+                TaskWord::Completed => progress.completed += 1,
+                TaskWord::InProgress => progress.in_progress += 1,
+                TaskWord::Pending => progress.pending += 1,
+                TaskWord::Failed => progress.failed += 1,
+            }
         }
+        progress
     }
 
     pub fn total(&self) -> u32 {

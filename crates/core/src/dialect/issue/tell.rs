@@ -1,10 +1,9 @@
 //! What is told about the work on an issue where others read it: the pull request, and a comment on the issue.
 
-use super::progress::progress;
+use super::progress::Progress;
 use super::state::{Issue, files, in_order};
 use crate::dialect::chronicle::{Chronicle, Story};
 use crate::run::{State, Status, Task};
-use crate::terminal::clean_line;
 
 /// The label of an issue that cannot be finished without a person.
 pub const NEEDS_REVIEW: &str = "needs review";
@@ -23,7 +22,7 @@ pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> Pull
     let mut body = format!("Closes #{}\n\n## What was done\n\n", issue.number);
     let tasks = in_order(state, chronicle);
     for (task, story) in &tasks {
-        body += &format!("- **{}** {}", task.id, clean_line(&story.title));
+        body += &format!("- **{}** {}", task.id, line(&story.title));
         match task.status() {
             Status::Completed => {}
             status => body += &format!(" ({})", status.name()),
@@ -35,12 +34,13 @@ pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> Pull
     if !tests.is_empty() {
         body += &format!("\n## Tests\n\n{}", tests.concat());
     }
-    PullRequest { title: format!("{} (#{})", clean_line(&issue.title), issue.number), body }
+    PullRequest { title: format!("{} (#{})", line(&issue.title), issue.number), body }
 }
 
 fn told(story: &Story) -> String {
     let (created, modified) = files(story);
-    let all: Vec<String> = created.iter().chain(&modified).map(|file| format!("`{}`", clean_line(file))).collect();
+    let all: Vec<String> =
+        created.iter().chain(&modified).map(|file| format!("`{}`", line(file))).collect();
     if all.is_empty() {
         return String::new();
     }
@@ -55,8 +55,9 @@ fn tests(task: &Task, story: &Story) -> Option<String> {
 
 /// For an unfinished one: how far it is, and what each task that cannot go on waits for.
 pub fn comment(state: &State, chronicle: &Chronicle) -> String {
-    let mut text = progress(state);
-    let stuck: Vec<String> = in_order(state, chronicle).iter().filter_map(|(task, story)| why(task, story)).collect();
+    let mut text = Progress::of(state).to_string();
+    let stuck: Vec<String> =
+        in_order(state, chronicle).iter().filter_map(|(task, story)| why(task, story)).collect();
     if !stuck.is_empty() {
         text += &format!("\n### Needs a person\n\n{}", stuck.concat());
     }
@@ -67,6 +68,11 @@ fn why(task: &Task, story: &Story) -> Option<String> {
     if !matches!(task.status(), Status::Abandoned | Status::Blocked) {
         return None;
     }
-    let reason = story.failures.last().map(|failure| clean_line(&failure.message)).unwrap_or_default();
-    Some(format!("- **{}** {}: {reason}\n", task.id, clean_line(&story.title)))
+    let reason = story.failures.last().map(|failure| line(&failure.message)).unwrap_or_default();
+    Some(format!("- **{}** {}: {reason}\n", task.id, line(&story.title)))
+}
+
+/// Somebody's words on one line.
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).collect()
 }

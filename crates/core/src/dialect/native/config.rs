@@ -393,6 +393,7 @@ impl Config {
         let built_in = Settings::default();
         let policy = self.policy.clone();
         Settings {
+            issue: None,
             dialect: built_in.dialect,
             schedule: policy.schedule.unwrap_or(built_in.schedule),
             max_parallel: policy.max_parallel.unwrap_or(built_in.max_parallel),

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use super::found::{Found, Said, cut};
 use super::read::layer_number;
 use super::steps::{self, Step};
 use super::task::{self, is_none};
 use super::xml::{self, Element, SECTIONS};
 use crate::diagnostic::Diagnostic;
+use crate::dialect::found::{Found, Said, cut};
 use crate::dialect::{Problem, Reading, native};
 use crate::plan::Graph;
 

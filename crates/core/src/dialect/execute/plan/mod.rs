@@ -5,7 +5,6 @@
 //! names it: no task is ever left out in silence.
 
 mod add;
-mod found;
 mod insert;
 mod lint;
 mod outline;
@@ -23,4 +22,5 @@ pub use add::add;
 pub use lint::lint;
 pub use read::read;
 pub use starter::starter;
+pub(in crate::dialect) use steps::{looks_like_a_command, removes_git};
 pub use write::{fit, write};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::found::{Found, Said, cut};
 use crate::diagnostic::Diagnostic;
+use crate::dialect::found::{Found, Said, cut};
 use crate::dialect::json::{self, Kind, Node};
 use crate::dialect::text;
 

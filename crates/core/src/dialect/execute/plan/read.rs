@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use super::found::{Found, cut};
 use super::outline::{Edge, LayerPlan, Manifest};
 use super::steps::Step;
 use super::task::{self, Task};
 use crate::diagnostic::{Diagnostic, Severity, nearest};
+use crate::dialect::found::{Found, cut};
 use crate::dialect::native::{self, Config};
 use crate::dialect::{Folder, Problem, Reading, text};
 use crate::plan::{

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::found::{Found, Said};
 use crate::diagnostic::Diagnostic;
+use crate::dialect::found::{Found, Said};
 use crate::dialect::text;
 use crate::plan::RepoPath;
 
@@ -350,7 +350,7 @@ fn is_path(word: &str) -> bool {
         && (word.contains('/') || ending || matches!(word, "Makefile" | "Dockerfile" | "LICENSE" | "README"))
 }
 
-fn looks_like_a_command(text: &str) -> bool {
+pub(in crate::dialect) fn looks_like_a_command(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or_default();
     let more = words.next().is_some();
@@ -445,7 +445,7 @@ fn quoted(text: &str) -> Vec<bool> {
 }
 
 /// Whether a command takes a repository away, as some templates of this system do.
-pub(super) fn removes_git(command: &str) -> bool {
+pub(in crate::dialect) fn removes_git(command: &str) -> bool {
     const REMOVERS: [&str; 8] = ["rm", "rmdir", "unlink", "mv", "shred", "del", "rd", "remove-item"];
     let words: Vec<&str> = command
         .split(|c: char| c.is_whitespace() || ";|&()'\"`{}=".contains(c))

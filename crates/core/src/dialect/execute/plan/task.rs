@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::found::{Found, Said, cut};
 use super::prompt::prompt;
 use super::steps::{self, Step};
 use super::xml::{self, Element};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::dialect::found::{Found, Said, cut};
 use crate::dialect::text;
 use crate::plan::{Export, RepoPath, TaskId};
 

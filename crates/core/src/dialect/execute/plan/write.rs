@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::found::{Found, Said, cut};
 use super::read::{layer_number, layer_order};
 use super::steps::{self, Step};
 use super::task::{self, is_id, is_none};
 use super::xml::dedent;
+use crate::dialect::found::{Found, Said, cut};
 use crate::plan::{Argv, Check, Export, Group, GroupId, Plan, RepoPath, TaskId, TaskSpec};
 
 /// The plan with the names that this system asks for, and its texts as its files have them. Tasks and groups stay in

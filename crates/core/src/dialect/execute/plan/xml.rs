@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-use super::found::{Found, Said};
 use crate::diagnostic::Diagnostic;
+use crate::dialect::found::{Found, Said};
 
 /// An element with what it holds: elements, or text, or both where somebody forgot to wrap the text.
 #[derive(Clone, Debug, PartialEq, Eq)]

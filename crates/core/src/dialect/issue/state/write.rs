@@ -6,6 +6,7 @@ use super::entry::{AUTO, add};
 use super::file::{FILE, Issue, ROOT, StateFile, TaskEntry, TaskWord};
 use crate::dialect::chronicle::{Chronicle, Story, Told};
 use crate::dialect::execute::state::Time;
+use crate::dialect::issue::plan::VALIDATION;
 use crate::dialect::shape;
 use crate::run::{State, Task};
 use crate::time::Timestamp;
@@ -53,8 +54,11 @@ pub(in crate::dialect::issue) fn in_order<'a>(
     chronicle: &'a Chronicle,
 ) -> Vec<(&'a Task, &'a Story)> {
     let told = |task: &'a Task| Some((task, chronicle.task(&task.id)?));
-    let mut tasks: Vec<(&Task, &Story)> =
-        state.tasks().filter(|task| !task.removed).filter_map(told).collect();
+    let mut tasks: Vec<(&Task, &Story)> = state
+        .tasks()
+        .filter(|task| !task.removed && task.id.as_str() != VALIDATION)
+        .filter_map(told)
+        .collect();
     tasks.sort_by_key(|(_, story)| story.added);
     tasks
 }

@@ -9,14 +9,14 @@ const SHOWN: usize = 20;
 
 /// A value and the bytes that say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said<T> {
-    pub(super) value: T,
-    pub(super) at: Range<usize>,
+pub(in crate::dialect) struct Said<T> {
+    pub(in crate::dialect) value: T,
+    pub(in crate::dialect) at: Range<usize>,
 }
 
 /// The problems of one file.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(in crate::dialect) struct Found {
     strict: bool,
     problems: Vec<Diagnostic>,
     repairs: usize,
@@ -25,7 +25,7 @@ pub(super) struct Found {
 }
 
 /// Somebody's words as a message shows them: not all of a long text.
-pub(super) fn cut(text: &str) -> String {
+pub(in crate::dialect) fn cut(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -34,16 +34,16 @@ pub(super) fn cut(text: &str) -> String {
 }
 
 impl Found {
-    pub(super) fn new(strict: bool) -> Found {
+    pub(in crate::dialect) fn new(strict: bool) -> Found {
         Found { strict, problems: Vec::new(), repairs: 0, unshown: None }
     }
 
-    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+    pub(in crate::dialect) fn push(&mut self, diagnostic: Diagnostic) {
         self.problems.push(diagnostic);
     }
 
     /// A warning that is an error if nothing is to be forgiven.
-    pub(super) fn forgive(&mut self, mut diagnostic: Diagnostic) {
+    pub(in crate::dialect) fn forgive(&mut self, mut diagnostic: Diagnostic) {
         if self.strict {
             diagnostic.severity = Severity::Error;
         }
@@ -51,7 +51,12 @@ impl Found {
     }
 
     /// Something that was put right in order to go on. There may be thousands in one file.
-    pub(super) fn repair(&mut self, at: Range<usize>, message: impl Into<String>, label: impl Into<String>) {
+    pub(in crate::dialect) fn repair(
+        &mut self,
+        at: Range<usize>,
+        message: impl Into<String>,
+        label: impl Into<String>,
+    ) {
         self.repairs += 1;
         if self.repairs <= SHOWN {
             self.forgive(Diagnostic::warning(at, message).label(label));
@@ -60,7 +65,7 @@ impl Found {
         }
     }
 
-    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+    pub(in crate::dialect) fn finish(mut self) -> Vec<Diagnostic> {
         if let Some(at) = self.unshown {
             let more = self.repairs - SHOWN;
             let diagnostic = Diagnostic::warning(at..at, format!("{more} more places had to be repaired"));

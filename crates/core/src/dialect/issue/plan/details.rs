@@ -1,0 +1,247 @@
+//! What stands below a task: what it asks for, and the fields that say something about it.
+
+use std::ops::Range;
+
+use super::outline::Node;
+use super::read::Word;
+use crate::diagnostic::Diagnostic;
+use crate::dialect::checklist::{Checklist, Kind};
+use crate::dialect::execute::plan::looks_like_a_command;
+use crate::dialect::found::{Found, Said, cut};
+use crate::dialect::mojibake;
+use crate::dialect::text::key;
+
+/// The lines of one task, taken apart. Places are bytes of the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Details {
+    /// What it asks for, as Markdown, without marks and fields that change while it is worked on.
+    pub(super) body: String,
+    pub(super) status: Option<Word>,
+    pub(super) started: Option<String>,
+    pub(super) completed: Option<String>,
+    pub(super) notes: Option<String>,
+    pub(super) files: Vec<Range<usize>>,
+    /// References to requirements.
+    pub(super) references: Vec<Range<usize>>,
+    /// References to other tasks.
+    pub(super) needs: Vec<Range<usize>>,
+    /// Bullets that begin with a command.
+    pub(super) commands: Vec<Said<String>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Status,
+    Started,
+    Completed,
+    Notes,
+    Files,
+    Requirements,
+    Needs,
+    /// Said for people, and of no use to an agent.
+    Design,
+}
+
+pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found) -> Details {
+    let mut details = Details::default();
+    let mut body: Vec<(usize, String)> = Vec::new();
+    details
+        .references
+        .extend(reference(&text[node.text.clone()]).map(|(_, value)| shift(value, node.text.start)));
+    for line in list.lines.get(node.details.clone()).unwrap_or_default() {
+        let said = &text[line.text.clone()];
+        match &line.kind {
+            Kind::Blank => body.push((usize::MAX, String::new())),
+            Kind::Item(item) if item.struck => {}
+            Kind::Item(_) => body.push((line.indent, format!("- {said}"))),
+            Kind::Bullet | Kind::Text => {
+                if let Some((field, value)) = field(said) {
+                    let value = shift(value, line.text.start);
+                    details.take(field, value.clone(), text, found);
+                    if field != Field::Design {
+                        continue;
+                    }
+                }
+                if let Some((_, value)) = reference(said) {
+                    details.references.push(shift(value, line.text.start));
+                }
+                if line.kind == Kind::Bullet {
+                    let command = command(said).map(|command| (command, line.text.clone()));
+                    details.commands.extend(command.map(|(value, at)| Said { value: value.to_owned(), at }));
+                }
+                body.push((line.indent, text[line.at.clone()].trim().to_owned()));
+            }
+            Kind::Code | Kind::Quote | Kind::Table => {
+                body.push((line.indent, text[line.at.clone()].trim().to_owned()));
+            }
+            Kind::Heading(_) | Kind::Rule | Kind::Comment | Kind::FrontMatter => {}
+        }
+    }
+    details.body = joined(&body);
+    details
+}
+
+impl Details {
+    pub(super) const EMPTY: Details = Details {
+        body: String::new(),
+        status: None,
+        started: None,
+        completed: None,
+        notes: None,
+        files: Vec::new(),
+        references: Vec::new(),
+        needs: Vec::new(),
+        commands: Vec::new(),
+    };
+
+    fn take(&mut self, field: Field, at: Range<usize>, text: &str, found: &mut Found) {
+        let value = &text[at.clone()];
+        let said = || Some(value.to_owned()).filter(|value| !is_none(value));
+        match field {
+            Field::Status => {
+                self.status = Word::read(value);
+                if self.status.is_none() && !is_none(value) {
+                    let message = format!("`{}` is no status that is known", cut(value));
+                    let label = "pending, in_progress, completed, blocked or failed; not done as it stands";
+                    found.push(Diagnostic::warning(at, message).label(label));
+                    self.status = Some(Word::Pending);
+                }
+            }
+            Field::Started => self.started = said(),
+            Field::Completed => self.completed = said(),
+            Field::Notes => self.notes = said(),
+            Field::Files => self.files.push(at),
+            Field::Requirements => self.references.push(at),
+            Field::Needs => self.needs.push(at),
+            Field::Design => {}
+        }
+    }
+}
+
+impl Word {
+    /// A status as people write it.
+    pub fn read(text: &str) -> Option<Word> {
+        let meant = mojibake::understood(text);
+        let plain = key(&meant).to_lowercase().replace(['_', '-'], " ");
+        let plain = plain.trim_matches(|c: char| !c.is_alphanumeric() && !"✅❌🔄⏳".contains(c));
+        let words = plain.trim_start_matches(['✅', '❌', '🔄', '⏳', ' ']);
+        let begins = |known: &[&str]| known.iter().any(|word| words.starts_with(word));
+        if begins(&["not started", "pending", "todo", "to do", "open", "not done"]) {
+            Some(Word::Pending)
+        } else if begins(&["in progress", "started", "wip", "working"]) {
+            Some(Word::InProgress)
+        } else if begins(&["completed", "complete", "done", "finished"]) {
+            Some(Word::Completed)
+        } else if begins(&["blocked", "halted", "waiting"]) {
+            Some(Word::Blocked)
+        } else if begins(&["failed", "fail"]) {
+            Some(Word::Failed)
+        } else {
+            match plain.chars().next() {
+                Some('✅') if words.is_empty() => Some(Word::Completed),
+                Some('❌') if words.is_empty() => Some(Word::Failed),
+                Some('🔄') if words.is_empty() => Some(Word::InProgress),
+                Some('⏳') if words.is_empty() => Some(Word::Pending),
+                _ => None,
+            }
+        }
+    }
+}
+
+fn shift(range: Range<usize>, by: usize) -> Range<usize> {
+    range.start + by..range.end + by
+}
+
+/// Words that stand for nothing.
+pub(super) fn is_none(text: &str) -> bool {
+    let plain = key(text).to_lowercase();
+    let plain = plain.trim_matches(|c: char| !c.is_alphanumeric());
+    matches!(plain, "" | "none" | "n/a" | "na" | "null" | "nothing" | "tbd")
+}
+
+const EMPHASIS: [char; 2] = ['*', '_'];
+
+/// A field that a line is, and where its value stands in it.
+fn field(line: &str) -> Option<(Field, Range<usize>)> {
+    // A field's name is short; a sentence with a colon is none.
+    let (at, colon) = line.char_indices().take(32).find(|(_, c)| matches!(c, ':' | '\u{ff1a}'))?;
+    let name = key(&line[..at]).to_lowercase();
+    let field = match name.trim_matches(EMPHASIS) {
+        "status" => Field::Status,
+        "started" | "started at" => Field::Started,
+        "completed" | "completed at" => Field::Completed,
+        "notes" | "note" => Field::Notes,
+        "files" | "file" => Field::Files,
+        "requirements" | "requirement" | "req" | "reqs" | "validates" | "covers" => Field::Requirements,
+        "prerequisites" | "prerequisite" | "depends on" | "depends" | "dependencies" => Field::Needs,
+        "design" => Field::Design,
+        _ => return None,
+    };
+    let after = &line[at + colon.len_utf8()..];
+    let strip = |c: char| c.is_whitespace() || EMPHASIS.contains(&c);
+    let value = after.trim_start_matches(strip);
+    let start = line.len() - value.len();
+    Some((field, start..start + value.trim_end_matches(strip).len()))
+}
+
+/// A reference to requirements inside a line, such as `… _Requirements: 1.1_`: all of it, and its value.
+pub(super) fn reference(line: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let lower = line.to_ascii_lowercase();
+    for word in ["requirements:", "requirement:", "validates:"] {
+        let Some(at) = lower.find(word) else { continue };
+        let before = line[..at].trim_end_matches(['*', '_', '(', '[']);
+        if before.len() == at {
+            // Words of a sentence, or the start of a line, which is a field.
+            continue;
+        }
+        let value = &line[at + word.len()..];
+        let strip = |c: char| c.is_whitespace() || "*_()[]".contains(c);
+        let start = line.len() - value.trim_start_matches(strip).len();
+        let end = line[start..].find(['*', '_', ')', ']']).map_or(line.len(), |end| start + end);
+        return Some((before.len()..line.len(), start..end.max(start)));
+    }
+    None
+}
+
+/// The command that a bullet is about: ``- `cargo test` passes`` or ``- Run `npm test` ``.
+fn command(bullet: &str) -> Option<&str> {
+    let (before, rest) = bullet.split_once('`')?;
+    let (inside, after) = rest.split_once('`')?;
+    let inside = inside.trim();
+    let lower = key(before).to_lowercase();
+    let verb =
+        ["run", "execute", "ensure", "verify", "confirm", "check"].iter().any(|verb| lower.starts_with(verb));
+    if inside.is_empty() || !(lower.is_empty() || verb) {
+        return None;
+    }
+    if looks_like_a_command(inside) {
+        return Some(inside);
+    }
+    let outcome = key(after).to_lowercase();
+    let outcome = outcome.trim_matches(|c: char| !c.is_alphanumeric());
+    let succeeds = outcome.is_empty()
+        || ["pass", "succeed", "is green", "exits", "runs", "works", "completes", "reports no"]
+            .iter()
+            .any(|word| outcome.starts_with(word));
+    let first = inside.split_whitespace().next().unwrap_or_default();
+    let is_program = first.starts_with("./") || !first.contains(['/', '.', '(', ':', '<']);
+    (lower.is_empty() && succeeds && is_program).then_some(inside)
+}
+
+/// Lines with the indentation they share taken off, and no blank ones around.
+fn joined(lines: &[(usize, String)]) -> String {
+    let least =
+        lines.iter().filter(|(_, line)| !line.is_empty()).map(|(indent, _)| *indent).min().unwrap_or(0);
+    let mut text = String::new();
+    for (indent, line) in lines {
+        if line.is_empty() {
+            text += if text.ends_with("\n\n") || text.is_empty() { "" } else { "\n" };
+            continue;
+        }
+        // A deep hole in a file is no depth of thought.
+        text.extend(std::iter::repeat_n(' ', (indent - least).min(40)));
+        text += line;
+        text.push('\n');
+    }
+    text.trim_end().to_owned()
+}

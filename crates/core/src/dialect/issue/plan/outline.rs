@@ -1,0 +1,375 @@
+//! The boxes of a list as a tree: by their numbers, and by where they stand.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
+use crate::diagnostic::Diagnostic;
+use crate::dialect::checklist::{Checklist, Item, Kind, Line, Mark, number};
+use crate::dialect::found::{Found, cut};
+use crate::dialect::text::key;
+use crate::plan::TaskId;
+
+/// Every box of a list, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Outline {
+    pub nodes: Vec<Node>,
+    /// Ids that several boxes have; nothing can refer to one.
+    pub(super) ambiguous: BTreeSet<String>,
+    /// Headings like `Phase 2: Storage`, with their lines.
+    pub(super) phases: Vec<(usize, Range<usize>)>,
+}
+
+/// One box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Of a step, its task's with its number: `3#1`.
+    pub id: TaskId,
+    pub title: String,
+    pub role: Role,
+    pub mark: Mark,
+    pub optional: bool,
+    /// Crossed out: it is not to be done, and is not done.
+    pub dropped: bool,
+    /// From 1.
+    pub line: usize,
+    /// The box it stands below.
+    pub parent: Option<usize>,
+    /// What stands in the box.
+    pub place: Range<usize>,
+    pub(super) text: Range<usize>,
+    /// The lines that belong to it, by position.
+    pub(super) details: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It has tasks below it, and is what they are.
+    Parent,
+    /// It runs.
+    Task,
+    /// A part of its task, without a number.
+    Step,
+}
+
+impl Outline {
+    pub(in crate::dialect::issue) fn of(list: &Checklist, text: &str, found: &mut Found) -> Outline {
+        let mut builder = Builder {
+            list,
+            text,
+            found,
+            outline: Outline::default(),
+            open: Vec::new(),
+            last: None,
+            latest: HashMap::new(),
+            unnumbered: Vec::new(),
+        };
+        builder.walk();
+        builder.finish()
+    }
+
+    /// The boxes that run, in order.
+    pub fn tasks(&self) -> impl Iterator<Item = (usize, &Node)> {
+        self.nodes.iter().enumerate().filter(|(_, node)| node.role == Role::Task && !node.dropped)
+    }
+
+    /// The boxes below one.
+    pub fn children(&self, parent: usize) -> impl Iterator<Item = (usize, &Node)> {
+        self.nodes.iter().enumerate().skip(parent + 1).filter(move |(_, node)| node.parent == Some(parent))
+    }
+
+    /// Whether a box is done as its list has it: its own mark and those of its steps, or those of its tasks. What is
+    /// optional or dropped does not hold it up.
+    pub fn done(&self) -> Vec<bool> {
+        let mut open_below = vec![false; self.nodes.len()];
+        let mut done = vec![false; self.nodes.len()];
+        for (nth, node) in self.nodes.iter().enumerate().rev() {
+            done[nth] =
+                !open_below[nth] && !node.dropped && (node.role == Role::Parent || node.mark.is_done());
+            if let Some(parent) = node.parent.filter(|_| !done[nth] && !node.optional && !node.dropped) {
+                open_below[parent] = true;
+            }
+        }
+        done
+    }
+}
+
+struct Builder<'l, 'f> {
+    list: &'l Checklist,
+    text: &'l str,
+    found: &'f mut Found,
+    outline: Outline,
+    /// Tasks that what follows may stand below, with their indentation.
+    open: Vec<(usize, usize)>,
+    /// The task whose details go on.
+    last: Option<usize>,
+    /// Where an id was seen last, in lower case.
+    latest: HashMap<String, usize>,
+    /// Tasks without a number.
+    unnumbered: Vec<usize>,
+}
+
+/// Which part of the file a line stands in.
+#[derive(Clone, Debug, Default)]
+struct Section {
+    /// The level of the heading `Tasks`, below which we are.
+    tasks: Option<u8>,
+    /// The last heading is about something else that has boxes.
+    criteria: bool,
+    told: bool,
+}
+
+impl Builder<'_, '_> {
+    fn walk(&mut self) {
+        let list = self.list;
+        let headings = list.lines.iter().filter(|line| matches!(line.kind, Kind::Heading(_)));
+        let scoped = headings.clone().any(|line| is_tasks(&self.text[line.text.clone()]));
+        let mut section = Section::default();
+        for (nth, line) in list.lines.iter().enumerate() {
+            match &line.kind {
+                Kind::Heading(level) => {
+                    self.close_details(nth);
+                    self.open.clear();
+                    section = self.heading(nth, line, *level, &section);
+                }
+                Kind::Rule => self.close_details(nth),
+                Kind::Item(item) => {
+                    let foreign = (scoped && section.tasks.is_none()) || section.criteria;
+                    self.item(nth, line, item, foreign, &mut section.told);
+                }
+                _ => {}
+            }
+        }
+        self.close_details(list.lines.len());
+    }
+
+    fn heading(&mut self, nth: usize, line: &Line, level: u8, before: &Section) -> Section {
+        let said = &self.text[line.text.clone()];
+        let plain = key(said).to_lowercase();
+        let words = plain.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let is_phase = words.strip_prefix("phase").is_some_and(|rest| !rest.starts_with(char::is_alphabetic));
+        if is_phase {
+            self.outline.phases.push((nth, line.text.clone()));
+        }
+        let tasks = if is_tasks(said) { Some(level) } else { before.tasks.filter(|above| *above < level) };
+        let criteria = ["criteria", "definition of done"].iter().any(|word| plain.contains(word));
+        Section { tasks, criteria: criteria && !is_tasks(said), told: false }
+    }
+
+    /// What belongs to the last box ends before this line.
+    fn close_details(&mut self, nth: usize) {
+        if let Some(last) = self.last.take() {
+            self.outline.nodes[last].details.end = nth;
+        }
+    }
+
+    fn item(&mut self, nth: usize, line: &Line, item: &Item, foreign: bool, told: &mut bool) {
+        let said = &self.text[line.text.clone()];
+        let counted = number(said);
+        let ordinal = item.ordinal.as_ref().map(|at| &self.text[at.clone()]).filter(|_| !foreign);
+        let mut id = counted.map(|(id, _)| id).or(ordinal);
+        let mut own = None;
+        if let Some(text) = id {
+            match TaskId::new(text) {
+                Ok(fits) => own = Some(fits),
+                Err(reason) => {
+                    let message = format!("`{}` cannot be a number: {reason}", cut(text));
+                    let told = Diagnostic::warning(line.text.clone(), message);
+                    self.found.push(told.label("read as if it had none"));
+                    id = None;
+                }
+            }
+        }
+        while self.open.pop_if(|(indent, _)| *indent >= line.indent).is_some() {}
+        let above = self.open.last().map(|(_, node)| *node);
+        if id.is_none() && above.is_none() && foreign {
+            if !std::mem::replace(told, true) {
+                let message = "boxes in this part of the file are not read as tasks";
+                self.found
+                    .push(Diagnostic::warning(line.text.clone(), message).label("nor are those below it"));
+            }
+            return;
+        }
+        let text = counted.map_or(line.text.clone(), |(_, rest)| line.text.end - rest.len()..line.text.end);
+        let title = title(&self.text[text.clone()]);
+        let node = Node {
+            id: own.clone().unwrap_or_else(unnamed),
+            title,
+            role: Role::Task,
+            mark: item.mark,
+            optional: item.optional,
+            dropped: item.struck,
+            line: nth + 1,
+            parent: None,
+            place: item.place.clone(),
+            text: line.text.clone(),
+            details: nth + 1..nth + 1,
+        };
+        match (own, above) {
+            (None, Some(task)) => {
+                self.outline.nodes.push(Node { role: Role::Step, parent: Some(task), ..node });
+            }
+            (None, None) => {
+                self.close_details(nth);
+                self.unnumbered.push(self.outline.nodes.len());
+                self.push(line.indent, node);
+            }
+            (Some(id), above) => {
+                self.close_details(nth);
+                self.numbered(line, &id, above, node);
+            }
+        }
+    }
+
+    fn push(&mut self, indent: usize, node: Node) {
+        self.open.push((indent, self.outline.nodes.len()));
+        self.last = Some(self.outline.nodes.len());
+        self.outline.nodes.push(node);
+    }
+
+    fn numbered(&mut self, line: &Line, id: &TaskId, above: Option<usize>, mut node: Node) {
+        let prefixes = id.as_str().rmatch_indices('.').map(|(at, _)| &id.as_str()[..at]);
+        let by_number = prefixes.filter_map(|prefix| self.latest.get(&prefix.to_lowercase()).copied()).next();
+        node.parent = match (above, by_number) {
+            (None, by_number) => by_number,
+            (Some(above), Some(by_number)) if self.is_below(by_number, above) => Some(by_number),
+            (Some(above), _) => {
+                let parent = &self.outline.nodes[above];
+                let base = parent.id.as_str().split('@').next().unwrap_or_default();
+                let fits = id.as_str().strip_prefix(base).is_some_and(|rest| rest.starts_with('.'));
+                let is_number = |id: &str| id.starts_with(|c: char| c.is_ascii_digit());
+                if !fits && is_number(id.as_str()) && is_number(base) {
+                    let message = format!("`{id}` stands below `{base}`");
+                    let told = Diagnostic::warning(line.text.clone(), message);
+                    self.found.push(told.label("where it stands counts, not its number"));
+                }
+                Some(above)
+            }
+        };
+        if !node.dropped {
+            if let Some(first) = self.latest.get(&id.folded()) {
+                let first = self.outline.nodes[*first].line;
+                let second = format!("{id}@L{}", node.line);
+                let message =
+                    format!("the number `{id}` is used twice, in line {first} and line {}", node.line);
+                let told = Diagnostic::warning(line.text.clone(), message);
+                self.found.forgive(told.label(format!("called `{second}` here")));
+                self.outline.ambiguous.insert(id.folded());
+                // An id as long as ids may be has no room for its line; then it is told as a number that is none.
+                match TaskId::new(&second) {
+                    Ok(second) => node.id = second,
+                    Err(_) => self.unnumbered.push(self.outline.nodes.len()),
+                }
+            }
+            self.latest.insert(id.folded(), self.outline.nodes.len());
+        }
+        self.push(line.indent, node);
+    }
+
+    fn is_below(&self, node: usize, above: usize) -> bool {
+        std::iter::successors(Some(node), |node| self.outline.nodes[*node].parent).any(|node| node == above)
+    }
+
+    fn finish(mut self) -> Outline {
+        // A list without any number is counted; in one that has numbers, what has none is told.
+        let counted = self.latest.is_empty();
+        let mut next = 0;
+        for nth in std::mem::take(&mut self.unnumbered) {
+            let id = loop {
+                next += 1;
+                let id = if counted { next.to_string() } else { format!("U{next}") };
+                let id = TaskId::new(&id).expect("a letter and a number are an id");
+                if self.latest.insert(id.folded(), nth).is_none() {
+                    break id;
+                }
+            };
+            if !counted {
+                let message = "this task has no number";
+                let told = Diagnostic::warning(self.outline.nodes[nth].text.clone(), message);
+                self.found.push(told.label(format!("called `{id}` here")));
+            }
+            self.outline.nodes[nth].id = id;
+        }
+        self.roles();
+        self.steps();
+        self.compare();
+        self.outline
+    }
+
+    fn roles(&mut self) {
+        let parents: BTreeSet<usize> = self
+            .outline
+            .nodes
+            .iter()
+            .filter(|node| node.role != Role::Step && !node.dropped)
+            .filter_map(|node| node.parent)
+            .collect();
+        parents.into_iter().for_each(|nth| self.outline.nodes[nth].role = Role::Parent);
+    }
+
+    fn steps(&mut self) {
+        let mut counts: HashMap<usize, usize> = HashMap::new();
+        for nth in 0..self.outline.nodes.len() {
+            let Some(task) =
+                self.outline.nodes[nth].parent.filter(|_| self.outline.nodes[nth].role == Role::Step)
+            else {
+                continue;
+            };
+            let count = counts.entry(task).or_default();
+            *count += 1;
+            let id = format!("{}#{count}", self.outline.nodes[task].id);
+            self.outline.nodes[nth].id = TaskId::new(&id).unwrap_or_else(|_| unnamed());
+        }
+    }
+
+    /// Say where a box and those below it disagree.
+    fn compare(&mut self) {
+        let done = self.outline.done();
+        let open = self.outline.nodes.iter().zip(&done).filter(|(node, done)| !**done && !node.dropped);
+        let open_below: BTreeSet<usize> = open.filter_map(|(node, _)| node.parent).collect();
+        for (nth, node) in self.outline.nodes.iter().enumerate().filter(|(_, node)| !node.dropped) {
+            let ticked = node.mark.is_done();
+            let message = match node.role {
+                Role::Parent if ticked && !done[nth] => "this box is ticked, and one below it is not",
+                Role::Parent if !ticked && !open_below.contains(&nth) => {
+                    "this box is open, and all below it are ticked"
+                }
+                Role::Task if ticked && !done[nth] => "this box is ticked, and a step of it is not",
+                Role::Parent | Role::Task | Role::Step => continue,
+            };
+            let label = if node.role == Role::Task { "not done" } else { "those below it decide" };
+            self.found.push(Diagnostic::warning(node.text.clone(), message).label(label));
+        }
+    }
+}
+
+/// Stands in until every number is known.
+fn unnamed() -> TaskId {
+    TaskId::new("step").expect("a word is an id")
+}
+
+fn is_tasks(heading: &str) -> bool {
+    let plain = key(heading).to_lowercase();
+    let plain = plain.trim_matches(|c: char| !c.is_alphanumeric());
+    matches!(plain, "tasks" | "task list" | "implementation tasks" | "implementation plan" | "task breakdown")
+}
+
+/// What a box says, on one line, without comments, emphasis around all of it, and references.
+fn title(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text;
+    while let Some((before, comment)) = rest.split_once("<!--") {
+        plain += before;
+        rest = comment.split_once("-->").map_or("", |(_, after)| after);
+    }
+    plain += rest;
+    if let Some((whole, _)) = super::details::reference(&plain) {
+        plain.truncate(whole.start);
+    }
+    let plain = plain.trim();
+    let plain = plain.trim_start_matches(['-', '–', '—']).trim_start();
+    let bold =
+        plain.strip_prefix("**").and_then(|rest| rest.strip_suffix("**")).filter(|rest| !rest.contains("**"));
+    let opened = plain.strip_suffix("**").filter(|rest| !rest.contains("**"));
+    let words: Vec<&str> = bold.or(opened).unwrap_or(plain).split_whitespace().collect();
+    words.join(" ").chars().filter(|c| !c.is_control()).collect()
+}

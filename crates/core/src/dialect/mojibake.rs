@@ -1,0 +1,101 @@
+//! Signs that were UTF-8 once and were read as Windows-1252 or Latin-1 on their way: `âœ…` is ✅. Undoing that byte by
+//! byte fails where a byte was dropped, so the forms that signs take are looked up.
+//!
+//! This is for understanding what is read. Nobody's file is rewritten so.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+/// What systems write as a status, in a bar or as an arrow, and what editors make of quotes and dashes.
+const SIGNS: [&str; 34] = [
+    "✅", "❌", "🔄", "→", "█", "░", "✓", "✔", "☑", "✗", "✘", "☐", "⏳", "⌛", "⚠", "🚧", "⏭", "⏸", "🔴",
+    "🟡", "🟢", "├", "└", "│", "─", "•", "–", "—", "…", "‘", "’", "“", "”", "\u{fe0f}",
+];
+
+/// Every form and its sign, the longest first.
+static FORMS: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
+    let mut forms: Vec<(String, &'static str)> = Vec::new();
+    for sign in SIGNS {
+        for once in misread(sign) {
+            forms.extend(misread(&once).into_iter().map(|twice| (twice, sign)));
+            forms.push((once, sign));
+        }
+    }
+    forms.sort_by(|a, b| b.0.chars().count().cmp(&a.0.chars().count()).then_with(|| a.cmp(b)));
+    forms.dedup_by(|a, b| a.0 == b.0);
+    forms
+});
+
+/// The text with its signs as they were meant.
+pub fn understood(text: &str) -> Cow<'_, str> {
+    let is_lead = |c: char| matches!(c, 'â' | 'ð' | 'ï' | 'Ã');
+    if !text.contains(is_lead) {
+        return Cow::Borrowed(text);
+    }
+    let mut meant = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_lead) {
+        let (before, broken) = rest.split_at(at);
+        meant += before;
+        let form = FORMS.iter().find(|(form, _)| broken.starts_with(form.as_str()));
+        let (length, sign) = match form {
+            Some((form, sign)) => (form.len(), *sign),
+            None => {
+                let length = broken.chars().next().map_or(0, char::len_utf8);
+                (length, &broken[..length])
+            }
+        };
+        meant += sign;
+        rest = &broken[length..];
+    }
+    meant += rest;
+    if meant == text { Cow::Borrowed(text) } else { Cow::Owned(meant) }
+}
+
+/// What becomes of a text whose bytes are taken for characters: bytes that Windows-1252 does not know are dropped by
+/// some programs and kept by others.
+fn misread(text: &str) -> Vec<String> {
+    let lossy: String = text.bytes().filter_map(windows).collect();
+    let kept = text.bytes().map(|byte| windows(byte).unwrap_or(char::from(byte))).collect();
+    let latin = text.bytes().map(char::from).collect();
+    let mut forms = vec![lossy, kept, latin];
+    forms.dedup();
+    forms
+}
+
+/// The character of a byte in Windows-1252.
+fn windows(byte: u8) -> Option<char> {
+    const HIGH: [char; 32] = [
+        '€', '\0', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\0', 'Ž', '\0', '\0', '‘', '’',
+        '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\0', 'ž', 'Ÿ',
+    ];
+    match byte {
+        0x80..=0x9f => Some(HIGH[usize::from(byte - 0x80)]).filter(|c| *c != '\0'),
+        _ => Some(char::from(byte)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_understood_through_every_mistake() {
+        assert_eq!(understood("**Status**: âœ… Completed"), "**Status**: ✅ Completed");
+        assert_eq!(understood("âŒ Failed"), "❌ Failed", "a byte was dropped");
+        assert_eq!(understood("â\u{9d}Œ Failed"), "❌ Failed", "and here it was not");
+        assert_eq!(understood("ðŸ”„ In Progress"), "🔄 In Progress");
+        assert_eq!(understood("10:05 â†’ 10:25"), "10:05 → 10:25");
+        assert_eq!(understood("[â–ˆâ–ˆâ–‘] 66%"), "[██░] 66%");
+        assert_eq!(understood("Ã¢Å“â€¦ twice"), "✅ twice");
+        assert_eq!(understood("â\u{9c}\u{85} Latin-1"), "✅ Latin-1");
+        assert_eq!(understood("âš\u{a0}ï¸\u{8f} and âš\u{a0}ï¸"), "⚠\u{fe0f} and ⚠\u{fe0f}");
+    }
+
+    #[test]
+    fn text_that_only_looks_alike_stays() {
+        for text in ["", "Grâce à l'été", "naïve Ãœ", "ทดสอบ 中文 ✅ ❌", "âge"] {
+            assert_eq!(understood(text), text);
+        }
+    }
+}

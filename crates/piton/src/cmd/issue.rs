@@ -1,0 +1,165 @@
+//! What is peculiar to runs of an issue: how they begin, and what is told when they end.
+
+use std::process::Command as Process;
+
+use camino::Utf8PathBuf;
+use piton_core::dialect::issue::{plan::VALIDATION, state, tell};
+use piton_core::dialect::{kept, text};
+use piton_core::diagnostic::Severity;
+use piton_core::plan::{RunId, TaskId};
+use piton_core::run::{Command, Note, Past, Proof, Status, StopReason};
+use piton_core::view::counted;
+use piton_engine::journal::Journal;
+use piton_engine::project::Project;
+
+use super::notes;
+use crate::failure::{Failure, Outcome};
+use crate::reading::FoundPlan;
+use crate::{find, picture, ui};
+
+/// Where the tasks of an issue are worked on, one after the other: beside the project, named after both.
+pub(super) fn workplace(project: &Project, found: &FoundPlan) -> String {
+    let (name, plan) = (project.root.file_name(), found.path.file_name());
+    let name = format!("{}-{}", name.unwrap_or("project"), plan.unwrap_or("issue"));
+    project.root.parent().unwrap_or(&project.root).join(name).into_string()
+}
+
+/// The branch of the issue that a plan is for.
+pub(super) fn branch(found: &FoundPlan) -> Option<String> {
+    found.issue.as_ref().map(|reading| reading.issue.branch())
+}
+
+/// What was done before the run: what the list and the state file say, as far as the files that they name are there.
+pub(super) fn past(found: &FoundPlan, project: &Project) -> Outcome<Vec<Command>> {
+    let Some(reading) = &found.issue else { return Ok(Vec::new()) };
+    let known = look(found)?.unwrap_or_default();
+    let by = || state::FILE.to_owned();
+    let (mut commands, mut done) = (Vec::new(), 0);
+    for spec in found.plan.tasks.iter().filter(|spec| spec.id.as_str() != VALIDATION) {
+        let (before, told) = (reading.before.get(&spec.id), known.tasks.get(&spec.id));
+        let ticked = before.is_some_and(|before| before.done);
+        let claimed = told.is_some_and(|told| told.status == state::TaskWord::Completed);
+        let report = told.map(|told| told.report.clone()).unwrap_or_default();
+        let missing = report.created.iter().find(|file| !project.root.join(file).exists());
+        let status = match missing {
+            Some(file) if ticked || claimed => {
+                ui::say(format!("{} is called done, but {} is not there: it is to be done", spec.id, ui::plain(file)));
+                Status::Pending
+            }
+            _ if ticked || claimed => Status::Completed,
+            _ => Status::Pending,
+        };
+        done += u64::from(status == Status::Completed);
+        if status == Status::Completed {
+            let past = Past {
+                status,
+                spent: 0,
+                proof: Some(Proof::Reported),
+                base: None,
+                work: None,
+                recheck: false,
+                started_at: told.and_then(|told| told.started_at),
+                completed_at: told.and_then(|told| told.completed_at),
+                merged_at: None,
+                commits: Vec::new(),
+                errors: Vec::new(),
+                feedback: Vec::new(),
+            };
+            commands.push(Command::Adopt { task: spec.id.clone(), by: by(), past: Box::new(past) });
+        }
+        if report != piton_core::run::Report::default() {
+            let note = Note::Told { task: spec.id.clone(), report: Box::new(report) };
+            commands.push(Command::Note { by: by(), note });
+        }
+    }
+    let has = |id: &TaskId| found.plan.tasks.iter().any(|spec| spec.id == *id);
+    let orphans: Vec<&str> = known.tasks.keys().filter(|id| !has(id)).map(TaskId::as_str).collect();
+    if !orphans.is_empty() {
+        ui::say(format!("not in the plan any more, and kept: {}", orphans.join(", ")));
+    }
+    let fields = known.carried(has);
+    if fields.as_object().is_some_and(|fields| !fields.is_empty()) {
+        let note = Note::Carried { file: by(), fields };
+        commands.push(Command::Note { by: by(), note });
+    }
+    if done > 0 {
+        ui::say(format!("{} done before, by the list or the state file", counted(done, "task")));
+    }
+    Ok(commands)
+}
+
+/// The state file in the plan's folder. One that cannot be used is kept once, and the list alone counts.
+fn look(found: &FoundPlan) -> Outcome<Option<state::ForeignState>> {
+    let path = found.path.join(state::FILE);
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
+    };
+    let decoded = text::decode(&bytes, false);
+    let reading = state::read(&decoded.text);
+    let problems: Vec<_> = decoded.problems.iter().chain(&reading.problems).cloned().collect();
+    if !problems.is_empty() {
+        ui::say(picture::draw(&find::shown(&path), &decoded.text, &problems));
+    }
+    if problems.iter().any(|problem| problem.severity == Severity::Error) {
+        let kept = Utf8PathBuf::from(format!("{path}.bad"));
+        piton_engine::disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
+        ui::say(format!("it is kept as {}, and the list alone counts", find::shown(&kept)));
+        return Ok(None);
+    }
+    Ok(Some(reading.state))
+}
+
+/// What is left for a person, or for `gh`: the pull request of a finished issue, a comment on an unfinished one.
+pub(super) fn conclude(project: &Project, run: &RunId, reason: &StopReason, send: bool) -> Outcome {
+    let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(()) };
+    let state = journal.load(run)?;
+    let chronicle = notes::chronicle(&journal, run)?;
+    let about = kept::about(&state);
+    let number = about.number.to_string();
+    let comment = tell::comment(&state, &chronicle);
+    match reason {
+        StopReason::Completed => {
+            let request = tell::pull_request(&about, &state, &chronicle);
+            if send {
+                gh(project, &["git", "push", "--set-upstream", "origin", &about.branch])?;
+                let words =
+                    ["gh", "pr", "create", "--head", &about.branch, "--title", &request.title, "--body", &request.body];
+                gh(project, &words)?;
+                gh(project, &["gh", "issue", "comment", &number, "--body", &comment])?;
+            } else {
+                ui::say(format!("\nFor the pull request of {}:\n\n{}\n\n{}", about.branch, request.title, request.body));
+                ui::hint("piton run … --gh   sends it with `gh`");
+            }
+        }
+        StopReason::Ended if send => {
+            gh(project, &["gh", "issue", "edit", &number, "--add-label", tell::NEEDS_REVIEW])?;
+            gh(project, &["gh", "issue", "comment", &number, "--body", &comment])?;
+        }
+        StopReason::Ended => {
+            ui::say(format!("\nFor the issue, with the label `{}`:\n\n{comment}", tell::NEEDS_REVIEW));
+            ui::hint("piton run … --gh   sends it with `gh`");
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn gh(project: &Project, words: &[&str]) -> Outcome {
+    let [program, rest @ ..] = words else { return Ok(()) };
+    let told = words.iter().take(3).copied().collect::<Vec<_>>().join(" ");
+    let ended = Process::new(program).args(rest).current_dir(&project.root).stdin(std::process::Stdio::null()).status();
+    match ended {
+        Ok(status) if status.success() => {
+            ui::say(format!("done: {told}"));
+            Ok(())
+        }
+        Ok(status) => Err(Failure::new(format!("`{told}` did not succeed ({status}); the work itself is safe"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Failure::new(format!("`{program}` is not installed; the work itself is safe"))
+                .hint("without --gh, the texts are printed"))
+        }
+        Err(error) => Err(Failure::io(format!("cannot start {program}"))(error)),
+    }
+}

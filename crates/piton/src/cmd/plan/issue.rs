@@ -1,0 +1,222 @@
+//! The plan of an issue: how it begins, and how it is shown.
+
+use camino::Utf8Path;
+use piton_core::dialect::issue::plan::{IssueReading, Node, Role, starter};
+use piton_core::view::counted;
+use serde_json::{Value, json};
+
+use super::{MOST, write};
+use crate::cmd::{Exit, FINE};
+use crate::failure::{Failure, Outcome};
+use crate::find::here;
+use crate::reading::PLANS;
+use crate::ui::{self, BOLD, DIM};
+
+pub(super) fn new(number: &str, slug: &str, force: bool) -> Outcome<Exit> {
+    let nth: u64 = number
+        .trim_start_matches('#')
+        .parse()
+        .map_err(|_| Failure::usage(format!("`{number}` is not the number of an issue")))?;
+    let (name, files) = starter(nth, slug)
+        .map_err(|bad| Failure::usage(format!("{slug:?} cannot be part of a folder and a branch: {bad}")))?;
+    let here = here()?;
+    let root = here.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&here);
+    let folder = crate::find::shown(&root.join(PLANS).join(name));
+    let folder = Utf8Path::new(&folder);
+    let is_used = folder.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some());
+    if is_used && !force {
+        let failure = Failure::new(format!("{folder} exists already"));
+        return Err(failure.hint(format!("piton new issue {number} {slug} --force")));
+    }
+    for (file, text) in files {
+        write(&folder.join(file), &text)?;
+    }
+    ui::say(format!("wrote {folder}"));
+    ui::hint(format!("edit its tasks, then: piton plan {nth}"));
+    Ok(FINE)
+}
+
+/// What `--json` tells beyond every plan.
+pub(super) fn describe(read: &IssueReading, document: &mut Value) {
+    let done = read.outline.done();
+    let node = |(nth, node): (usize, &Node)| {
+        json!({
+            "id": node.id,
+            "title": node.title,
+            "role": role(node.role),
+            "line": node.line,
+            "parent": node.parent.map(|above| &read.outline.nodes[above].id),
+            "done": done[nth],
+            "optional": node.optional,
+            "dropped": node.dropped,
+        })
+    };
+    document["issue"] = json!({
+        "number": read.issue.number,
+        "title": read.issue.title,
+        "branch": read.issue.branch(),
+    });
+    document["boxes"] = read.outline.nodes.iter().enumerate().map(node).collect();
+    document["before"] = json!(read.before);
+    document["detected"] = json!(read.detected);
+    document["coverage"] = json!(read.coverage.rows);
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Parent => "parent",
+        Role::Task => "task",
+        Role::Step => "step",
+    }
+}
+
+/// Phases with their boxes, the checks and where they come from, and what the requirements are covered by.
+pub(super) fn show(read: &IssueReading, all: bool) {
+    let plan = &read.reading.plan;
+    let tasks = counted(plan.tasks.len() as u64, "task");
+    let done = read.before.values().filter(|before| before.done).count();
+    let done = if done == 0 { String::new() } else { format!(" ({done} done before)") };
+    ui::answer_line(format!(
+        "{} {tasks}{done}, one after the other, on {}",
+        ui::styled(BOLD, &plan.name),
+        read.issue.branch()
+    ));
+    boxes(read, all);
+    checks(read);
+    coverage(read, all);
+}
+
+fn boxes(read: &IssueReading, all: bool) {
+    let (nodes, done) = (&read.outline.nodes, read.outline.done());
+    let mut depths = vec![0_usize; nodes.len()];
+    let (mut steps, mut last_steps) = (vec![0_u64; nodes.len()], 0);
+    for (nth, node) in nodes.iter().enumerate() {
+        if let Some(above) = node.parent {
+            depths[nth] = depths[above] + 1;
+            steps[above] += u64::from(node.role == Role::Step);
+        }
+        last_steps += usize::from(node.role == Role::Step);
+    }
+    let mut groups = plan_groups(read);
+    let (mut shown, lines) = (0, nodes.len() - last_steps);
+    for (nth, node) in nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Step) {
+        if let Some((_, title)) = groups.pop_if(|(line, _)| *line <= node.line) {
+            ui::answer_line(format!("\n{}", ui::styled(BOLD, ui::plain(&title))));
+        }
+        shown += 1;
+        if shown > MOST && !all {
+            continue;
+        }
+        let is_done = done[nth] || read.before.get(&node.id).is_some_and(|before| before.done);
+        let mark = match (node.dropped, is_done) {
+            (true, _) => "[-]",
+            (false, true) => "[x]",
+            (false, false) => "[ ]",
+        };
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(node.optional.then(|| "optional".to_owned()));
+        notes.extend(node.dropped.then(|| "dropped".to_owned()));
+        notes.extend((steps[nth] > 0).then(|| counted(steps[nth], "step")));
+        let is_branch = read.before.get(&node.id).is_some_and(|before| before.is_branch);
+        notes.extend(is_branch.then(|| "Piton does this".to_owned()));
+        let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
+        let indent = "  ".repeat(depths[nth].min(8));
+        ui::answer_line(format!(
+            "  {indent}{mark} {:6} {}{}",
+            node.id,
+            ui::plain(&node.title),
+            ui::styled(DIM, notes)
+        ));
+    }
+    if shown > MOST && !all {
+        ui::answer_line(format!("… and {} more (--all shows them)", lines - MOST));
+    }
+}
+
+/// The line of the first box of each group, and the group's title; the first group comes last.
+fn plan_groups(read: &IssueReading) -> Vec<(usize, String)> {
+    let plan = &read.reading.plan;
+    let mut first: Vec<(usize, String)> = Vec::new();
+    let mut lines = read.outline.tasks().map(|(nth, node)| {
+        // A phase begins with the parents of its first task.
+        let above = std::iter::successors(Some(nth), |nth| read.outline.nodes[*nth].parent);
+        (node.id.clone(), above.map(|nth| read.outline.nodes[nth].line).min().unwrap_or(node.line))
+    });
+    let mut group = None;
+    for task in &plan.tasks {
+        let Some((_, line)) = lines.next() else { break };
+        if group != Some(task.group) {
+            group = Some(task.group);
+            let title = plan.groups.get(task.group as usize).map(|group| group.title.clone());
+            first.push((line, title.unwrap_or_default()));
+        }
+    }
+    first.reverse();
+    first
+}
+
+fn checks(read: &IssueReading) {
+    let plan = &read.reading.plan;
+    ui::answer_line(format!("\n{}", ui::styled(BOLD, "checks of every task")));
+    for found in &read.detected {
+        let from = ui::styled(DIM, format!("found in {}", ui::plain(&found.from)));
+        ui::answer_line(format!("  {:7} {}  {from}", found.about, ui::plain(&found.check.run.to_string())));
+    }
+    // A task that is no checkpoint has the checks of all, and no others.
+    let usual = plan.tasks.iter().filter(|task| !task.may_change_nothing).map(|task| &task.checks).next();
+    if read.detected.is_empty() {
+        for check in usual.into_iter().flatten() {
+            let from = ui::styled(DIM, "said in piton.toml");
+            ui::answer_line(format!("  {}  {from}", ui::plain(&check.run.to_string())));
+        }
+        if usual.is_none_or(Vec::is_empty) {
+            ui::answer_line("  none: what the agent says is believed");
+        }
+    }
+    for task in plan.tasks.iter().filter(|task| task.may_change_nothing) {
+        let known = |check: &&piton_core::plan::Check| usual.is_none_or(|usual| !usual.contains(check));
+        let own: Vec<String> = task.checks.iter().filter(known).map(|check| check.run.to_string()).collect();
+        if !own.is_empty() {
+            ui::answer_line(format!("  {:7} {}", task.id, ui::plain(&own.join("; "))));
+        }
+    }
+}
+
+fn coverage(read: &IssueReading, all: bool) {
+    let rows = &read.coverage.rows;
+    if rows.is_empty() {
+        return;
+    }
+    ui::answer_line(format!("\n{}", ui::styled(BOLD, "requirements")));
+    for row in rows.iter().take(if all { rows.len() } else { MOST }) {
+        let names = |ids: &[piton_core::plan::TaskId]| {
+            ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        let tests = match &row.tests[..] {
+            [] => "no tests".to_owned(),
+            tests => format!("tests: {}", names(tests)),
+        };
+        let by = if row.tasks.is_empty() {
+            "no task".to_owned()
+        } else {
+            format!("{}; {tests}", names(&row.tasks))
+        };
+        ui::answer_line(format!(
+            "  {:6} {by}  {}",
+            row.key,
+            ui::styled(DIM, shortened(&ui::plain(&row.text)))
+        ));
+    }
+    if rows.len() > MOST && !all {
+        ui::answer_line(format!("… and {} more (--all shows them)", rows.len() - MOST));
+    }
+}
+
+/// The beginning of a text, on one line.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
