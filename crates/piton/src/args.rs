@@ -56,7 +56,7 @@ pub(crate) enum Command {
     /// Take a task, to work on it yourself
     Start(Start),
     /// Report on a task: its checks decide whether it is done
-    Report(Report),
+    Report(Box<Report>),
     /// Ask the engine to stop: nothing new begins, what runs is finished
     Stop(Stop),
     /// Try a failed, abandoned or blocked task again
