@@ -70,7 +70,8 @@ fn a_landing_that_was_not_made_is_noticed() {
 
 #[test]
 fn a_landing_made_without_looking_is_noticed() {
-    assert_eq!(noticed(Sabotage::LandBlindly, 1000).law, "lands_once");
+    let law = noticed(Sabotage::LandBlindly, 1000).law;
+    assert!(matches!(law, "lands_once" | "never_red"), "{law}");
 }
 
 #[test]

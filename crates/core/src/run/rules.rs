@@ -192,9 +192,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])
         }
         Command::ContextUpdated(update) => {
-            if run.settings.dialect != Dialect::Execute {
+            if run.settings.dialect != Dialect::Execute || run.settings.no_commits {
                 return Err(Refusal::because(
-                    "only plans of the execute system keep a project's description",
+                    "only plans of the execute system keep a project's description, with commits",
                 ));
             }
             if !state.all_completed() {

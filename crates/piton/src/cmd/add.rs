@@ -100,8 +100,8 @@ impl Site {
         }
         for change in &changes {
             write(change)?;
+            crash::point("add.written");
         }
-        crash::point("add.written");
         let events = match &mut self.found {
             Some(FoundRun { journal, run, .. }) => journal.command(run, &command, clock::now())?,
             None => Vec::new(),

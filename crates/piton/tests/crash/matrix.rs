@@ -10,7 +10,8 @@ use crate::reference::{self, Killed, crash_free};
 use crate::sandbox::Sandbox;
 
 /// Points that the reference run does not pass, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 5] = [
+    ("add.written", "it: adding"),
     ("context.moved", "execute: a_run_that_dies_over_the_description_goes_on_and_enters_it_once"),
     ("context.pinned", "execute: a_run_that_dies_over_the_description_goes_on_and_enters_it_once"),
     ("files.before-write", "execute: a_command_that_dies_over_the_file_is_recorded_and_the_file_catches_up"),

@@ -108,3 +108,24 @@ fn what_the_system_does_not_know_is_refused() {
     }
     assert_eq!(plan(), before);
 }
+
+/// Only with the task's own file is there a task; what was written before it does no harm, and is not written twice.
+#[test]
+fn whoever_is_killed_half_way_can_do_it_again() {
+    for nth in 1..=3 {
+        let sandbox = shop();
+        let _ = sandbox.run(&format!("next --plan {PLAN}")).exits(0);
+        let more = ["--after", "L2-001", "--file", "src/L2-002.txt"];
+        let words = ["add", "L2-002", "--title", "Print <invoices> & send them", "--plan", PLAN];
+        let words = words.iter().chain(&more).copied();
+        let killed = sandbox.piton(words).env("PITON_CRASH", format!("add.written:{nth}")).run();
+        assert_eq!(killed.code, None, "{killed}");
+        let _ = sandbox.run("next").exits(0).lacks("L2-002");
+        let _ = sandbox.run(&format!("plan {PLAN}")).exits(0);
+        let _ = add(&sandbox, "L2-002", &more).exits(0).says("has taken up L2-002");
+        let manifest = "{\"prd\": {\"slug\": \"shop\"}, \"summary\": {\"total_tasks\": 4}}\n";
+        assert_eq!(file(&sandbox, "manifest.json"), manifest);
+        assert_eq!(file(&sandbox, "layer_plan.json").matches("L2-002").count(), 1);
+        assert_eq!(state(&sandbox)["tasks"]["L2-002"]["status"], "pending");
+    }
+}

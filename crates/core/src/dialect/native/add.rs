@@ -4,7 +4,7 @@ use toml::Value;
 use toml::de::DeTable;
 
 use crate::dialect::addition::{Addition, refused};
-use crate::plan::Plan;
+use crate::plan::{Plan, RepoPath, TaskId};
 use crate::run::Refusal;
 
 /// The text with the task in it, or `None` if just this task is in it already. `plan` is what the text says.
@@ -30,10 +30,10 @@ pub fn add(text: &str, plan: &Plan, task: &Addition) -> Result<Option<String>, R
     }
     line("prompt", task.description.as_deref().unwrap_or(&task.title).into());
     if !task.after.is_empty() {
-        line("depends_on", list(task.after.iter().map(|id| id.as_str()).collect()));
+        line("depends_on", list(task.after.iter().map(TaskId::as_str).collect()));
     }
     if !task.files.is_empty() {
-        line("files", list(task.files.iter().map(|file| file.as_str()).collect()));
+        line("files", list(task.files.iter().map(RepoPath::as_str).collect()));
     }
     if let Some(checks) = &task.checks {
         line("checks", list(checks.iter().map(|check| check.trim()).collect()));

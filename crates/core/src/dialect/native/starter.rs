@@ -66,4 +66,5 @@ checks = [{ name = "link", run = ["grep", "-q", "NOTES.md", "README.md"], timeou
 # priority = 50            # 1 is first, 99 last
 # agent = "default"
 # may_change_nothing = true   # leaving everything as it was is fine too
+# check_first = true          # no agent is sent where the checks pass already
 "##;

@@ -138,7 +138,7 @@ impl Part {
         let bold = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
         let title = line.strip_prefix("###").or(bold)?;
         let name: String =
-            title.chars().filter(|c| c.is_ascii_alphabetic()).map(|c| c.to_ascii_lowercase()).collect();
+            title.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect();
         let part = match name.as_str() {
             "whatidid" | "whatwasdone" | "summary" => Part::Did,
             "filescreated" | "newfiles" => Part::Created,

@@ -6,6 +6,7 @@ use super::*;
 use crate::dialect::chronicle::bench::{Bench, id};
 use crate::dialect::issue::state::tests::anything::any_run;
 use crate::dialect::issue::state::tests::{fresh, issue, lands, over, told};
+use crate::plan::TaskId;
 use crate::run::{Claim, Note, Report};
 
 const EXAMPLE: &str = include_str!("tests/example.md");
@@ -24,7 +25,7 @@ fn after(found: Option<&str>, bench: &mut Bench) -> String {
 }
 
 fn tasks(sections: &[Section]) -> Vec<Option<&str>> {
-    sections.iter().map(|section| section.task.as_ref().map(|id| id.as_str())).collect()
+    sections.iter().map(|section| section.task.as_ref().map(TaskId::as_str)).collect()
 }
 
 fn entry(task: &str, words: &str) -> String {

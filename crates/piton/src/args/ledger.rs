@@ -1,0 +1,219 @@
+//! What can be typed by whoever keeps the ledger: people, agents and scripts that do the work themselves.
+
+use clap::{Args, Subcommand, ValueEnum};
+use piton_core::plan::{GroupId, RepoPath, TaskId};
+
+use super::{DialectArg, OfRun, Which};
+
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// Its id, in the form that ids of this plan have
+    pub task: TaskId,
+    /// What it is about, in one line
+    #[arg(long, value_name = "TEXT")]
+    pub title: String,
+    /// What whoever works on it is told [default: the title]
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// The layer it goes into [default: the only one, or the one with the number in its id]
+    #[arg(long, value_name = "NAME")]
+    pub layer: Option<GroupId>,
+    /// A task that has to be completed first
+    #[arg(long, value_name = "ID")]
+    pub after: Vec<TaskId>,
+    /// A file it makes or changes
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<RepoPath>,
+    /// A command that proves it done
+    #[arg(long = "check", value_name = "COMMAND")]
+    pub checks: Vec<String>,
+    /// Nothing can prove it: a report about it is taken as it is
+    #[arg(long, conflicts_with = "checks")]
+    pub no_check: bool,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Next {
+    #[command(flatten)]
+    pub which: Which,
+    /// How many to name at most
+    #[arg(long, short = 'n', default_value_t = 5)]
+    pub count: usize,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    pub task: TaskId,
+    #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct By {
+    /// Who does it
+    #[arg(long, value_name = "NAME", env = "PITON_HOLDER", default_value = "you")]
+    pub by: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    pub task: TaskId,
+    pub what: Reported,
+    /// Why, for failed and blocked
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// What the next ones should know
+    #[arg(long, value_name = "TEXT")]
+    pub note: Option<String>,
+    /// A file that was made or changed
+    #[arg(long = "file", value_name = "PATH")]
+    pub files: Vec<String>,
+    /// A file that was made
+    #[arg(long = "created", value_name = "PATH")]
+    pub created: Vec<String>,
+    /// Something later tasks can use
+    #[arg(long = "export", value_name = "NAME")]
+    pub exports: Vec<String>,
+    /// A decision that was taken
+    #[arg(long = "decision", value_name = "TEXT")]
+    pub decisions: Vec<String>,
+    /// A convention that later work should follow
+    #[arg(long = "pattern", value_name = "TEXT")]
+    pub patterns: Vec<String>,
+    /// What the next try should do about it
+    #[arg(long, value_name = "TEXT")]
+    pub feedback: Option<String>,
+    /// What the tests came to: a file with a runner's output, or a text such as `12 passed, 1 failed`. What the
+    /// task's checks count beats it
+    #[arg(long, value_name = "FILE|TEXT")]
+    pub test_results: Option<String>,
+    /// A commit of this work
+    #[arg(long = "commit", value_name = "HASH")]
+    pub commits: Vec<String>,
+    #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reported {
+    Done,
+    Failed,
+    Blocked,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Stop {
+    /// Also stop what is running; it goes on with the next `piton run`
+    #[arg(long)]
+    pub now: bool,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Skip {
+    pub task: TaskId,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub reason: String,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Raise {
+    pub task: TaskId,
+    /// Attempts allowed in all
+    #[arg(long, value_name = "N")]
+    pub attempts: u32,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Orient {
+    /// Add what is asked of this task, and what its last try was told
+    pub task: Option<TaskId>,
+    /// Leave out what is oldest beyond this size
+    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    pub max_bytes: usize,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Journal {
+    #[command(subcommand)]
+    pub command: JournalCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum JournalCommand {
+    /// Add an entry for those who read later
+    Add {
+        text: String,
+        /// The task it is about
+        #[arg(long, value_name = "ID")]
+        task: Option<TaskId>,
+        #[command(flatten)]
+        by: By,
+        #[command(flatten)]
+        of: OfRun,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Guardrail {
+    #[command(subcommand)]
+    pub command: GuardrailCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GuardrailCommand {
+    /// Add one
+    Add {
+        text: String,
+        #[command(flatten)]
+        by: By,
+        #[command(flatten)]
+        of: OfRun,
+    },
+    /// List them all
+    List {
+        #[command(flatten)]
+        of: OfRun,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ops {
+    /// The system whose recipes are shown [default: that of the current run]
+    #[arg(long, value_enum)]
+    pub dialect: Option<DialectArg>,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
