@@ -30,7 +30,39 @@ fn example() -> Sandbox {
 fn the_worked_example_is_shown() {
     let sandbox = example();
     let before = sandbox.fingerprint();
-    shows!(sandbox.run("plan 7").exits(0), "the_worked_example");
+    shows!(sandbox.run("plan 7").exits(0), @r"
+    exit: 0
+    --- stdout
+    issue-7-by-month 8 tasks (1 done before), one after the other, on issue/7-by-month
+
+    Phase 1: Sums
+      [x] 0      Create Feature Branch  (Piton does this)
+      [ ] 1      Sums by month
+        [ ] 1.1    Add `--by-month` to `spend.sh`
+        [ ] 1.2    Write `tests/by-month.sh`  (2 steps)
+      [ ] 2      Checkpoint - Months are summed
+
+    Phase 2: Mistakes
+      [ ] 3      Tell mistakes
+        [ ] 3.1    Refuse options that are not known, and lines without an amount
+        [ ] 3.2    Write `tests/mistakes.sh`
+        [ ] 3.3    Name the option that was probably meant  (optional)
+      [ ] 4      Final Checkpoint
+
+    checks of every task
+      sh check.sh  said in piton.toml
+      0       git rev-parse --verify --quiet refs/heads/issue/7-by-month
+      2       test -s tests/by-month.sh
+
+    requirements
+      1.1    1.1, 1.2; tests: 1.2  WHEN `sh spend.sh --by-month` is run, THE system SHALL print…
+      1.2    1.1, 1.2; tests: 1.2  THE lines SHALL be in the order of the months
+      1.3    1.1, 1.2; tests: 1.2  WHEN no option is given, THE system SHALL print the sum of e…
+      2.1    3.1, 3.2, 3.3; tests: 3.2  IF an option is not known, THEN THE system SHALL say so on s…
+      2.2    3.1, 3.2; tests: 3.2  IF a line has no amount, THEN THE system SHALL name its numb…
+    --- stderr
+    .claude/plans/issue-7-by-month is read as a plan of the issue system
+    ");
     assert_eq!(sandbox.fingerprint(), before, "showing a plan changes nothing");
     let whole = sandbox.run("plan 7").stdout;
     for name in ["#7", "007", ".claude/plans/issue-7-by-month", ".claude/plans/issue-7-by-month/tasks.md"] {

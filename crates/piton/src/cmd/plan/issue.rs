@@ -89,16 +89,15 @@ pub(super) fn show(read: &IssueReading, all: bool) {
 fn boxes(read: &IssueReading, all: bool) {
     let (nodes, done) = (&read.outline.nodes, read.outline.done());
     let mut depths = vec![0_usize; nodes.len()];
-    let (mut steps, mut last_steps) = (vec![0_u64; nodes.len()], 0);
+    let mut steps = vec![0_u64; nodes.len()];
     for (nth, node) in nodes.iter().enumerate() {
         if let Some(above) = node.parent {
             depths[nth] = depths[above] + 1;
             steps[above] += u64::from(node.role == Role::Step);
         }
-        last_steps += usize::from(node.role == Role::Step);
     }
     let mut groups = plan_groups(read);
-    let (mut shown, lines) = (0, nodes.len() - last_steps);
+    let mut shown = 0;
     for (nth, node) in nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Step) {
         if let Some((_, title)) = groups.pop_if(|(line, _)| *line <= node.line) {
             ui::answer_line(format!("\n{}", ui::styled(BOLD, ui::plain(&title))));
@@ -107,7 +106,7 @@ fn boxes(read: &IssueReading, all: bool) {
         if shown > MOST && !all {
             continue;
         }
-        let is_done = done[nth] || read.before.get(&node.id).is_some_and(|before| before.done);
+        let is_done = read.before.get(&node.id).map_or(done[nth], |before| before.done);
         let mark = match (node.dropped, is_done) {
             (true, _) => "[-]",
             (false, true) => "[x]",
@@ -129,7 +128,7 @@ fn boxes(read: &IssueReading, all: bool) {
         ));
     }
     if shown > MOST && !all {
-        ui::answer_line(format!("… and {} more (--all shows them)", lines - MOST));
+        ui::answer_line(format!("… and {} more (--all shows them)", shown - MOST));
     }
 }
 
