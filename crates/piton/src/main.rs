@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use args::{Cli, Command, SchemaName};
 use clap::Parser;
 use failure::Outcome;
-use piton_core::dialect::{execute, native};
+use piton_core::dialect::{execute, issue, native};
 
 fn main() -> ExitCode {
     // A keeper is this binary in a small mode of its own: no thread, no arguments parsed, little memory.
@@ -70,6 +70,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
                 SchemaName::Plan => native::schema(),
                 SchemaName::Config => native::config_schema(),
                 SchemaName::ExecuteState => execute::state::schema(),
+                SchemaName::ExecutionState => issue::state::schema(),
             });
             Ok(cmd::FINE)
         }

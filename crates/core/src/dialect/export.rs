@@ -120,7 +120,8 @@ fn write(fitted: &Plan, to: Dialect, config: &Config, is_done: &dyn Fn(&TaskId) 
         Dialect::Issue => {
             let files = issue::plan::write(fitted, is_done);
             let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
-            let given = issue::plan::Given { name: &fitted.name, place: "", config, detected: &[], strict: false };
+            let given =
+                issue::plan::Given { name: &fitted.name, place: "", config, detected: &[], strict: false };
             let mut read = issue::plan::read(&Folder { files: bytes.collect() }, &given);
             // What comes on top of every list was in none.
             read.reading.plan.tasks.retain(|task| task.id.as_str() != issue::plan::VALIDATION);

@@ -17,6 +17,8 @@ use crate::{agent, checks, clock, crash, disk};
 
 /// How much of the end of an agent's output is looked at.
 const TAIL: usize = 16 * 1024;
+/// So many files that a task made or changed are told.
+const FILES: usize = 200;
 /// The longest a set-up command may take.
 const SETUP: Span = Span::minutes(30);
 
@@ -260,7 +262,11 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
             let made = repo.commits_since(base, &done.commit)?.into_iter();
             let commits =
                 made.map(|(hash, subject)| CommitMade { hash: hash.to_string(), subject }).collect();
-            Ok(captured(Work { commits, ..as_work(Some(done.commit), done.tree, Vec::new()) }))
+            let (mut created, mut modified) = repo.changed_files(base, &done.commit)?;
+            created.truncate(FILES);
+            modified.truncate(FILES);
+            let work = as_work(Some(done.commit), done.tree, Vec::new());
+            Ok(captured(Work { commits, created, modified, ..work }))
         }
         Err(GitError::ConflictMarkers { files } | GitError::Undecided { files }) => {
             Ok(captured(as_work(None, repo.worktree_tree(worktree.path())?, files)))

@@ -110,6 +110,17 @@ impl Repo {
         Ok(files.map(|difference| difference.path.to_string_lossy().into_owned()).collect())
     }
 
+    /// Files that are new in `to`, and those that were changed or removed.
+    pub fn changed_files(&self, from: &Oid, to: &Oid) -> Result<(Vec<String>, Vec<String>), GitError> {
+        let differences = self.differences(from, to)?;
+        let files = differences.iter().filter(|difference| difference.is_of_file());
+        let (new, old): (Vec<&Difference>, Vec<&Difference>) = files.partition(|found| found.old.is_none());
+        let names = |files: Vec<&Difference>| {
+            files.into_iter().map(|file| file.path.to_string_lossy().into_owned()).collect()
+        };
+        Ok((names(new), names(old)))
+    }
+
     /// The merged `tree` as it may land on `tip`: with `owned` files and folders as `tip` has them, and with
     /// every object of it on disk.
     pub fn settle(&self, tree: Oid, tip: &Oid, owned: &[RepoPath]) -> Result<Oid, GitError> {

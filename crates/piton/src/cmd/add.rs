@@ -169,9 +169,15 @@ fn changes(path: &Utf8Path, source: &Source, plan: &Plan, task: &Addition) -> Ou
             .collect(),
         // Its order is the list's: where a task goes is for whoever writes the list.
         Source::Issue(_) => {
-            let failure = Failure::new("tasks of an issue are added in its list, where their place tells their turn");
+            let failure =
+                Failure::new("tasks of an issue are added in its list, where their place tells their turn");
             return Err(failure
-                .hint(format!("add a line like `- [ ] {}. {}` to {}", task.id, task.title, path.join("tasks.md")))
+                .hint(format!(
+                    "add a line like `- [ ] {}. {}` to {}",
+                    task.id,
+                    task.title,
+                    path.join("tasks.md")
+                ))
                 .hint(format!("piton run {} --replan", find::shown(path))));
         }
     })

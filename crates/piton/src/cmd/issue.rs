@@ -3,9 +3,9 @@
 use std::process::Command as Process;
 
 use camino::Utf8PathBuf;
+use piton_core::diagnostic::Severity;
 use piton_core::dialect::issue::{plan::VALIDATION, state, tell};
 use piton_core::dialect::{kept, text};
-use piton_core::diagnostic::Severity;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Command, Note, Past, Proof, Status, StopReason};
 use piton_core::view::counted;
@@ -43,7 +43,11 @@ pub(super) fn past(found: &FoundPlan, project: &Project) -> Outcome<Vec<Command>
         let missing = report.created.iter().find(|file| !project.root.join(file).exists());
         let status = match missing {
             Some(file) if ticked || claimed => {
-                ui::say(format!("{} is called done, but {} is not there: it is to be done", spec.id, ui::plain(file)));
+                ui::say(format!(
+                    "{} is called done, but {} is not there: it is to be done",
+                    spec.id,
+                    ui::plain(file)
+                ));
                 Status::Pending
             }
             _ if ticked || claimed => Status::Completed,
@@ -124,12 +128,24 @@ pub(super) fn conclude(project: &Project, run: &RunId, reason: &StopReason, send
             let request = tell::pull_request(&about, &state, &chronicle);
             if send {
                 gh(project, &["git", "push", "--set-upstream", "origin", &about.branch])?;
-                let words =
-                    ["gh", "pr", "create", "--head", &about.branch, "--title", &request.title, "--body", &request.body];
+                let words = [
+                    "gh",
+                    "pr",
+                    "create",
+                    "--head",
+                    &about.branch,
+                    "--title",
+                    &request.title,
+                    "--body",
+                    &request.body,
+                ];
                 gh(project, &words)?;
                 gh(project, &["gh", "issue", "comment", &number, "--body", &comment])?;
             } else {
-                ui::say(format!("\nFor the pull request of {}:\n\n{}\n\n{}", about.branch, request.title, request.body));
+                ui::say(format!(
+                    "\nFor the pull request of {}:\n\n{}\n\n{}",
+                    about.branch, request.title, request.body
+                ));
                 ui::hint("piton run … --gh   sends it with `gh`");
             }
         }
@@ -149,13 +165,19 @@ pub(super) fn conclude(project: &Project, run: &RunId, reason: &StopReason, send
 fn gh(project: &Project, words: &[&str]) -> Outcome {
     let [program, rest @ ..] = words else { return Ok(()) };
     let told = words.iter().take(3).copied().collect::<Vec<_>>().join(" ");
-    let ended = Process::new(program).args(rest).current_dir(&project.root).stdin(std::process::Stdio::null()).status();
+    let ended = Process::new(program)
+        .args(rest)
+        .current_dir(&project.root)
+        .stdin(std::process::Stdio::null())
+        .status();
     match ended {
         Ok(status) if status.success() => {
             ui::say(format!("done: {told}"));
             Ok(())
         }
-        Ok(status) => Err(Failure::new(format!("`{told}` did not succeed ({status}); the work itself is safe"))),
+        Ok(status) => {
+            Err(Failure::new(format!("`{told}` did not succeed ({status}); the work itself is safe")))
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Failure::new(format!("`{program}` is not installed; the work itself is safe"))
                 .hint("without --gh, the texts are printed"))

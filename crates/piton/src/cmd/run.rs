@@ -258,7 +258,8 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
     let parts: Vec<Utf8PathBuf> = match found.plan.settings.dialect {
         Dialect::Native => vec![found.path.clone()],
         Dialect::Issue => {
-            let own = ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
+            let own =
+                ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
             own.into_iter().chain(["execution-state.lock"]).map(|name| found.path.join(name)).collect()
         }
         Dialect::Execute => {

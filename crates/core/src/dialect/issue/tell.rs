@@ -39,8 +39,7 @@ pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> Pull
 
 fn told(story: &Story) -> String {
     let (created, modified) = files(story);
-    let all: Vec<String> =
-        created.iter().chain(&modified).map(|file| format!("`{}`", line(file))).collect();
+    let all: Vec<String> = created.iter().chain(&modified).map(|file| format!("`{}`", line(file))).collect();
     if all.is_empty() {
         return String::new();
     }
