@@ -7,8 +7,8 @@ use piton_core::plan::{Dialect, GroupId, Schedule, TaskId};
 mod ledger;
 
 pub(crate) use ledger::{
-    Add, By, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops, Orient, Raise, Report,
-    Reported, Skip, Start, Stop,
+    Add, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops, Orient, Raise, Report, Reported,
+    Skip, Start, Stop,
 };
 
 #[derive(Debug, Parser)]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::LISTS;
-use crate::plan::{Plan, TaskId};
+use crate::plan::{Plan, RepoPath, TaskId};
 
 /// The same plan with ids that such a list can have: those that a reader takes for numbers stay, others are counted.
 pub fn fit(plan: &Plan) -> Plan {
@@ -47,7 +47,7 @@ pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String
             let _ = writeln!(text, "  - {}", line.trim_start_matches(['-', '*', '+', '#', '[', '>', ' ']));
         }
         if !task.files.is_empty() {
-            let files: Vec<&str> = task.files.iter().map(|file| file.as_str()).collect();
+            let files: Vec<&str> = task.files.iter().map(RepoPath::as_str).collect();
             let _ = writeln!(text, "  - Files: {}", files.join(", "));
         }
     }
