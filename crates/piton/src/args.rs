@@ -77,6 +77,8 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Remove what finished runs left behind
     Clean(Clean),
+    /// Put the plans of finished issues away
+    Archive(Archive),
     /// Content that was put aside before a worktree went
     Rescue(Rescue),
     /// Print a JSON Schema
@@ -389,6 +391,20 @@ pub(crate) struct Export {
     pub out: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Archive {
+    /// Plans of issues, by folder or number [default: all that are finished]
+    pub plans: Vec<Utf8PathBuf>,
+    /// The project [default: the one around this folder]
+    #[arg(long, value_name = "DIR")]
+    pub project_path: Option<Utf8PathBuf>,
+    /// Only say what would be moved
+    #[arg(long)]
+    pub dry_run: bool,
     #[arg(long)]
     pub json: bool,
 }

@@ -64,6 +64,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Export(args) => cmd::export::export(args),
         Command::Doctor(args) => cmd::doctor::doctor(args),
         Command::Clean(args) => cmd::clean::clean(args),
+        Command::Archive(args) => cmd::archive::archive(args),
         Command::Rescue(args) => cmd::rescue::rescue(&args.command),
         Command::Schema(args) => {
             ui::answer_json(&match args.name {

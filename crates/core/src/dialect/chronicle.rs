@@ -91,6 +91,8 @@ pub struct Story {
     pub reports: Vec<Told>,
     /// As last counted or told.
     pub tests: Option<Tests>,
+    /// The commands of the checks that ran last, and whether they passed.
+    pub checked: Vec<(String, bool)>,
     /// What was before each reset.
     pub earlier: Vec<Earlier>,
     pub given_up: Option<Said>,
@@ -426,6 +428,8 @@ impl Story {
     }
 
     fn check(&mut self, results: &[CheckResult]) {
+        let passed = |result: &CheckResult| (result.command.clone(), result.verdict == Verdict::Pass);
+        self.checked = results.iter().map(passed).collect();
         // There is work to be judged, so the agent did not run out of time.
         self.open.timed_out = false;
         // What was counted beats what was told.

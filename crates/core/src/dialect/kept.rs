@@ -75,6 +75,8 @@ pub enum Beside {
     Journal,
     /// The plan's own list, in which boxes are ticked.
     Boxes(&'static str),
+    /// What the last validation found. Nobody else writes it.
+    Report,
 }
 
 /// What is to be done about such a file.
@@ -101,7 +103,7 @@ pub fn beside(dialect: Dialect, is_there: impl Fn(&str) -> bool) -> Vec<Beside> 
         Dialect::Native | Dialect::Execute => Vec::new(),
         Dialect::Issue => {
             let list = issue::plan::LISTS.into_iter().find(|name| is_there(name)).map(Beside::Boxes);
-            [Beside::Journal].into_iter().chain(list).collect()
+            [Beside::Journal, Beside::Report].into_iter().chain(list).collect()
         }
     }
 }
@@ -111,6 +113,7 @@ impl Beside {
         match self {
             Beside::Journal => issue::journal::FILE,
             Beside::Boxes(name) => name,
+            Beside::Report => issue::tell::REPORT,
         }
     }
 
@@ -136,6 +139,14 @@ impl Beside {
                 }
             }
             Beside::Boxes(_) => found.map(|bytes| boxes(bytes, state, claimed)).unwrap_or_default(),
+            Beside::Report => {
+                let report = issue::tell::verification(&about(state), state, chronicle);
+                let new = report.filter(|text| found != Some(text.as_bytes()));
+                Settled {
+                    put: new.map_or(Put::Nothing, |text| Put::Whole(text.into_bytes())),
+                    ..Settled::default()
+                }
+            }
         }
     }
 
@@ -144,6 +155,7 @@ impl Beside {
         let text = String::from_utf8_lossy(bytes);
         match self {
             Beside::Journal => text.contains("## Task "),
+            Beside::Report => text.starts_with("Verification report"),
             Beside::Boxes(_) => !issue::boxes::ticked(bytes).is_empty() || text.contains("[ ]"),
         }
     }
@@ -153,6 +165,8 @@ impl Beside {
         let text = |bytes| text::decode(bytes, false).text;
         match self {
             Beside::Journal => issue::journal::added(&text(now), &text(left)).is_empty(),
+            // It can be made again.
+            Beside::Report => true,
             Beside::Boxes(_) => {
                 let open = |bytes| text(bytes).replace("[x]", "[ ]").replace("[X]", "[ ]");
                 open(now).starts_with(&open(left))

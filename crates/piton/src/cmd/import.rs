@@ -14,7 +14,7 @@ use piton_engine::project::{Project, new_run_id};
 use piton_engine::{clock, disk};
 use serde_json::json;
 
-use super::{Exit, FINE, begin};
+use super::{Exit, FINE, begin, issue};
 use crate::args::{Import, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -43,6 +43,15 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
         return Err(failure
             .hint("piton doctor   compares it with git")
             .hint(format!("piton import {} --reset   takes the state file over anew", args.plan)));
+    }
+    if found.plan.settings.dialect == Dialect::Issue {
+        if args.dry_run {
+            return issue::past(&found, &project).map(|_| FINE);
+        }
+        let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
+        FoundRun { project, journal, run }.settle_file()?;
+        ui::hint(format!("piton run {}   goes on from here", find::shown(&found.path)));
+        return Ok(FINE);
     }
     let state = look(&found.path)?.unwrap_or_default();
     let taken = TakeOver::new(&flags, &mut found, &project, state)?;

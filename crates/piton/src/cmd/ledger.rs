@@ -1,7 +1,8 @@
 //! The ledger: somebody else does the work and asks Piton to keep the state.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, RunId};
+use piton_core::dialect::issue;
+use piton_core::plan::{Check, Dialect, RunId};
 use piton_core::run::{
     Claim, Command, CommitMade, Event, Holder, Report as Told, Task, Tests, Verdict, verdict,
 };
@@ -12,7 +13,7 @@ use piton_engine::project::Project;
 use piton_engine::{checks, clock};
 use serde_json::json;
 
-use super::{Exit, FINE, people, run as engine};
+use super::{Exit, FINE, notes, people, run as engine, status};
 use crate::args::{Next, OfTask, Report, Reported, Start, Which};
 use crate::failure::{ERROR, Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -27,7 +28,13 @@ pub(crate) fn next(args: &Next) -> Outcome<Exit> {
         found = find::run_to_change(&Which { run: Some(found.run.to_string()), ..args.which.clone() })?;
         found.settle_file()?;
     }
-    let FoundRun { journal, run, .. } = found;
+    let FoundRun { mut journal, run, .. } = found;
+    if !args.json && status::facts(&journal, &run)?.settings.dialect == Dialect::Issue {
+        // In the words that this system's scripts look for.
+        let (state, chronicle) = (journal.load(&run)?, notes::chronicle(&journal, &run)?);
+        ui::answer_line(issue::progress::Next::of(&state, &chronicle).to_string());
+        return Ok(FINE);
+    }
     let mut tasks: Vec<_> = journal
         .under_way(&run)?
         .into_iter()

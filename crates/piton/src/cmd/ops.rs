@@ -14,6 +14,8 @@ struct Op {
     name: &'static str,
     command: &'static str,
     execute: Option<&'static str>,
+    /// The same for those who work on issues.
+    issue: Option<&'static str>,
 }
 
 const OPS: &[Op] = &[
@@ -21,6 +23,7 @@ const OPS: &[Op] = &[
         name: "initialise",
         command: "piton next --plan PLAN",
         execute: Some("write execute-state.json with every task pending"),
+        issue: Some("cat > execution-state.json <<EOF … ; a loop over tasks.md that fills .tasks"),
     },
     Op {
         name: "add a task",
@@ -28,12 +31,16 @@ const OPS: &[Op] = &[
         execute: Some(
             "jq '.tasks[\"ID\"] = {\"status\": \"pending\", \"attempts\": 0}' execute-state.json > tmp && mv tmp execute-state.json",
         ),
+        issue: None,
     },
     Op {
         name: "next",
         command: "piton next",
         execute: Some(
             "jq -r '.tasks | to_entries[] | select(.value.status == \"in_progress\" or .value.status == \"pending\") | .key' execute-state.json",
+        ),
+        issue: Some(
+            "jq -r '.tasks[] | select(.status == \"pending\") | {id, description} | @json' execution-state.json | head -1",
         ),
     },
     Op {
@@ -42,12 +49,18 @@ const OPS: &[Op] = &[
         execute: Some(
             "jq '.tasks[\"ID\"].status = \"in_progress\" | .tasks[\"ID\"].attempts += 1' execute-state.json > tmp && mv tmp execute-state.json",
         ),
+        issue: Some(
+            "jq '(.tasks[] | select(.id == \"ID\")) |= . + {\"status\": \"in_progress\", \"started_at\": \"NOW\"}' execution-state.json > tmp && mv tmp execution-state.json",
+        ),
     },
     Op {
         name: "report done",
         command: "piton report ID done --commit HASH --test-results FILE",
         execute: Some(
             "jq '.tasks[\"ID\"].status = \"completed\" | .completed += [\"ID\"]' execute-state.json > tmp && mv tmp execute-state.json",
+        ),
+        issue: Some(
+            "jq '(.tasks[] | select(.id == \"ID\")) |= . + {\"status\": \"completed\", …}' execution-state.json > tmp && mv tmp execution-state.json; cat >> journal.md <<EOF …",
         ),
     },
     Op {
@@ -56,6 +69,9 @@ const OPS: &[Op] = &[
         execute: Some(
             "jq '.tasks[\"ID\"].errors += [{\"message\": \"WHY\"}] | .tasks[\"ID\"].retry_feedback += [{\"feedback\": \"TEXT\"}]' execute-state.json > tmp && mv tmp execute-state.json",
         ),
+        issue: Some(
+            "jq '(.tasks[] | select(.id == \"ID\")) |= . + {\"status\": \"failed\", \"notes\": \"WHY\"}' execution-state.json > tmp && mv tmp execution-state.json",
+        ),
     },
     Op {
         name: "report blocked",
@@ -63,30 +79,56 @@ const OPS: &[Op] = &[
         execute: Some(
             "jq '.tasks[\"ID\"].status = \"failed\"' execute-state.json > tmp && mv tmp execute-state.json",
         ),
+        issue: None,
     },
     Op {
         name: "verify",
         command: "piton verify ID",
         execute: Some("run the verification steps of ID's XML by hand"),
+        issue: Some(
+            "jq -r '.tasks[] | select(.id == \"ID\") | .status' execution-state.json; grep -c '## Task ID:' journal.md",
+        ),
     },
     Op {
         name: "orient",
         command: "piton orient ID",
         execute: Some("jq '{completed, tasks: .tasks[\"ID\"]}' execute-state.json; cat */ID-*.xml"),
+        issue: Some(
+            "jq '.tasks[] | select(.status == \"completed\")' execution-state.json; cat journal.md; git diff origin/main --name-only",
+        ),
     },
     Op {
         name: "progress",
         command: "piton progress",
         execute: Some("watch -n 5 'cat execute-state.json | jq .metrics'"),
+        issue: Some(
+            "jq '[.tasks[] | select(.status == \"completed\")] | length' execution-state.json, divided by hand",
+        ),
     },
-    Op { name: "log", command: "piton log", execute: Some("git log --all --oneline | grep \"L2-\"") },
-    Op { name: "journal", command: "piton journal add TEXT --task ID", execute: None },
-    Op { name: "guardrail", command: "piton guardrail add TEXT", execute: None },
-    Op { name: "merge queue", command: "piton queue", execute: Some("jq '.merge_queue' execute-state.json") },
+    Op {
+        name: "log",
+        command: "piton log",
+        execute: Some("git log --all --oneline | grep \"L2-\""),
+        issue: Some("cat journal.md"),
+    },
+    Op {
+        name: "journal",
+        command: "piton journal add TEXT --task ID",
+        execute: None,
+        issue: Some("cat >> journal.md <<EOF …"),
+    },
+    Op { name: "guardrail", command: "piton guardrail add TEXT", execute: None, issue: None },
+    Op {
+        name: "merge queue",
+        command: "piton queue",
+        execute: Some("jq '.merge_queue' execute-state.json"),
+        issue: None,
+    },
     Op {
         name: "worktrees",
         command: "piton doctor",
         execute: Some("git worktree list; git branch | grep worktree-"),
+        issue: None,
     },
     Op {
         name: "reset a task",
@@ -94,29 +136,34 @@ const OPS: &[Op] = &[
         execute: Some(
             "jq '.tasks[\"ID\"] = {\"status\": \"pending\", \"attempts\": 0}' execute-state.json > tmp && mv tmp execute-state.json",
         ),
+        issue: None,
     },
     Op {
         name: "reset all",
         command: "piton run PLAN --reset",
         execute: Some("rm execute-state.json; git worktree prune; rm -rf .worktrees/"),
+        issue: None,
     },
     Op {
         name: "complete",
         command: "piton complete",
         execute: Some("jq '.metrics.tasks_remaining' execute-state.json"),
+        issue: Some("jq '[.tasks[] | select(.status != \"completed\")] | length' execution-state.json"),
     },
     Op {
         name: "context update",
         command: "piton context",
         execute: Some("jq '.context_update' execute-state.json"),
+        issue: None,
     },
 ];
 
 impl Op {
     fn recipe(&self, dialect: Dialect) -> Option<&'static str> {
         match dialect {
-            Dialect::Native | Dialect::Issue => None,
+            Dialect::Native => None,
             Dialect::Execute => self.execute,
+            Dialect::Issue => self.issue,
         }
     }
 }

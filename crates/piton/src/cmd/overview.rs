@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::dialect::chronicle::Chronicle;
+use piton_core::dialect::issue;
 use piton_core::plan::{Dialect, TaskId};
 use piton_core::run::{Proof, State, Status, Task, Tests, owes_context};
 use piton_core::view::{self, RunStatus};
@@ -18,7 +19,7 @@ use crate::ui::{self, BOLD, DIM};
 const UNFINISHED: Exit = 4;
 
 pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
-    let FoundRun { project, journal, run } = find::run(&args.which)?;
+    let FoundRun { project, mut journal, run } = find::run(&args.which)?;
     let facts = status::facts(&journal, &run)?;
     let counts = status::summary(&journal, &facts)?.counts;
     let chronicle = notes::chronicle(&journal, &run)?;
@@ -37,6 +38,12 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
             "attempts": chronicle.tasks.values().map(|story| u64::from(story.attempt)).sum::<u64>(),
             "tests": tests,
         }));
+        return Ok(FINE);
+    }
+    if facts.settings.dialect == Dialect::Issue {
+        // As this system prints it: Markdown, for a comment on the issue.
+        let summary = issue::progress::Progress::of(&journal.load(&run)?).to_string();
+        ui::answer_line(summary.trim_end());
         return Ok(FINE);
     }
     let open: Vec<String> = open.map(|status| format!("{} {status}", counts.of(status))).collect();

@@ -1,12 +1,17 @@
 //! What is told about the work on an issue where others read it: the pull request, and a comment on the issue.
 
+use super::plan::VALIDATION;
 use super::progress::Progress;
 use super::state::{Issue, files, in_order};
 use crate::dialect::chronicle::{Chronicle, Story};
+use crate::plan::TaskId;
 use crate::run::{State, Status, Task};
 
 /// The label of an issue that cannot be finished without a person.
 pub const NEEDS_REVIEW: &str = "needs review";
+
+/// The name of the report on the last validation.
+pub const REPORT: &str = "verification-report.txt";
 
 /// So many files of a task are named.
 const FILES: usize = 12;
@@ -61,6 +66,37 @@ pub fn comment(state: &State, chronicle: &Chronicle) -> String {
         text += &format!("\n### Needs a person\n\n{}", stuck.concat());
     }
     text
+}
+
+/// The report on the last validation, once it has ended: what was run, how it went, and what was mended on the way.
+pub fn verification(issue: &Issue, state: &State, chronicle: &Chronicle) -> Option<String> {
+    let id = TaskId::new(VALIDATION).ok()?;
+    let (task, story) = (state.task(&id).ok()??, chronicle.task(&id)?);
+    let result = match task.status() {
+        Status::Completed => "passed",
+        Status::Abandoned | Status::Blocked => "failed",
+        _ => return None,
+    };
+    let mut text = format!(
+        "Verification report\n\nIssue:  #{} - {}\nBranch: {}\nResult: {result}\nTime:   {}\n\n",
+        issue.number,
+        line(&issue.title),
+        issue.branch,
+        story.completed_at.unwrap_or(chronicle.updated_at),
+    );
+    for (command, passed) in &story.checked {
+        text += &format!("{}  {}\n", if *passed { "passed" } else { "failed" }, line(command));
+    }
+    if let Some(tests) = story.tests {
+        text += &format!("\nTests: {tests}\n");
+    }
+    for (round, failure) in story.failures.iter().enumerate() {
+        text += &format!("\nRound {}: {}\n", round + 1, line(&failure.message));
+        for said in failure.details.lines() {
+            text += &format!("    {said}\n");
+        }
+    }
+    Some(text)
 }
 
 fn why(task: &Task, story: &Story) -> Option<String> {
