@@ -49,7 +49,7 @@ const TARGETS: [Target; 2] = [Target::CheckedOut, Target::Elsewhere];
 
 /// Two tasks, one after the other, on a target with two commits.
 pub(crate) fn two_tasks(target: Target) -> Sandbox {
-    let mut sandbox = Sandbox::new(AGENT, SCRIPT, &[("a.txt", "a\n")]);
+    let mut sandbox = Sandbox::new("plan.toml", SCRIPT, &[("a.txt", "a\n"), ("plan.toml", AGENT)]);
     sandbox.git(&["commit", "--quiet", "--allow-empty", "-m", "Go on"]);
     if target == Target::Elsewhere {
         sandbox.git(&["switch", "--quiet", "--create", "mine"]);
