@@ -2,7 +2,9 @@
 //! description. Here the reference plan is of that system, and it dies over those.
 
 use std::fs;
+use std::sync::{Arc, Mutex};
 
+use piton_testkit::trace::{Answer, Calls};
 use serde_json::{Value, json};
 
 use crate::cases::Dice;
@@ -183,4 +185,23 @@ fn a_kill_over_the_state_file_or_the_description_changes_nothing_about_the_end()
 fn a_power_cut_over_the_state_file_or_the_description_loses_nothing() {
     let cases: Vec<Place> = draw(4).into_iter().map(|(kind, nth)| Place::Kind(kind, nth)).collect();
     power::assert_survived(Form::Execute, &cases);
+}
+
+/// One that is empty is a script's, and would be waited for.
+#[test]
+fn the_lock_beside_the_state_file_says_that_it_is_ours_from_its_first_moment() {
+    let sandbox = Form::Execute.sandbox();
+    let lock = sandbox.repo.join(PLAN).join("execute-state.lock");
+    let seen: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&seen);
+    let calls = Calls { creates: true, writes: true };
+    let (ended, traced) = sandbox.watched(&["next", "--plan", PLAN], calls, move |_| {
+        noted.lock().expect("nobody panics in here").extend(fs::read_to_string(&lock));
+        Answer::Go
+    });
+    ended.expect(0);
+    traced.all_end();
+    let seen = seen.lock().expect("nobody panics in here");
+    assert!(!seen.is_empty(), "it is taken");
+    assert!(seen.iter().all(|text| text.starts_with("piton ")), "{seen:?}");
 }
