@@ -26,6 +26,7 @@ pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Res
         match word.as_str() {
             "--sample" => command.env("PITON_CRASH_SYSCALLS", &value).env("PITON_CRASH_POWER", &value),
             "--double" => command.env("PITON_CRASH_DOUBLE", value),
+            "--plan" => command.env("PITON_CRASH_PLAN", value),
             "--seed" => command.env("PITON_CRASH_SEED", value),
             "--point" => {
                 tests = vec!["a_kill_at_any_change"];

@@ -32,6 +32,16 @@ pub fn exchange(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
     Ok(displaced)
 }
 
+/// Make a file that holds `bytes` from its first moment, unless there is one. It is not synced.
+pub fn create_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    let mut temp = builder.prefix(HALF_WRITTEN).tempfile_in(folder_of(path))?;
+    temp.write_all(bytes)?;
+    temp.persist_noclobber(path).map(drop).map_err(|error| error.error)
+}
+
 fn folder_of(path: &Utf8Path) -> &Utf8Path {
     path.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."))
 }

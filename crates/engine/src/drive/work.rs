@@ -200,7 +200,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         agent::job(client, spec, &order.run.id, order.task.attempt, &order.workplace()?, &path);
     // An agent's files and commits are all there is of its work, and nobody has synced them.
     job_spec.synced = order.touched()?;
-    if job.spec()?.is_none() && !order.run.settings.no_commits && !order.worktree()?.is_ready() {
+    if !job.is_begun()? && !order.run.settings.no_commits && !order.worktree()?.is_ready() {
         return Err(Trouble::Transient(
             "the machine has started anew since the worktree was made".to_owned(),
         ));

@@ -1,13 +1,13 @@
 //! The lock of the shell recipes: a file that is there while somebody writes, made with `touch`, removed with `rm`.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::thread;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::clock;
+use crate::{clock, disk};
 
 /// Whoever holds it for longer than this is gone: a script writes a file in milliseconds.
 pub(super) const STALE: Duration = Duration::from_secs(30);
@@ -36,11 +36,9 @@ impl Touched {
     /// Take it, unless somebody holds it who may still be at work.
     pub(super) fn try_take(path: &Utf8Path) -> io::Result<Option<Touched>> {
         let mark = format!("{OURS}{} {}\n", std::process::id(), uuid::Uuid::now_v7().simple());
-        match File::create_new(path) {
-            Ok(mut file) => {
-                file.write_all(mark.as_bytes())?;
-                return Ok(Some(Touched { path: path.to_owned(), mark }));
-            }
+        // Whole at once: an empty one that we left behind would be taken for a script's.
+        match disk::create_new(path, mark.as_bytes()) {
+            Ok(()) => return Ok(Some(Touched { path: path.to_owned(), mark })),
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             Err(_) => {}
         }
@@ -71,6 +69,8 @@ impl Drop for Touched {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]

@@ -177,6 +177,11 @@ impl Job {
         self.read("spec.json")
     }
 
+    /// Whether its child was started, or it has ended without one.
+    pub fn is_begun(&self) -> Result<bool, KeeperError> {
+        Ok(self.read::<Started>("started")?.is_some() || self.outcome()?.is_some())
+    }
+
     /// Ask for the end of the job. The wish is durable: a keeper that comes later sees it too.
     pub fn request_stop(&self) -> io::Result<()> {
         disk::private_folder(&self.dir)?;

@@ -12,15 +12,15 @@ use crate::sandbox::Sandbox;
 
 /// Every run of an agent in the crash-free run. Who of a pair runs again is not known beforehand.
 const MIDDLES: [&[&str]; 9] = [
-    &["F1.1"],
-    &["F2.1"],
-    &["F2.2"],
-    &["A1.1"],
-    &["A2.1"],
-    &["B1.1"],
-    &["B2.1"],
-    &["A1.2", "A2.2"],
-    &["B1.2", "B2.2"],
+    &["L1-001.1"],
+    &["L1-002.1"],
+    &["L1-002.2"],
+    &["L2-001.1"],
+    &["L2-002.1"],
+    &["L2-003.1"],
+    &["L2-004.1"],
+    &["L2-001.2", "L2-002.2"],
+    &["L2-003.2", "L2-004.2"],
 ];
 
 #[test]

@@ -4,6 +4,7 @@
 mod cases;
 mod disk;
 mod engines;
+mod kept;
 mod killed;
 mod matrix;
 mod order;

@@ -6,17 +6,12 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cases::{Dice, in_parallel, told};
-use crate::reference::{self, Killed, crash_free};
+use crate::reference::{self, Form, Killed};
 use crate::sandbox::Sandbox;
 
-/// Points that the reference run does not pass, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 5] = [
-    ("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next"),
-    ("context.moved", "execute: a_run_that_dies_over_the_description_goes_on_and_enters_it_once"),
-    ("context.pinned", "execute: a_run_that_dies_over_the_description_goes_on_and_enters_it_once"),
-    ("files.before-write", "execute: a_command_that_dies_over_the_file_is_recorded_and_the_file_catches_up"),
-    ("files.written", "execute: a_command_that_dies_over_the_file_is_recorded_and_the_file_catches_up"),
-];
+/// Points that no reference run passes, each with the test that does. Keep it short.
+const ELSEWHERE: [(&str, &str); 1] =
+    [("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next")];
 
 /// The names in the sources, so that a new point is not forgotten here.
 fn points_in_sources() -> BTreeSet<String> {
@@ -43,26 +38,33 @@ fn points_in(file: &Utf8Path) -> Vec<String> {
 
 #[test]
 fn every_crash_point_of_the_sources_is_passed_by_some_test() {
-    let (_, passes) = crash_free();
-    let known: BTreeSet<String> =
-        passes.keys().cloned().chain(ELSEWHERE.iter().map(|(name, _)| (*name).to_owned())).collect();
-    assert_eq!(points_in_sources(), known, "in the sources, and passed here or named with a reason");
-    let both: Vec<_> = ELSEWHERE.iter().filter(|(name, _)| passes.contains_key(*name)).collect();
+    let passed: BTreeSet<&String> =
+        [Form::Native, Form::Execute].iter().flat_map(|form| form.crash_free().1.keys()).collect();
+    let elsewhere: BTreeSet<String> = ELSEWHERE.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let known: BTreeSet<&String> = passed.iter().copied().chain(&elsewhere).collect();
+    let sources = points_in_sources();
+    assert_eq!(sources.iter().collect::<BTreeSet<_>>(), known, "passed here or named with a reason");
+    let both: Vec<_> = elsewhere.iter().filter(|name| passed.contains(name)).collect();
     assert!(both.is_empty(), "{both:?} are passed after all");
 }
 
 #[test]
 fn a_crash_at_any_point_changes_nothing_about_the_end() {
-    let (_, passes) = crash_free();
+    assert_survived(Form::wished(), |_| true);
+}
+
+/// Die at the points that are wanted, and end like a run that did not.
+pub(crate) fn assert_survived(form: Form, wanted: impl Fn(&str) -> bool) {
+    let (_, passes) = form.crash_free();
     let mut cases = Vec::new();
-    for (point, &count) in passes {
+    for (point, &count) in passes.iter().filter(|(point, _)| wanted(point)) {
         let mut passes = vec![1, count.div_ceil(2), count];
         passes.dedup();
         cases.extend(passes.into_iter().map(|nth| (point.clone(), nth)));
     }
-    let points = passes.len();
+    let points: BTreeSet<&String> = cases.iter().map(|(point, _)| point).collect();
     let runs = in_parallel(&cases, |(point, nth)| {
-        let sandbox = crashed(point, *nth);
+        let sandbox = crashed(form, point, *nth);
         // In the middle everything goes: agents, keepers, and gits in the middle of their work.
         let middle = *nth > 1 && *nth < passes[point];
         if middle {
@@ -70,13 +72,14 @@ fn a_crash_at_any_point_changes_nothing_about_the_end() {
         }
         reference::assert_recovers(&sandbox, if middle { Killed::Everything } else { killed_by(point) });
     });
-    told(&format!("{points} crash points, {runs} crashes"));
+    told(&format!("{} crash points, {runs} crashes", points.len()));
 }
 
 #[test]
 fn a_second_crash_while_recovering_changes_nothing_either() {
     const PAIRS: usize = 12;
-    let (_, passes) = crash_free();
+    let form = Form::wished();
+    let (_, passes) = form.crash_free();
     let passes: Vec<(&String, &usize)> = passes.iter().collect();
     let mut dice = Dice(0x5eed);
     let mut roll = || {
@@ -85,7 +88,7 @@ fn a_second_crash_while_recovering_changes_nothing_either() {
     };
     let cases: Vec<_> = (0..PAIRS).map(|_| (roll(), roll())).collect();
     let runs = in_parallel(&cases, |((first, nth), (second, later))| {
-        let sandbox = crashed(first, *nth);
+        let sandbox = crashed(form, first, *nth);
         // What is left to do passes fewer points: then this run is the last one.
         let ended = sandbox.run_crashing(second, *later);
         assert!(ended.aborted() || ended.code() == Some(0), "{}", ended.text);
@@ -100,10 +103,10 @@ fn killed_by(point: &str) -> Killed {
 }
 
 /// A reference run that has crashed there. How often a point is passed depends a little on who is first.
-fn crashed(point: &str, nth: usize) -> Sandbox {
+fn crashed(form: Form, point: &str, nth: usize) -> Sandbox {
     let mut nth = nth;
     loop {
-        let sandbox = reference::sandbox();
+        let sandbox = form.sandbox();
         let ended = sandbox.run_crashing(point, nth);
         if sandbox.has_crashed() {
             // A keeper's death is the engine's business, not ours.

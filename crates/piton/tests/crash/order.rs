@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_testkit::trace::{Calls, Point, Who};
+use piton_testkit::trace::{Point, Who};
 
 use crate::disk::Disk;
 use crate::points::kind;
@@ -23,7 +23,7 @@ fn is_named(point: &Point) -> bool {
 /// `piton run` to its end, with every call shown, and the disk as it is then.
 fn run_watched(sandbox: &Sandbox, mut see: impl FnMut(&Point, &Disk) + Send + 'static) {
     let mut disk = Disk::of(&sandbox.root);
-    let (ended, traced) = sandbox.watched(&["run", "plan.toml"], Calls::default(), move |point| {
+    let (ended, traced) = sandbox.watched_run(move |point| {
         let answer = disk.see(point);
         see(point, &disk);
         answer

@@ -8,9 +8,10 @@ use std::fs;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use camino::Utf8Path;
-use piton_testkit::trace::{Answer, Calls, Point, Who};
+use piton_testkit::trace::{Answer, Point, Who};
 
-use crate::reference::{self, TASKS};
+use crate::kept;
+use crate::reference::{self, Form, TASKS};
 use crate::sandbox::{Ended, Sandbox};
 
 /// Who is killed when a point is reached.
@@ -22,13 +23,13 @@ pub(crate) enum Mode {
 }
 
 /// The kinds that a crash-free run passes, and how often.
-pub(crate) fn crash_free() -> &'static BTreeMap<String, usize> {
-    static RUN: OnceLock<BTreeMap<String, usize>> = OnceLock::new();
-    RUN.get_or_init(|| {
-        let sandbox = reference::sandbox();
+pub(crate) fn crash_free(form: Form) -> &'static BTreeMap<String, usize> {
+    static RUNS: [OnceLock<BTreeMap<String, usize>>; 2] = [const { OnceLock::new() }; 2];
+    RUNS[form as usize].get_or_init(|| {
+        let sandbox = form.sandbox();
         let passes = Arc::new(Mutex::new(BTreeMap::new()));
         let (counts, root) = (Arc::clone(&passes), sandbox.root.clone());
-        let (ended, traced) = sandbox.watched(&["run", "plan.toml"], Calls::default(), move |point| {
+        let (ended, traced) = sandbox.watched_run(move |point| {
             if let Some(kind) = kind(point, &root) {
                 *counts.lock().expect("counts").entry(kind).or_insert(0) += 1;
             }
@@ -65,7 +66,7 @@ pub(crate) fn run_to(sandbox: &Sandbox, place: &Place, mode: Mode) -> (Ended, bo
     let reached = Arc::new(Mutex::new(false));
     let (there, root, place) = (Arc::clone(&reached), sandbox.root.clone(), place.clone());
     let mut passed = 0;
-    let (ended, traced) = sandbox.watched(&["run", "plan.toml"], Calls::default(), move |point| {
+    let (ended, traced) = sandbox.watched_run(move |point| {
         let mut reached = there.lock().expect("a flag");
         let Some(kind) = kind(point, &root).filter(|_| !*reached) else { return Answer::Go };
         let (counts, nth) = place.counts(&kind);
@@ -106,6 +107,14 @@ fn changes(point: &Point) -> bool {
 /// A path without what differs from run to run and from task to task.
 fn sort_of(path: &str, root: &Utf8Path) -> String {
     let Ok(inside) = Utf8Path::new(path).strip_prefix(root) else { return path.to_owned() };
+    // Of what the project consists of, these are Piton's.
+    if let Ok(file) = inside.strip_prefix("p").map_or_else(Err, |path| path.strip_prefix(kept::PLAN)) {
+        return Utf8Path::new("p/PLAN")
+            .join(sort_of_name(file.as_str()))
+            .as_str()
+            .trim_end_matches('/')
+            .to_owned();
+    }
     let parts: Vec<String> = inside.components().map(|part| sort_of_name(part.as_str())).collect();
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts[..] {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::cases::{Dice, in_parallel, told};
 use crate::disk::Disk;
 use crate::points::{Place, crash_free, kind};
-use crate::reference::{self, Killed, TASKS};
+use crate::reference::{self, Form, Killed, TASKS};
 use crate::rules::{Target, two_tasks};
 use crate::sandbox::Sandbox;
 use crate::syscalls::seed;
@@ -25,7 +25,7 @@ const SAMPLE: usize = 20;
 fn cut_at(sandbox: &Sandbox, place: &Place) -> Option<Disk> {
     let state = Arc::new(Mutex::new((Disk::of(&sandbox.root), false, 0)));
     let (watched, root, place) = (Arc::clone(&state), sandbox.root.clone(), place.clone());
-    let (_, traced) = sandbox.watched(&["run", "plan.toml"], Calls::default(), move |point| {
+    let (_, traced) = sandbox.watched_run(move |point| {
         let mut state = watched.lock().expect("nobody panics in here");
         let (disk, reached, passed) = &mut *state;
         let answer = disk.see(point);
@@ -49,7 +49,7 @@ fn cut_at(sandbox: &Sandbox, place: &Place) -> Option<Disk> {
 
 /// The journal, as far as there is one.
 fn journal(sandbox: &Sandbox) -> Vec<Value> {
-    let said = sandbox.piton(&["log", "--json", "--plan", "plan.toml"]);
+    let said = sandbox.piton(&["log", "--json", "--plan", sandbox.plan]);
     let lines = said.text.lines().filter(|line| line.starts_with('{') && said.code() == Some(0));
     lines.map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
@@ -58,15 +58,20 @@ fn journal(sandbox: &Sandbox) -> Vec<Value> {
 fn assert_landings_are_there(sandbox: &Sandbox, events: &[Value]) {
     sandbox.read_all("main");
     let history = sandbox.git(&["rev-list", "main"]);
-    for event in events.iter().filter(|event| event["event"] == "completed") {
-        let commit = event["proof"]["commit"].as_str().expect("the commit that landed");
+    let landed = events.iter().filter_map(|event| match event["event"].as_str() {
+        Some("completed") => Some((event, &event["proof"]["commit"])),
+        Some("context_updated") => Some((event, &event["update"]["commit"])),
+        _ => None,
+    });
+    for (event, commit) in landed {
+        let commit = commit.as_str().expect("the commit that landed");
         assert!(history.lines().any(|line| line == commit), "{event} is not in main");
     }
 }
 
-fn cases() -> Vec<Place> {
+fn cases(form: Form) -> Vec<Place> {
     let wanted = std::env::var("PITON_CRASH_POWER").unwrap_or_default();
-    let passes = crash_free();
+    let passes = crash_free(form);
     if let Some((kind, nth)) = wanted.rsplit_once(" #") {
         return vec![Place::Kind(kind.to_owned(), nth.parse().expect("a number"))];
     }
@@ -91,10 +96,15 @@ fn cases() -> Vec<Place> {
 
 #[test]
 fn a_power_cut_loses_nothing_that_was_said_to_be_so() {
-    let cases = cases();
+    let form = Form::wished();
+    assert_survived(form, &cases(form));
+}
+
+/// Cut the power at each of these, and see that nothing is lost and all comes to its end.
+pub(crate) fn assert_survived(form: Form, cases: &[Place]) {
     let cuts = AtomicUsize::new(0);
-    let runs = in_parallel(&cases, |place| {
-        let sandbox = reference::sandbox();
+    let runs = in_parallel(cases, |place| {
+        let sandbox = form.sandbox();
         // Another order of events may have fewer points; then there was no cut.
         let Some(disk) = cut_at(&sandbox, place) else { return };
         cuts.fetch_add(1, Ordering::SeqCst);
@@ -173,10 +183,10 @@ fn a_landing_is_journaled_after_the_folder_of_the_ref_was_synced() {
         completed: usize,
         too_early: Vec<usize>,
     }
-    let sandbox = reference::sandbox();
+    let sandbox = Form::Native.sandbox();
     let seen = Arc::new(Mutex::new(Seen::default()));
     let (watched, root) = (Arc::clone(&seen), sandbox.root.clone());
-    let (ended, traced) = sandbox.watched(&["run", "plan.toml"], Calls::default(), move |point| {
+    let (ended, traced) = sandbox.watched_run(move |point| {
         let mut seen = watched.lock().expect("nobody panics in here");
         let kind = kind(point, &root).unwrap_or_default();
         let moves = point.paths.last().is_some_and(|path| path.ends_with("/p/.git/refs/heads/main"));

@@ -5,16 +5,29 @@
 //! meet wait until the other one has begun.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::sync::OnceLock;
 
+use crate::kept::{self, Kept};
 use crate::sandbox::{Began, Ended, Sandbox};
 
-pub(crate) const TASKS: [&str; 6] = ["A1", "A2", "B1", "B2", "F1", "F2"];
+/// Two that go their own ways, two that meet in one file, and two that are red together.
+pub(crate) const TASKS: [&str; 6] = ["L1-001", "L1-002", "L2-001", "L2-002", "L2-003", "L2-004"];
 
-const PLAN: &str = r#"
-name = "reference"
+/// Each with its title, its group, what it is told and how it is judged.
+pub(crate) const PLAN: [(&str, &str, &str, &str, &str); 6] = [
+    (TASKS[0], "Write a file and commit it", "1-first", "Write one.txt.", "test -s one.txt"),
+    (TASKS[1], "Pack the gear, wrong at first", "1-first", "Write gear.txt.", "grep -q rope gear.txt"),
+    (TASKS[2], "Log the glacier", "2-then", "Add a line to log.txt.", "grep -q glacier log.txt"),
+    (TASKS[3], "Log the ridge", "2-then", "Add a line to log.txt.", "grep -q ridge log.txt"),
+    (TASKS[4], "Pack the tent", "2-then", "Write tent.txt; with food.txt there, both.txt too.", BOTH),
+    (TASKS[5], "Pack the food", "2-then", "Write food.txt; with tent.txt there, both.txt too.", BOTH),
+];
 
+const BOTH: &str = "test ! -e tent.txt || test ! -e food.txt || test -e both.txt";
+
+const SETTINGS: &str = r#"
 [agents.default]
 command = ["sh", "-c", 'exec "$HOME/piton" scripted-agent "$HOME/agents.script"']
 
@@ -26,79 +39,100 @@ landing_checks = ["test -e log.txt"]
 [defaults]
 attempts = 3
 timeout = "1m"
-
-[[group]]
-id = "1-first"
-[[group]]
-id = "2-then"
-
-[[task]]
-id = "F1"
-title = "Write a file and commit it"
-group = "1-first"
-prompt = "Write one.txt."
-checks = ["test -s one.txt"]
-
-[[task]]
-id = "F2"
-title = "Pack the gear, wrong at first"
-group = "1-first"
-prompt = "Write gear.txt."
-checks = ["grep -q rope gear.txt"]
-
-[[task]]
-id = "A1"
-title = "Log the glacier"
-group = "2-then"
-prompt = "Add a line to log.txt."
-checks = ["grep -q glacier log.txt"]
-
-[[task]]
-id = "A2"
-title = "Log the ridge"
-group = "2-then"
-prompt = "Add a line to log.txt."
-checks = ["grep -q ridge log.txt"]
-
-[[task]]
-id = "B1"
-title = "Pack the tent"
-group = "2-then"
-prompt = "Write tent.txt; with food.txt there, both.txt too."
-checks = ["test ! -e tent.txt || test ! -e food.txt || test -e both.txt"]
-
-[[task]]
-id = "B2"
-title = "Pack the food"
-group = "2-then"
-prompt = "Write food.txt; with tent.txt there, both.txt too."
-checks = ["test ! -e tent.txt || test ! -e food.txt || test -e both.txt"]
 "#;
 
+/// The system that the plan is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Native,
+    /// With the state file of that system, and a description of the project to enter the results in.
+    Execute,
+}
+
+impl Form {
+    /// As whoever started the tests wants it.
+    pub(crate) fn wished() -> Form {
+        match std::env::var("PITON_CRASH_PLAN").as_deref() {
+            Ok("execute") => Form::Execute,
+            Ok("native") | Err(_) => Form::Native,
+            Ok(other) => panic!("PITON_CRASH_PLAN is native or execute, not {other}"),
+        }
+    }
+
+    pub(crate) fn of(sandbox: &Sandbox) -> Form {
+        if sandbox.plan == kept::PLAN { Form::Execute } else { Form::Native }
+    }
+
+    pub(crate) fn sandbox(self) -> Sandbox {
+        let files = match self {
+            Form::Native => vec![("plan.toml".to_owned(), native_plan())],
+            Form::Execute => [vec![("piton.toml".to_owned(), SETTINGS.to_owned())], kept::files()].concat(),
+        };
+        let project = [("log.txt", "0 log\n"), ("mine.txt", "mine\n"), (".gitattributes", "* -text\n")];
+        let files = files.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let plan = if self == Form::Native { "plan.toml" } else { kept::PLAN };
+        let sandbox = Sandbox::new(plan, SCRIPT, &project.into_iter().chain(files).collect::<Vec<_>>());
+        for (name, text) in [("log.sh", LOG), ("pack.sh", PACK)] {
+            fs::write(sandbox.root.join(name), text.replace("ROOT", sandbox.root.as_str())).expect("a file");
+        }
+        fs::write(sandbox.repo.join("mine.txt"), MINE).expect("a file");
+        fs::write(sandbox.repo.join("notes.bin"), NOTES).expect("a file");
+        sandbox
+    }
+
+    /// The crash-free run, made once: how it ends, and how often it passes each point.
+    pub(crate) fn crash_free(self) -> &'static (End, BTreeMap<String, usize>) {
+        static RUNS: [OnceLock<(End, BTreeMap<String, usize>)>; 2] = [const { OnceLock::new() }; 2];
+        RUNS[self as usize].get_or_init(|| {
+            let sandbox = self.sandbox();
+            let (ended, passes) = sandbox.run_traced();
+            let end = End::of(&sandbox, &ended);
+            end.assert_right(&ended);
+            assert_runs(&sandbox, Killed::Engine);
+            (end, passes)
+        })
+    }
+}
+
+fn native_plan() -> String {
+    let mut plan = format!("name = \"reference\"\n{SETTINGS}");
+    for group in ["1-first", "2-then"] {
+        let _ = write!(plan, "[[group]]\nid = \"{group}\"\n");
+    }
+    for (id, title, group, prompt, check) in PLAN {
+        let _ = write!(
+            plan,
+            "[[task]]\nid = \"{id}\"\ntitle = \"{title}\"\ngroup = \"{group}\"\n\
+             prompt = \"{prompt}\"\nchecks = [\"{check}\"]\n"
+        );
+    }
+    plan
+}
+
 const SCRIPT: &str = r"
-[F1]
+[L1-001]
 run sh ROOT/began.sh
 write one.txt One
 run git add one.txt
 run git commit --quiet --allow-empty -m One
-[F2]
+[L1-002]
 run sh ROOT/began.sh
 write gear.txt rope
-[F2 1]
+[L1-002 1]
 run sh ROOT/began.sh
 write gear.txt tent
-[A1]
+[L2-001]
 run sh ROOT/began.sh
-run sh ROOT/log.sh A2 glacier
-[A2]
+run sh ROOT/log.sh L2-002 glacier
+[L2-002]
 run sh ROOT/began.sh
-run sh ROOT/log.sh A1 ridge
-[B1]
+run sh ROOT/log.sh L2-001 ridge
+[L2-003]
 run sh ROOT/began.sh
-run sh ROOT/pack.sh B2 tent.txt food.txt
-[B2]
+run sh ROOT/pack.sh L2-004 tent.txt food.txt
+[L2-004]
 run sh ROOT/began.sh
-run sh ROOT/pack.sh B1 food.txt tent.txt
+run sh ROOT/pack.sh L2-003 food.txt tent.txt
 ";
 
 /// Wait for the other one, then put the line in its place; conflict markers go on the way. As most programs do, it
@@ -118,32 +152,16 @@ if test -e "$3"; then echo together > both.txt; fi
 const MINE: &[u8] = b"mine, changed\r\nand not committed";
 const NOTES: &[u8] = b"not even added\0";
 
+/// Those who meet: the second one to land has to try again.
+pub(crate) const PAIRS: [[&str; 2]; 2] = [["L2-001", "L2-002"], ["L2-003", "L2-004"]];
+
 /// Runs of agents that a crash-free run needs, for those who may stand in for each other.
 pub(crate) const RUNS: [(&[&str], usize); 4] =
-    [(&["F1"], 1), (&["F2"], 2), (&["A1", "A2"], 3), (&["B1", "B2"], 3)];
+    [(&["L1-001"], 1), (&["L1-002"], 2), (&PAIRS[0], 3), (&PAIRS[1], 3)];
 
+/// In the form that is wished for.
 pub(crate) fn sandbox() -> Sandbox {
-    let files = [("log.txt", "0 log\n"), ("mine.txt", "mine\n"), (".gitattributes", "* -text\n")];
-    let sandbox = Sandbox::new(PLAN, SCRIPT, &files);
-    for (name, text) in [("log.sh", LOG), ("pack.sh", PACK)] {
-        fs::write(sandbox.root.join(name), text.replace("ROOT", sandbox.root.as_str())).expect("a file");
-    }
-    fs::write(sandbox.repo.join("mine.txt"), MINE).expect("a file");
-    fs::write(sandbox.repo.join("notes.bin"), NOTES).expect("a file");
-    sandbox
-}
-
-/// The crash-free run, made once: how it ends, and how often it passes each point.
-pub(crate) fn crash_free() -> &'static (End, BTreeMap<String, usize>) {
-    static RUN: OnceLock<(End, BTreeMap<String, usize>)> = OnceLock::new();
-    RUN.get_or_init(|| {
-        let sandbox = sandbox();
-        let (ended, passes) = sandbox.run_traced();
-        let end = End::of(&sandbox, &ended);
-        end.assert_right(&ended);
-        assert_runs(&sandbox, Killed::Engine);
-        (end, passes)
-    })
+    Form::wished().sandbox()
 }
 
 /// Who was killed.
@@ -165,6 +183,7 @@ pub(crate) enum Killed {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct End {
     code: Option<i32>,
+    /// Every file, without the project's description: that one tells a time.
     tree: String,
     landed: BTreeMap<String, usize>,
     /// Of the main checkout.
@@ -175,13 +194,18 @@ pub(crate) struct End {
     doctor: Option<i32>,
     /// Failures by class: a crash spends nothing.
     failures: BTreeMap<String, usize>,
+    /// Besides the journal.
+    kept: Option<Kept>,
 }
 
 impl End {
     pub(crate) fn of(sandbox: &Sandbox, last: &Ended) -> End {
         let doctor = sandbox.piton(&["doctor"]);
+        let tree = sandbox.git(&["ls-tree", "-r", "main"]);
+        let tree = tree.lines().filter(|line| !line.ends_with("\tPROJECT.md")).collect::<Vec<_>>().join("\n");
         let mut failures = BTreeMap::new();
-        for event in sandbox.events() {
+        let events = sandbox.events();
+        for event in &events {
             let class =
                 event["class"].as_str().filter(|class| event["event"] == "failed" && *class != "transient");
             if let Some(class) = class {
@@ -190,12 +214,13 @@ impl End {
         }
         End {
             code: last.code(),
-            tree: sandbox.git(&["rev-parse", "main^{tree}"]),
+            tree,
             landed: sandbox.landed(),
             status: sandbox.git(&["status", "--porcelain"]),
             mine: fs::read(sandbox.repo.join("mine.txt")).unwrap_or_default(),
             notes: fs::read(sandbox.repo.join("notes.bin")).unwrap_or_default(),
             leftovers: sandbox.leftovers(),
+            kept: (Form::of(sandbox) == Form::Execute).then(|| Kept::of(sandbox, &events, &doctor)),
             doctor: doctor.code(),
             failures,
         }
@@ -212,6 +237,9 @@ impl End {
         assert_eq!(self.doctor, Some(0));
         let failures = [("code".to_owned(), 1), ("conflict".to_owned(), 2)];
         assert_eq!(self.failures, BTreeMap::from(failures));
+        if let Some(kept) = &self.kept {
+            kept.assert_right();
+        }
     }
 }
 
@@ -246,6 +274,6 @@ pub(crate) fn assert_recovers(sandbox: &Sandbox, killed: Killed) {
         // What a killed merge left in a worktree may be somebody's, for all Piton knows: it is kept.
         end.leftovers.retain(|left| !left.starts_with("refs/piton/rescue/"));
     }
-    assert_eq!(end, crash_free().0, "{}", last.text);
+    assert_eq!(end, Form::of(sandbox).crash_free().0, "{}", last.text);
     assert_runs(sandbox, killed);
 }

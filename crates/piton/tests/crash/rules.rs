@@ -49,7 +49,7 @@ const TARGETS: [Target; 2] = [Target::CheckedOut, Target::Elsewhere];
 
 /// Two tasks, one after the other, on a target with two commits.
 pub(crate) fn two_tasks(target: Target) -> Sandbox {
-    let mut sandbox = Sandbox::new(AGENT, SCRIPT, &[("a.txt", "a\n")]);
+    let mut sandbox = Sandbox::new("plan.toml", SCRIPT, &[("a.txt", "a\n"), ("plan.toml", AGENT)]);
     sandbox.git(&["commit", "--quiet", "--allow-empty", "-m", "Go on"]);
     if target == Target::Elsewhere {
         sandbox.git(&["switch", "--quiet", "--create", "mine"]);
@@ -431,6 +431,17 @@ fn a_worktree_that_a_power_cut_emptied_is_made_anew() {
         let last = sandbox.run();
         assert_done(&sandbox, &last, [1, 1]);
     });
+}
+
+/// Its job was written down and its worktree journaled as ready, and nobody had begun.
+#[test]
+fn an_agent_does_not_begin_in_a_worktree_from_before_a_power_cut() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    sandbox.run_crashing("job.spec-written", 1);
+    fs::write(sandbox.root.join(".worktrees/p/T1/.git"), "").expect("a file");
+    sandbox.reboot();
+    let last = sandbox.run();
+    assert_done(&sandbox, &last, [1, 1]);
 }
 
 #[test]

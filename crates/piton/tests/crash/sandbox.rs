@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_testkit::trace::{self, Answer, Calls, Point, Traced};
@@ -25,7 +25,9 @@ pub(crate) struct Sandbox {
     dir: Option<TempDir>,
     pub(crate) root: Utf8PathBuf,
     pub(crate) repo: Utf8PathBuf,
-    /// What `piton run plan.toml` is given besides.
+    /// Where the plan is, below the project.
+    pub(crate) plan: &'static str,
+    /// What `piton run PLAN` is given besides.
     pub(crate) run_args: &'static [&'static str],
     boots: AtomicUsize,
 }
@@ -68,17 +70,23 @@ pub(crate) struct Began {
 }
 
 impl Sandbox {
-    /// A repository with `files` and the plan in one commit on `main`, and the agents' script beside it.
+    /// A repository with `files` in one commit on `main`, `plan` among them, and the agents' script beside it.
     /// `ROOT` in the script becomes the sandbox's folder.
-    pub(crate) fn new(plan: &str, script: &str, files: &[(&str, &str)]) -> Sandbox {
+    pub(crate) fn new(plan: &'static str, script: &str, files: &[(&str, &str)]) -> Sandbox {
         // In memory where possible: these tests are about order, not about disks.
         let memory = Path::new("/dev/shm");
         let place = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
         let dir = tempfile::Builder::new().prefix("piton-crash-").tempdir_in(place).expect("a temp folder");
         let root =
             Utf8PathBuf::from_path_buf(dir.path().canonicalize().expect("a real path")).expect("UTF-8");
-        let sandbox =
-            Sandbox { repo: root.join("p"), root, dir: Some(dir), run_args: &[], boots: AtomicUsize::new(1) };
+        let sandbox = Sandbox {
+            repo: root.join("p"),
+            root,
+            dir: Some(dir),
+            plan,
+            run_args: &[],
+            boots: AtomicUsize::new(1),
+        };
         let root = &sandbox.root;
         for folder in ["home", "hold", "p"] {
             fs::create_dir(root.join(folder)).expect("a folder");
@@ -92,8 +100,10 @@ impl Sandbox {
         fs::write(root.join("began.sh"), BEGAN.replace("ROOT", root.as_str())).expect("a file");
         fs::write(root.join("began.txt"), "").expect("a file");
         sandbox.git(&["init", "--quiet"]);
-        for (name, text) in files.iter().copied().chain([("plan.toml", plan)]) {
-            fs::write(sandbox.repo.join(name), text).expect("a file");
+        for (name, text) in files {
+            let path = sandbox.repo.join(name);
+            fs::create_dir_all(path.parent().expect("inside")).expect("a folder");
+            fs::write(path, text).expect("a file");
         }
         sandbox.git(&["add", "--all"]);
         sandbox.git(&["commit", "--quiet", "-m", "Begin"]);
@@ -113,9 +123,15 @@ impl Sandbox {
         command.env("PITON_BOOT", self.boots.load(Ordering::SeqCst).to_string());
     }
 
-    /// Whoever begins from now on finds that the machine has been off.
+    /// Whoever begins from now on finds that the machine has been off, for a minute or so: what scripts lock with
+    /// is old by then.
     pub(crate) fn reboot(&self) {
         self.boots.fetch_add(1, Ordering::SeqCst);
+        if let Ok(lock) =
+            File::options().write(true).open(self.repo.join(self.plan).join("execute-state.lock"))
+        {
+            lock.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("our own file");
+        }
     }
 
     /// A git of the user's, which has to succeed.
@@ -163,7 +179,16 @@ impl Sandbox {
     }
 
     pub(crate) fn start_run(&self, env: &[(&str, &str)]) -> Running {
-        self.start(&[&["run", "plan.toml"], self.run_args].concat(), env)
+        self.start(&[&["run", self.plan], self.run_args].concat(), env)
+    }
+
+    /// `piton run` with somebody watching, see [`Sandbox::watched`].
+    #[track_caller]
+    pub(crate) fn watched_run(
+        &self,
+        watch: impl FnMut(&Point) -> Answer + Send + 'static,
+    ) -> (Ended, Traced) {
+        self.watched(&["run", self.plan], Calls::default(), watch)
     }
 
     /// Any command of Piton's, with somebody watching every change of the disk, to its own end. What outlives
@@ -282,7 +307,7 @@ impl Sandbox {
 
     /// The journal.
     pub(crate) fn events(&self) -> Vec<Value> {
-        let said = self.piton(&["log", "--json", "--plan", "plan.toml"]).expect(0);
+        let said = self.piton(&["log", "--json", "--plan", self.plan]).expect(0);
         let lines = said.text.lines().filter(|line| line.starts_with('{'));
         lines.map(|line| serde_json::from_str(line).expect("JSON")).collect()
     }
@@ -389,6 +414,8 @@ impl Sandbox {
                 if (name.ends_with(".lock") && !own_lock)
                     || name.starts_with(".piton-")
                     || name.starts_with("index-")
+                    || name.ends_with(".bad")
+                    || name.ends_with(".refused")
                     || name == ".worktrees"
                 {
                     left.push(path.to_string());

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use crate::cases::{Dice, in_parallel, told};
 use crate::points::{Mode, Place, crash_free, run_to};
-use crate::reference::{self, Killed};
+use crate::reference::{self, Form, Killed};
 use crate::sandbox::Sandbox;
 
 /// A wish of whoever started the tests.
@@ -30,9 +30,12 @@ fn killed(mode: Mode) -> Killed {
 /// How many points are tried if nobody says more: what two cores do in about a minute.
 const SAMPLE: usize = 64;
 
+/// The n-th point of a kind, and a way to die there.
+pub(crate) type Case = (String, usize, Mode);
+
 /// Points and ways to die there, in an order by the dice. `PITON_CRASH_SYSCALLS` is `all`: every point, both
 /// ways; `kinds`: of every kind one; or a number of kinds. `PITON_CRASH_POINT` is one point.
-fn cases() -> Vec<(String, usize, Mode)> {
+fn cases(form: Form) -> Vec<Case> {
     let both = [Mode::Engine, Mode::Everything];
     if let Ok(one) = std::env::var("PITON_CRASH_POINT") {
         let (kind, nth) = one.rsplit_once(" #").expect("KIND #NTH");
@@ -42,7 +45,7 @@ fn cases() -> Vec<(String, usize, Mode)> {
     let wanted = std::env::var("PITON_CRASH_SYSCALLS").unwrap_or_default();
     let mut dice = Dice(seed());
     let mut cases = Vec::new();
-    for (kind, &count) in crash_free() {
+    for (kind, &count) in crash_free(form) {
         if wanted == "all" {
             let points = (1..=count).flat_map(|nth| both.map(|mode| (kind.clone(), nth, mode)));
             cases.extend(points);
@@ -61,10 +64,15 @@ fn cases() -> Vec<(String, usize, Mode)> {
 
 #[test]
 fn a_kill_at_any_change_of_the_disk_changes_nothing_about_the_end() {
-    let passes = crash_free();
-    let cases = cases();
+    let form = Form::wished();
+    assert_survived(form, &cases(form));
+}
+
+/// Kill a run at each of these, and see that it ends like the one that nobody killed.
+pub(crate) fn assert_survived(form: Form, cases: &[Case]) {
+    let passes = crash_free(form);
     let never = Mutex::new(BTreeMap::new());
-    let runs = in_parallel(&cases, |(kind, nth, mode)| match crashed(kind, *nth, *mode) {
+    let runs = in_parallel(cases, |(kind, nth, mode)| match crashed(form, kind, *nth, *mode) {
         Some(sandbox) => reference::assert_recovers(&sandbox, killed(*mode)),
         None => *never.lock().expect("a count").entry(kind.clone()).or_insert(0) += 1,
     });
@@ -78,10 +86,10 @@ fn a_kill_at_any_change_of_the_disk_changes_nothing_about_the_end() {
 
 /// A reference run that was killed there, if it gets there. How often a point is passed depends a little on
 /// who is first.
-fn crashed(kind: &str, nth: usize, mode: Mode) -> Option<Sandbox> {
+fn crashed(form: Form, kind: &str, nth: usize, mode: Mode) -> Option<Sandbox> {
     let mut nth = nth;
     while nth > 0 {
-        let sandbox = reference::sandbox();
+        let sandbox = form.sandbox();
         let (ended, reached) = run_to(&sandbox, &Place::Kind(kind.to_owned(), nth), mode);
         if reached {
             return Some(sandbox);
@@ -96,7 +104,7 @@ fn crashed(kind: &str, nth: usize, mode: Mode) -> Option<Sandbox> {
 #[test]
 fn a_second_kill_while_recovering_changes_nothing_either() {
     let pairs = wish("PITON_CRASH_DOUBLE").unwrap_or(10);
-    let points: usize = crash_free().values().sum();
+    let points: usize = crash_free(Form::wished()).values().sum();
     let mut dice = Dice(seed());
     let mut roll = || {
         let mode = if dice.below(2) == 0 { Mode::Engine } else { Mode::Everything };
