@@ -74,7 +74,8 @@ pub(super) fn report(order: &Order, job: &Job) -> (Option<Message>, Vec<Command>
     });
     let message = (!all.is_empty()).then(|| Message {
         said: said.unwrap_or(Said::Done),
-        report: all.iter().fold(Report::default(), |sum, told| sum.and(&told.report)),
+        // The same is told twice, in fields and in words: where both say it, the fields do.
+        report: all.iter().fold(Report::default(), |sum, told| sum.or(&told.report)),
     });
     (message, entries)
 }
