@@ -87,7 +87,9 @@ fn an_agent_that_reports_as_it_was_taught_is_heard_and_the_next_one_is_told() {
     insta::assert_snapshot!("reported", masked(&sandbox, &format!("{told:#}\n")));
     assert_eq!(entry(&sandbox, "1.2")["notes"], "(auto-updated by orchestrator)");
     let oriented = sandbox.read(sandbox.root().join("oriented.txt"));
-    for words in ["spend.sh --by-month", "month_of()", "Options are looked at first", "Dates are never checked"] {
+    for words in
+        ["spend.sh --by-month", "month_of()", "Options are looked at first", "Dates are never checked"]
+    {
         assert!(oriented.contains(words), "{words}: {oriented}");
     }
     let copy = sandbox.read(sandbox.root().join("copy.md"));
@@ -104,7 +106,10 @@ fn section(journal: &str, id: &str) -> String {
 #[test]
 fn of_an_agent_that_reports_nothing_both_files_tell_what_is_known_and_who_says_so() {
     let sandbox = months();
-    sandbox.write("check.sh", "set -eu\nfor t in tests/*.sh; do sh $t; done\necho '=== 3 passed, 1 skipped in 0.12s ==='\n");
+    sandbox.write(
+        "check.sh",
+        "set -eu\nfor t in tests/*.sh; do sh $t; done\necho '=== 3 passed, 1 skipped in 0.12s ==='\n",
+    );
     sandbox.commit("Count");
     act(&sandbox, "");
     let _ = sandbox.run("run 7").exits(0);

@@ -91,7 +91,10 @@ fn recipes_while_nobody_looks_are_heard_by_whoever_looks_next() {
     assert_eq!(status(&sandbox, "1.1"), "in_progress");
     sandbox.write("spend.sh", BY_MONTH);
     assert!(about(&sandbox, "1.1", COMPLETE));
-    append(&sandbox, "\n---\n\n## Task 1.1: Add it\n\n**Status**: âœ… Completed\n\n### What I Did\nAdded it.\n\n");
+    append(
+        &sandbox,
+        "\n---\n\n## Task 1.1: Add it\n\n**Status**: âœ… Completed\n\n### What I Did\nAdded it.\n\n",
+    );
     let _ = sandbox.run("next").exits(0);
     let told = entry(&sandbox, "1.1");
     assert_eq!(told["status"], "completed", "{}", log(&sandbox));
@@ -224,8 +227,11 @@ fn what_is_broken_or_deleted_is_written_again_and_the_broken_text_is_kept() {
     }
     assert!(log(&sandbox).contains("the file is no JSON"), "{}", log(&sandbox));
     // What the recipe makes when it parses no task.
-    if about(&sandbox, "", "jq '.tasks = []' $PLAN_DIR/execution-state.json > tmp; mv tmp $PLAN_DIR/execution-state.json")
-    {
+    if about(
+        &sandbox,
+        "",
+        "jq '.tasks = []' $PLAN_DIR/execution-state.json > tmp; mv tmp $PLAN_DIR/execution-state.json",
+    ) {
         let _ = sandbox.run("next").exits(0);
         assert_eq!(statuses(&sandbox).len(), TASKS.len());
     }
@@ -256,14 +262,22 @@ fn recipes_that_read_find_what_they_look_for() {
     let says = |lines: &str| asked(&sandbox, lines);
     let all = "cat $PLAN_DIR/execution-state.json | jq";
     assert_eq!(says(&format!("{all} -r '.tasks[] | select(.status == \"completed\") | .id'")), "0\n1.1");
-    assert_eq!(says(&format!("{all} -r '.tasks[] | select(.status == \"completed\") | .exports[]'")), "--by-month");
-    assert_eq!(says(&format!("{all} -r '.tasks[] | select(.status == \"completed\") | .patterns[]'")), "awk adds");
+    assert_eq!(
+        says(&format!("{all} -r '.tasks[] | select(.status == \"completed\") | .exports[]'")),
+        "--by-month"
+    );
+    assert_eq!(
+        says(&format!("{all} -r '.tasks[] | select(.status == \"completed\") | .patterns[]'")),
+        "awk adds"
+    );
     assert_eq!(says("jq empty $PLAN_DIR/execution-state.json && echo valid"), "valid");
     let status = "TASK_ID=1.2\ncat \"$PLAN_DIR/execution-state.json\" | jq -r \".tasks[] | select(.id == \\\"$TASK_ID\\\") | .status\"";
     assert_eq!(says(status), "failed");
     let entries = |id: &str| says(&format!("grep -c '## Task {id}:' $PLAN_DIR/journal.md"));
     assert_eq!((entries("1.1"), entries("3.1")), ("1".to_owned(), "0".to_owned()));
-    let next = format!("{all} -r '.tasks[] | select(.status == \"pending\") | {{id, description}} | @json' | head -1");
+    let next = format!(
+        "{all} -r '.tasks[] | select(.status == \"pending\") | {{id, description}} | @json' | head -1"
+    );
     assert_eq!(says(&next), r#"{"id":"2","description":"Checkpoint - Months are summed"}"#);
     let count = |word: &str| says(&format!("{all} '[.tasks[] | select(.status == \"{word}\")] | length'"));
     let counts = ["completed", "in_progress", "pending", "failed"].map(count);

@@ -31,7 +31,11 @@ fn three_attempts_then_a_halt_that_says_what_is_needed() {
     assert_eq!(statuses(&sandbox), ALL_DONE);
     let text = journal(&sandbox);
     assert_eq!(told(&sandbox), ["0", "1.1", "1.2", "1.2", "2", "3.1", "3.2", "3.3", "4"], "{text}");
-    assert_eq!(text.matches("❌ Failed").count(), 1, "what was told stays, and what became of it follows: {text}");
+    assert_eq!(
+        text.matches("❌ Failed").count(),
+        1,
+        "what was told stays, and what became of it follows: {text}"
+    );
 }
 
 /// What was half-done is kept, and the next task does not begin on it.
@@ -62,7 +66,8 @@ fn a_task_that_is_skipped_leaves_nothing_to_the_next_and_loses_nothing() {
 fn a_checkpoint_that_fails_gets_an_agent() {
     let sandbox = months();
     // Nobody wrote the file that the checkpoint looks for.
-    let others = format!("[1.2]\nwrite tests/other.sh true\n[2]\n{}run rm tests/other.sh\n", does_well("1.2"));
+    let others =
+        format!("[1.2]\nwrite tests/other.sh true\n[2]\n{}run rm tests/other.sh\n", does_well("1.2"));
     act(&sandbox, &others);
     let _ = sandbox.run("run 7").exits(0).says("2        landed");
     is_whole(&sandbox);

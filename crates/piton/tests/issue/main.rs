@@ -189,9 +189,11 @@ fn masked(sandbox: &Sandbox, text: &str) -> String {
 fn without_times(line: &str) -> String {
     const SHAPE: &str = "dddd-dd-ddTdd:dd:ddZ";
     let fits = |text: &str| {
-        text.chars().zip(SHAPE.chars()).all(|(is, shape)| {
-            if shape == 'd' { is.is_ascii_digit() } else { is == shape }
-        })
+        text.chars().zip(SHAPE.chars()).all(
+            |(is, shape)| {
+                if shape == 'd' { is.is_ascii_digit() } else { is == shape }
+            },
+        )
     };
     let (mut out, mut rest) = (String::new(), line);
     while let Some(first) = rest.chars().next() {
@@ -223,7 +225,8 @@ fn is_whole(sandbox: &Sandbox) {
     assert!(tried.status.success(), "{tried:?}");
     assert_eq!(sandbox.git(["log", "--format=%s", "main"]), "Plan\nFirst commit");
     assert_eq!(sandbox.git(["rev-parse", "--abbrev-ref", "HEAD"]), "main");
-    let changed = sandbox.git(["diff", "--name-only"]) + &sandbox.git(["ls-files", "--others", "--exclude-standard"]);
+    let changed =
+        sandbox.git(["diff", "--name-only"]) + &sandbox.git(["ls-files", "--others", "--exclude-standard"]);
     assert_eq!(changed, format!("{PLAN}/tasks.md"));
     let tree = |branch: &str| sandbox.git(["ls-tree", "-r", "--name-only", branch]);
     assert_eq!(

@@ -146,8 +146,13 @@ fn a_list_whose_tasks_say_their_status() {
     sandbox.commit("Another list");
     sandbox.script("[2]\nwrite 2.txt x\n[3]\nwrite 3.txt x\n[4]\nwrite 4.txt x\n");
     let run = sandbox.run("run 7").exits(0);
-    let _ = run.lacks("1        attempt").says("2        landed").says("3        landed").says("4        landed");
+    let _ =
+        run.lacks("1        attempt").says("2        landed").says("3        landed").says("4        landed");
     let after = sandbox.read(format!("{PLAN}/tasks.md"));
-    assert_eq!(after, list.replace("[ ]", "[x]"), "boxes are ticked, and words are left to whoever wrote them");
+    assert_eq!(
+        after,
+        list.replace("[ ]", "[x]"),
+        "boxes are ticked, and words are left to whoever wrote them"
+    );
     assert_eq!(statuses(&sandbox), ["done"; 4]);
 }
