@@ -99,7 +99,12 @@ fn a_second_crash_while_recovering_changes_nothing_either() {
 }
 
 fn killed_by(point: &str) -> Killed {
-    if point.starts_with("keeper.") { Killed::Keeper } else { Killed::Engine }
+    match point.split_once('.') {
+        Some(("keeper", _)) => Killed::Keeper,
+        // The file is kept by a thread of its own, beside whatever git is doing.
+        Some(("files", _)) => Killed::EngineOverGit,
+        _ => Killed::Engine,
+    }
 }
 
 /// A reference run that has crashed there. How often a point is passed depends a little on who is first.
