@@ -122,9 +122,7 @@ fn write(fitted: &Plan, to: Dialect, config: &Config, is_done: &dyn Fn(&TaskId) 
             let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
             let given =
                 issue::plan::Given { name: &fitted.name, place: "", config, detected: &[], strict: false };
-            let mut read = issue::plan::read(&Folder { files: bytes.collect() }, &given);
-            // What comes on top of every list was in none.
-            read.reading.plan.tasks.retain(|task| task.id.as_str() != issue::plan::VALIDATION);
+            let read = issue::plan::read(&Folder { files: bytes.collect() }, &given);
             let wrong = read.reading.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
             let wrong =
                 wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();

@@ -210,7 +210,7 @@ pub fn offered(dialect: Dialect) -> &'static [&'static str] {
     match dialect {
         Dialect::Native => &[],
         Dialect::Execute => &[execute::FILE],
-        Dialect::Issue => &[issue::state::FILE, issue::journal::FILE],
+        Dialect::Issue => &[issue::state::FILE, issue::journal::FILE, issue::tell::REPORT],
     }
 }
 

@@ -194,7 +194,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::ContextUpdated(update) => {
             if run.settings.dialect != Dialect::Execute || run.settings.no_commits {
                 return Err(Refusal::because(
-                    "only plans of the execute system keep a project's description, with commits",
+                    "only plans of the execute system keep a project's description",
                 ));
             }
             if !state.all_completed() {

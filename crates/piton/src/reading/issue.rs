@@ -99,7 +99,7 @@ pub(super) fn understand(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outc
     let picture = pictured(path, &issue.reading)?;
     let found = FoundPlan {
         path: path.to_owned(),
-        plan: issue.reading.plan.clone(),
+        plan: issue.sequence(),
         project_path: None,
         issue: Some(Box::new(issue)),
     };

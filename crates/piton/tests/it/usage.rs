@@ -39,6 +39,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       export     Write a run in another system's form, and tell what does not fit
       doctor     Compare journal, git and disk, and explain what disagrees
       clean      Remove what finished runs left behind
+      archive    Put the plans of finished issues away
       rescue     Content that was put aside before a worktree went
       schema     Print a JSON Schema
       verify     Run a task's checks now; nothing in the run changes
@@ -74,11 +75,11 @@ fn help_of_run_tells_its_flags() {
     Usage: piton run [OPTIONS] <PLAN>
 
     Arguments:
-      <PLAN>  The plan's file, or its folder
+      <PLAN>  The plan's file, its folder, or the number of an issue that has one
 
     Options:
           --dialect <SYSTEM>       The system the plan is of [default: as its files tell] [possible
-                                   values: native, execute]
+                                   values: native, execute, issue]
           --strict                 Refuse what would be repaired or let pass with a warning
           --project-path <DIR>     The project [default: the repository around the plan]
           --worktree-dir <DIR>     Where worktrees are made [default: ../.worktrees/PROJECT beside the
@@ -99,6 +100,8 @@ fn help_of_run_tells_its_flags() {
           --author <NAME <EMAIL>>  Author of Piton's commits
           --base-branch <BRANCH>   The branch to start from and land on [default: the current one]
           --onto <BRANCH>          Land on this branch instead; it is made if it does not exist
+          --gh                     Send the pull request, or the comment and the label, of an issue with
+                                   `gh`
           --schedule <SCHEDULE>    The order in which tasks may start [default: the plan's, else
                                    layered] [possible values: layered, batch, flow]
           --agent <NAME>           The agent for every task
@@ -122,7 +125,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 34);
+    assert_eq!(seen, 36);
 }
 
 #[test]

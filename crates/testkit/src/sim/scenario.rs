@@ -247,7 +247,10 @@ fn plan(
                 depends_on.push(task_id(earlier));
             }
         }
-        let spend = u32::try_from(scripts[task].runs.len()).unwrap_or(0) + scripts[task].finds + 2;
+        let check_first = rng.chance(15);
+        // The first look may cost one, too.
+        let look = u32::from(check_first);
+        let spend = u32::try_from(scripts[task].runs.len()).unwrap_or(0) + scripts[task].finds + 2 + look;
         tasks.push(TaskSpec {
             id: task_id(task),
             title: format!("Task {task}"),
@@ -262,7 +265,7 @@ fn plan(
             attempts: if promise { spend } else { rng.small(1, 5) },
             confirm: rng.chance(25),
             may_change_nothing: rng.chance(15),
-            check_first: rng.chance(15),
+            check_first,
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),

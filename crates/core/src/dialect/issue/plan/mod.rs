@@ -12,6 +12,7 @@ mod outline;
 mod prompt;
 mod read;
 mod requirements;
+mod sequence;
 mod starter;
 #[cfg(test)]
 mod tests;

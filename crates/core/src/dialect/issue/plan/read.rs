@@ -11,7 +11,7 @@ use super::needs::Needs;
 use super::outline::{Node, Outline};
 use super::prompt;
 use super::requirements::{Coverage, Requirements};
-use super::{DESIGN, LISTS, REQUIREMENTS, VALIDATION};
+use super::{DESIGN, LISTS, REQUIREMENTS};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::checklist::{self, Checklist, Kind, Mark};
 use crate::dialect::execute::plan::removes_git;
@@ -27,8 +27,6 @@ use crate::time::Span;
 
 /// Failed attempts after which this system halts.
 const ATTEMPTS: u32 = 3;
-/// Rounds in which what the last validation finds is mended.
-const ROUNDS: u32 = 3;
 const TIMEOUT: Span = Span::minutes(30);
 /// What tasks are told of others' texts, over a whole plan: more says nothing new, and a hostile one could make it
 /// the square of its size.
@@ -61,6 +59,8 @@ pub struct IssueReading {
     /// For every task of the plan, how far its list says it is.
     pub before: BTreeMap<TaskId, Before>,
     pub coverage: Coverage,
+    /// What is checked for every task.
+    pub checks: Vec<Check>,
     /// Checks that were found in the project, if they count.
     pub detected: Vec<Detected>,
 }
@@ -121,6 +121,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     };
     let (groups, tasks) = maker.tasks();
     let before = std::mem::take(&mut maker.before);
+    let checks = maker.checks(const { &Details::EMPTY });
     reader.no_tasks(list, &tasks, &mut found);
     reader.no_checks(list, &tasks, &mut found);
     reader.keep(list, found);
@@ -130,7 +131,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
     let detected = if given.config.defaults.checks.is_none() { given.detected.to_vec() } else { Vec::new() };
     let reading = Reading { plan, problems, texts, project_path: None };
-    IssueReading { reading, issue, list, outline, before, coverage: requirements.coverage, detected }
+    IssueReading { reading, issue, list, outline, before, coverage: requirements.coverage, checks, detected }
 }
 
 /// What a run goes by: strictly one after the other, whatever the project says for other plans.
@@ -329,38 +330,7 @@ impl Maker<'_, '_> {
             specs.push(spec);
         }
         Needs { text: self.text, outline, nodes: &nodes, found: self.found }.link(&mut specs, &needs);
-        specs.extend(self.validation(specs.last()));
-        // Each builds on the one before it, so it begins when that one has landed.
-        for nth in 1..specs.len() {
-            let last = specs[nth - 1].id.clone();
-            if !specs[nth].depends_on.contains(&last) {
-                specs[nth].depends_on.push(last);
-            }
-        }
         (groups, specs)
-    }
-
-    /// The project's own checks once more when all else is done, with rounds to mend what they find.
-    fn validation(&mut self, last: Option<&TaskSpec>) -> Option<TaskSpec> {
-        let checks = self.checks(const { &Details::EMPTY });
-        let id = TaskId::new(VALIDATION).expect("a word is an id");
-        let last =
-            last.filter(|_| !checks.is_empty() && self.outline.nodes.iter().all(|node| node.id != id))?;
-        Some(TaskSpec {
-            id,
-            title: "Validate the whole".to_owned(),
-            prompt: prompt::validation(self.issue),
-            depends_on: Vec::new(),
-            files: Vec::new(),
-            criteria: Vec::new(),
-            checks,
-            attempts: 1 + ROUNDS,
-            confirm: false,
-            may_change_nothing: true,
-            check_first: true,
-            exports: Vec::new(),
-            ..last.clone()
-        })
     }
 
     fn group(&self, phase: Option<usize>, names: &mut HashSet<String>) -> Group {

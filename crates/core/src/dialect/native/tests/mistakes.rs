@@ -20,14 +20,14 @@ fn unknown_keys() {
     1:1 `tasks` error: unknown key `tasks` in the plan | did you mean `task`? | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
     2:1 `max_parallel` error: unknown key `max_parallel` in the plan | it belongs in `[policy]` | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
     3:1 `frobnicate` error: unknown key `frobnicate` in the plan | nothing reads this | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
-    9:1 `deps` error: unknown key `deps` in `[[task]]` | Piton calls this `depends_on` | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`
-    10:1 `titel` error: unknown key `titel` in `[[task]]` | did you mean `title`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`
-    11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`
+    9:1 `deps` error: unknown key `deps` in `[[task]]` | Piton calls this `depends_on` | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`
+    10:1 `titel` error: unknown key `titel` in `[[task]]` | did you mean `title`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`
+    11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`
     ");
     insta::assert_snapshot!(check("[policy]\nparallel = 3\nattempts = 3\n@T1\n[[task.checks_]]"), @r"
     2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
     3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
-    9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`
+    9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`
     ");
     insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodel = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
     3:1 `model` error: unknown key `model` in `[agents.NAME]` | nothing reads this | known here: `command`, `prompt`, `env`
