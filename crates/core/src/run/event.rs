@@ -495,31 +495,25 @@ pub struct Report {
 }
 
 impl Report {
-    /// Both together, nothing twice.
-    pub fn and(mut self, other: &Report) -> Report {
-        fn add<T: Clone + PartialEq>(to: &mut Vec<T>, from: &[T]) {
-            for one in from {
-                if !to.contains(one) {
-                    to.push(one.clone());
-                }
-            }
+    /// What this one leaves open is taken from the other.
+    pub fn or(self, other: &Report) -> Report {
+        fn list<T: Clone>(own: Vec<T>, other: &[T]) -> Vec<T> {
+            if own.is_empty() { other.to_vec() } else { own }
         }
-        fn join(to: &mut String, from: &str) {
-            if !to.contains(from) {
-                let gap = if to.is_empty() { "" } else { "\n\n" };
-                *to += &format!("{gap}{from}");
-            }
+        fn text(own: String, other: &str) -> String {
+            if own.is_empty() { other.to_owned() } else { own }
         }
-        join(&mut self.note, &other.note);
-        join(&mut self.feedback, &other.feedback);
-        add(&mut self.files, &other.files);
-        add(&mut self.created, &other.created);
-        add(&mut self.exports, &other.exports);
-        add(&mut self.decisions, &other.decisions);
-        add(&mut self.patterns, &other.patterns);
-        add(&mut self.commits, &other.commits);
-        self.tests = self.tests.or(other.tests);
-        self
+        Report {
+            note: text(self.note, &other.note),
+            feedback: text(self.feedback, &other.feedback),
+            files: list(self.files, &other.files),
+            created: list(self.created, &other.created),
+            exports: list(self.exports, &other.exports),
+            decisions: list(self.decisions, &other.decisions),
+            patterns: list(self.patterns, &other.patterns),
+            commits: list(self.commits, &other.commits),
+            tests: self.tests.or(other.tests),
+        }
     }
 }
 

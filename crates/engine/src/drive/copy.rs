@@ -11,6 +11,7 @@ use piton_core::run::{Command, Note, Report};
 use super::order::{Order, Trouble};
 use crate::agent::{Message, Said};
 use crate::disk;
+use crate::files;
 use crate::keeper::Job;
 
 /// The files of which there are copies, with their places in the project, if the plan lies in it.
@@ -33,9 +34,8 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
         if before.exists() {
             continue;
         }
-        // With what may lie beside it: what was put aside, and the recipes' lock. Nobody commits these by accident.
-        let beside = ["", ".bak", ".bad", ".refused"].map(|ending| format!("{place}{ending}"));
-        for path in beside.into_iter().chain([place.with_extension("lock").into_string()]) {
+        // Nobody commits these by accident.
+        for path in files::with_neighbours(&place) {
             order.repo()?.exclude(&path)?;
         }
         let copy = order.workplace()?.join(&place);
@@ -74,7 +74,8 @@ pub(super) fn report(order: &Order, job: &Job) -> (Option<Message>, Vec<Command>
     });
     let message = (!all.is_empty()).then(|| Message {
         said: said.unwrap_or(Said::Done),
-        report: all.iter().fold(Report::default(), |sum, told| sum.and(&told.report)),
+        // The same is told twice, in fields and in words: where both say it, the fields do.
+        report: all.iter().fold(Report::default(), |sum, told| sum.or(&told.report)),
     });
     (message, entries)
 }
