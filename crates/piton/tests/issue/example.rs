@@ -1,0 +1,84 @@
+//! From the first task to the last landing, in good days, and killed in between.
+
+use piton_testkit::sandbox::Sandbox;
+use rustix::process::Signal;
+
+use super::*;
+
+/// What is said at the end of a run, for the pull request.
+fn request(said: &str) -> &str {
+    let (_, request) = said.split_once("\nFor the ").expect(said);
+    request
+}
+
+#[test]
+fn every_task_lands_on_the_branch_of_the_issue() {
+    let sandbox = months();
+    let before = sandbox.read(format!("{PLAN}/tasks.md"));
+    let run = sandbox.run("run 7").exits(0);
+    is_whole(&sandbox);
+    insta::assert_snapshot!("finished", golden(&sandbox));
+    insta::assert_snapshot!("request", request(&run.stderr));
+    let subjects = sandbox.git(["log", "--merges", "--reverse", "--format=%s", BRANCH]);
+    let landed: Vec<&str> = subjects.lines().map(|line| line.split(':').next().unwrap_or_default()).collect();
+    let all = WORK.map(|(id, ..)| format!("Merge worktree-{id}"));
+    assert_eq!(landed, all);
+    // One folder beside the project was enough, and of the list nothing but the boxes changed.
+    let folders = sandbox.root().read_dir_utf8().expect("a folder").flatten();
+    let mut folders: Vec<String> =
+        folders.filter(|entry| entry.path().is_dir()).map(|entry| entry.file_name().to_owned()).collect();
+    folders.sort();
+    assert_eq!(folders, ["done", "home", "project", "project-issue-7-by-month"]);
+    assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 2);
+    let after = sandbox.read(format!("{PLAN}/tasks.md"));
+    assert_eq!(after.replace("[x]", "[ ]"), before);
+}
+
+/// The same end, whatever happened on the way.
+#[track_caller]
+fn ends_as_if_nothing_had_happened(sandbox: &Sandbox) {
+    is_whole(sandbox);
+    insta::assert_snapshot!("finished", golden(sandbox));
+    let landed = sandbox.git(["log", "--merges", "--reverse", "--format=%s", BRANCH]);
+    let landed: Vec<&str> = landed.lines().map(|line| line.split(':').next().unwrap_or_default()).collect();
+    assert_eq!(landed, WORK.map(|(id, ..)| format!("Merge worktree-{id}")), "each landed once");
+    assert_eq!(told(sandbox), TASKS, "each is told of once");
+}
+
+#[test]
+fn a_run_that_dies_over_its_files_goes_on_to_the_same_end() {
+    for point in ["files.before-write:7", "files.written:5"] {
+        dies_at(point);
+    }
+}
+
+#[test]
+fn a_run_that_dies_over_a_task_goes_on_to_the_same_end() {
+    for point in ["work.ended:2", "landing.moved:4"] {
+        dies_at(point);
+    }
+}
+
+#[track_caller]
+fn dies_at(point: &str) {
+    let sandbox = months();
+    let killed = sandbox.piton(["run", "7"]).env("PITON_CRASH", point).run();
+    assert_eq!(killed.code, None, "{point}: {killed}");
+    let _ = sandbox.run("run 7").exits(0);
+    ends_as_if_nothing_had_happened(&sandbox);
+}
+
+#[test]
+fn a_run_that_is_killed_goes_on_to_the_same_end_and_its_agent_is_waited_for() {
+    let sandbox = months();
+    sandbox.fifo("gate");
+    act(&sandbox, &format!("[1.2]\nmeet SIDE/gate\n{}", does_well("1.2")));
+    let mut first = sandbox.piton(["run", "7"]).spawn();
+    first.until_says("1.2      attempt 1 started");
+    first.signal(Signal::KILL);
+    assert_eq!(first.wait().code, None);
+    let mut second = sandbox.piton(["run", "7"]).spawn();
+    second.until_at(&sandbox, "gate");
+    let _ = second.wait().exits(0).lacks("attempt 2 started");
+    ends_as_if_nothing_had_happened(&sandbox);
+}

@@ -1,0 +1,104 @@
+//! Work that does not succeed: attempts, the halt, and how a person goes on from there.
+
+use serde_json::json;
+
+use super::*;
+
+/// Nobody ever mends this.
+const HOPELESS: &str = "[1.2]\nwrite tests/by-month.sh exit 1\n";
+
+#[test]
+fn three_attempts_then_a_halt_that_says_what_is_needed() {
+    let sandbox = months();
+    act(&sandbox, HOPELESS);
+    let run = sandbox.run("run 7").exits(4);
+    let run = run.says("1.2      attempt 3 started").lacks("attempt 4").lacks("2        attempt 1");
+    let (_, comment) = run.stderr.split_once("\nFor the issue").expect("a text for the issue");
+    insta::assert_snapshot!("halted", format!("For the issue{comment}"));
+    let halted = ["done", "done", "failed", "pending", "pending", "pending", "pending", "pending"];
+    assert_eq!(statuses(&sandbox), halted);
+    assert_eq!(told(&sandbox), ["0", "1.1", "1.2"]);
+    assert!(journal(&sandbox).contains("**Status**: ❌ Failed"), "{}", journal(&sandbox));
+    assert_eq!(ticked(&sandbox), ["0", "1.1"]);
+    // Going on without a word changes nothing.
+    let _ = sandbox.run("run 7").exits(4).lacks("attempt 4").says("needs review");
+    assert_eq!(told(&sandbox), ["0", "1.1", "1.2"]);
+    // Somebody mends what stood in the way, and says so.
+    act(&sandbox, "");
+    let _ = sandbox.run("retry 1.2").exits(0);
+    let _ = sandbox.run("run 7").exits(0).says("Closes #7");
+    is_whole(&sandbox);
+    assert_eq!(statuses(&sandbox), ALL_DONE);
+    let text = journal(&sandbox);
+    assert_eq!(told(&sandbox), ["0", "1.1", "1.2", "1.2", "2", "3.1", "3.2", "3.3", "4"], "{text}");
+    assert_eq!(
+        text.matches("❌ Failed").count(),
+        1,
+        "what was told stays, and what became of it follows: {text}"
+    );
+}
+
+/// What was half-done is kept, and the next task does not begin on it.
+#[test]
+fn a_task_that_is_skipped_leaves_nothing_to_the_next_and_loses_nothing() {
+    let sandbox = months();
+    act(&sandbox, "[3.1]\nwrite spend.sh exit 7\nwrite half.txt done\n");
+    let _ = sandbox.run("run 7").exits(4);
+    assert_eq!(sandbox.read(workplace(&sandbox).join("half.txt")), "done\n");
+    let _ = sandbox.run("skip 3.1").exits(0);
+    act(&sandbox, "[3.2]\nrun test ! -e half.txt\nwrite tests/mistakes.sh true\n[3.3]\nwrite note.txt no\n");
+    let run = sandbox.run("run 7").exits(4);
+    let _ = run.says("3.2      landed").says("4        completed");
+    let files = sandbox.git(["ls-tree", "-r", "--name-only", BRANCH]);
+    assert!(!files.contains("half.txt") && files.contains("tests/mistakes.sh"), "{files}");
+    let refs = sandbox.git(["for-each-ref", "--format=%(refname)", "refs/piton"]);
+    let holds = |name: &&str| sandbox.git(["ls-tree", "-r", "--name-only", name]).contains("half.txt");
+    assert!(refs.lines().any(|name| holds(&name)), "{refs}");
+    assert_eq!(sandbox.git(["show", &format!("{BRANCH}:spend.sh")]), BY_MONTH.trim_end());
+    assert_eq!(statuses(&sandbox), ["done", "done", "done", "done", "pending", "done", "done", "done"]);
+    let open = sandbox.read(format!("{PLAN}/tasks.md"));
+    assert!(open.contains("- [ ] 3. Tell mistakes\n  - [ ] 3.1 "), "{open}");
+    let _ = sandbox.run("doctor").exits(0);
+}
+
+/// Its checks are run first; an agent comes when they fail, and what it mends lands.
+#[test]
+fn a_checkpoint_that_fails_gets_an_agent() {
+    let sandbox = months();
+    // Nobody wrote the file that the checkpoint looks for.
+    let others =
+        format!("[1.2]\nwrite tests/other.sh true\n[2]\n{}run rm tests/other.sh\n", does_well("1.2"));
+    act(&sandbox, &others);
+    let _ = sandbox.run("run 7").exits(0).says("2        landed");
+    is_whole(&sandbox);
+    assert_eq!(statuses(&sandbox), ALL_DONE);
+    assert_eq!(entry(&sandbox, "2")["files_created"], json!(["tests/by-month.sh"]));
+}
+
+/// Somebody ticked everything, and the whole does not work.
+#[test]
+fn a_validation_that_fails_is_mended() {
+    let sandbox = months();
+    let list = sandbox.read(format!("{PLAN}/tasks.md")).replace("[ ]", "[x]");
+    sandbox.write(format!("{PLAN}/tasks.md"), &list);
+    sandbox.write("tests/by-month.sh", TRY_MONTHS);
+    sandbox.commit("All done");
+    act(&sandbox, &format!("[final-validation]\n{}", does_well("1.1")));
+    let _ = sandbox.run("run 7").exits(0).says("final-validation landed").lacks("1.1      attempt");
+    assert_eq!(sandbox.git(["show", &format!("{BRANCH}:spend.sh")]), BY_MONTH.trim_end());
+    assert_eq!(statuses(&sandbox), ALL_DONE, "the validation is no task of the list");
+    assert_eq!(sandbox.read(format!("{PLAN}/tasks.md")), list);
+}
+
+/// After three rounds of mending a person has to look.
+#[test]
+fn a_validation_that_nobody_mends_asks_for_a_person() {
+    let sandbox = months();
+    let list = sandbox.read(format!("{PLAN}/tasks.md")).replace("[ ]", "[x]");
+    sandbox.write(format!("{PLAN}/tasks.md"), &list);
+    sandbox.write("tests/by-month.sh", TRY_MONTHS);
+    sandbox.commit("All done");
+    act(&sandbox, "[final-validation]\nappend note.txt no\n");
+    let run = sandbox.run("run 7").exits(4).says("needs review");
+    let _ = run.says("final-validation attempt 4 started").lacks("attempt 5").lacks("Closes #7");
+}

@@ -1,0 +1,170 @@
+//! Folders that others left half-done.
+
+use serde_json::json;
+
+use super::*;
+
+/// As this system's own recipe leaves it when its parser finds nothing.
+fn left(tasks: &Value) -> String {
+    let state = json!({
+        "issue": { "number": 7, "title": "Spending by month", "branch": BRANCH },
+        "created_at": "2026-01-20T10:00:00Z",
+        "updated_at": "2026-01-20T11:30:00Z",
+        "tasks": tasks,
+    });
+    format!("{state:#}\n")
+}
+
+const HEADER: &str = "# Implementation Journal
+
+**Issue**: #7 - Spending by month
+**Branch**: issue/7-by-month
+**Started**: 2026-01-20T10:00:00Z
+
+---
+
+";
+
+fn tick(sandbox: &Sandbox, ids: &[&str]) {
+    let mut list = sandbox.read(format!("{PLAN}/tasks.md"));
+    for id in ids {
+        list = list.replace(&format!("- [ ] {id} "), &format!("- [x] {id} "));
+    }
+    sandbox.write(format!("{PLAN}/tasks.md"), &list);
+}
+
+/// Somebody did the first two tasks on the branch, ticked them, and kept no state.
+fn half_done(tasks: &Value) -> Sandbox {
+    let sandbox = months();
+    sandbox.git(["switch", "-q", "-c", BRANCH]);
+    sandbox.write("spend.sh", BY_MONTH);
+    sandbox.write("tests/by-month.sh", TRY_MONTHS);
+    sandbox.commit("Sums by month");
+    sandbox.git(["switch", "-q", "main"]);
+    sandbox.write(format!("{PLAN}/execution-state.json"), &left(tasks));
+    sandbox.write(format!("{PLAN}/journal.md"), HEADER);
+    sandbox
+}
+
+#[track_caller]
+fn goes_on_from_the_second(sandbox: &Sandbox) {
+    let run = sandbox.run("run 7").exits(0);
+    let run = run.lacks("1.1      attempt").lacks("1.2      attempt").says("3.1      landed");
+    assert!(run.contains("2        completed"), "{run}");
+    assert_eq!(statuses(sandbox)[..TASKS.len()], ALL_DONE);
+    let journal = journal(sandbox);
+    assert!(journal.starts_with(HEADER), "{journal}");
+    let mut told = told(sandbox);
+    told.sort();
+    assert_eq!(told, TASKS, "{journal}");
+    let _ = sandbox.run("doctor").exits(0);
+}
+
+/// The only pair of files that was ever seen in the wild.
+#[test]
+fn a_state_without_tasks_and_a_journal_without_entries() {
+    let sandbox = half_done(&json!([]));
+    tick(&sandbox, &["1.1", "1.2"]);
+    let list = sandbox.read(format!("{PLAN}/tasks.md"));
+    // A step that is open says that the task is not done.
+    let list = list.replace("    - [ ] ", "    - [x] ");
+    sandbox.write(format!("{PLAN}/tasks.md"), &list);
+    goes_on_from_the_second(&sandbox);
+    assert_eq!(state(&sandbox)["created_at"], "2026-01-20T10:00:00Z");
+    assert_eq!(sandbox.read(format!("{PLAN}/execution-state.json.bak")), left(&json!([])));
+}
+
+/// As models write it: a number for an id, a dot behind it, exports by kind, and more words than there should be.
+#[test]
+fn a_state_that_somebody_kept_by_hand() {
+    let tasks = json!([
+        { "id": "1.1", "description": "Add it", "status": "done", "exports": { "functions": ["month_of()"] },
+          "completed_at": "2026-01-20T10:25:00Z", "files_created": [], "notes": "It adds", "reviewed": true },
+        { "id": "1.2.", "status": "COMPLETED", "files_created": ["tests/by-month.sh"], "patterns": "One file each" },
+        { "id": "3.1", "status": "blocked", "notes": "waits for a decision" },
+        { "id": "3.3", "status": "todo" },
+        { "id": "9", "status": "completed", "description": "It was in the plan once" },
+    ]);
+    let sandbox = half_done(&tasks);
+    sandbox.write("tests/by-month.sh", TRY_MONTHS);
+    sandbox.write("spend.sh", BY_MONTH);
+    goes_on_from_the_second(&sandbox);
+    let first = entry(&sandbox, "1.1");
+    assert_eq!((&first["exports"], &first["notes"]), (&json!(["month_of()"]), &json!("It adds")));
+    assert_eq!((&first["reviewed"], &first["completed_at"]), (&json!(true), &json!("2026-01-20T10:25:00Z")));
+    assert_eq!(entry(&sandbox, "1.2")["patterns"], json!(["One file each"]));
+    assert_eq!(
+        entry(&sandbox, "9")["description"],
+        "It was in the plan once",
+        "nothing of theirs is thrown away"
+    );
+}
+
+#[test]
+fn a_task_whose_file_is_not_there_is_to_be_done() {
+    let sandbox = months();
+    let tasks = json!([
+        { "id": "1.1", "status": "completed", "files_modified": ["spend.sh"] },
+        { "id": "1.2", "status": "completed", "files_created": ["tests/never.sh"] },
+    ]);
+    sandbox.write(format!("{PLAN}/execution-state.json"), &left(&tasks));
+    act(&sandbox, &format!("[1.2]\n{}run cp SIDE/done/1.1/spend.sh .\n", does_well("1.2")));
+    let run = sandbox.run("run 7").exits(0);
+    let _ = run.says("tests/never.sh is not there").says("1.2      landed").lacks("1.1      attempt");
+    is_whole(&sandbox);
+}
+
+#[test]
+fn a_state_that_is_no_json_is_kept_and_the_list_counts() {
+    let sandbox = half_done(&json!([]));
+    let broken = left(&json!([])).replace("[]", "[\n    // Populated from tasks.md parsing\n  ]");
+    sandbox.write(format!("{PLAN}/execution-state.json"), &broken);
+    tick(&sandbox, &["1.1"]);
+    sandbox.git(["branch", "-f", BRANCH, "main"]);
+    sandbox.git(["switch", "-q", BRANCH]);
+    sandbox.write("spend.sh", BY_MONTH);
+    sandbox.git(["commit", "-q", "-m", "By month", "spend.sh"]);
+    sandbox.git(["switch", "-q", "main"]);
+    let run = sandbox.run("run 7").exits(0).lacks("1.1      attempt");
+    let _ = run.says("kept as").says("the list alone counts");
+    assert_eq!(sandbox.read(format!("{PLAN}/execution-state.json.bad")), broken);
+    assert_eq!(statuses(&sandbox), ALL_DONE);
+    assert!(journal(&sandbox).starts_with(HEADER));
+}
+
+/// The list of the other half of this system, where a task says its status.
+#[test]
+fn a_list_whose_tasks_say_their_status() {
+    let sandbox = months();
+    let list = "# Tasks: Issue #7 - Spending by month
+
+## Task List
+
+- [x] 1. Write the first file
+  - Status: completed
+  - Started: 2026-01-20T10:00:00Z
+  - Completed: 2026-01-20T10:25:00Z
+  - Notes: as agreed
+- [x] 2. Write the second file
+  - Status: blocked
+  - Notes: waits for a decision
+- [ ] 3. Write the third file
+  - Status: in_progress
+  - Started: 2026-01-20T10:30:00Z
+- [ ] 4. Write the fourth file
+  - Status: completed
+";
+    sandbox.write(format!("{PLAN}/tasks.md"), list);
+    sandbox.commit("Another list");
+    sandbox.script("[2]\nwrite 2.txt x\n[3]\nwrite 3.txt x\n[4]\nwrite 4.txt x\n");
+    let run = sandbox.run("run 7").exits(0);
+    let _ =
+        run.lacks("1        attempt").says("2        landed").says("3        landed").says("4        landed");
+    let after = sandbox.read(format!("{PLAN}/tasks.md"));
+    assert_eq!(
+        after,
+        list.replace("[ ]", "[x]"),
+        "boxes are ticked, and words are left to whoever wrote them"
+    );
+    assert_eq!(statuses(&sandbox), ["done"; 4]);
+}
