@@ -51,7 +51,8 @@ pub fn picture(state: &State, chronicle: &Chronicle, place: &Place, claimed: &[T
             let value = issue::state::value(&file);
             for entry in &mut file.tasks {
                 if claimed.iter().any(|task| task.as_str() == entry.id) {
-                    entry.status = issue::state::TaskWord::InProgress;
+                    // This file has no word for it: as it was claimed.
+                    entry.status = issue::state::TaskWord::Completed;
                 }
             }
             Some(Picture { value, text: issue::state::text(&file) })
@@ -117,7 +118,7 @@ impl Beside {
         }
     }
 
-    /// Compare the file with the run. What is claimed is being checked, and left as it is.
+    /// Compare the file with the run. What is claimed is being checked: it is left as it is, and told again.
     pub fn settle(
         self,
         found: Option<&[u8]>,
@@ -179,13 +180,21 @@ impl Beside {
 fn boxes(bytes: &[u8], state: &State, claimed: &[TaskId]) -> Settled {
     let ticked = issue::boxes::ticked(bytes);
     let (mut edits, mut done) = (Vec::new(), BTreeMap::new());
-    for task in state.tasks().filter(|task| !task.removed && !claimed.contains(&task.id)) {
+    for task in state.tasks().filter(|task| !task.removed) {
         let is_done = task.decided == Status::Completed;
-        if ticked.contains(&task.id) && !is_done {
-            let what = What::ReportDone { report: Report::default() };
+        if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
+            let what = match against {
+                None => What::ReportDone { report: Report::default() },
+                Some(why) => What::Nonsense {
+                    what: format!("the box of {} was ticked", task.id),
+                    why: (*why).to_owned(),
+                },
+            };
             edits.push(Edit { task: Some(task.id.clone()), what });
         }
-        done.insert(task.id.clone(), is_done);
+        if !claimed.contains(&task.id) {
+            done.insert(task.id.clone(), is_done);
+        }
     }
     let put = match issue::boxes::tick(bytes, &done) {
         Some(new) if new.bytes != bytes => Put::Whole(new.bytes),

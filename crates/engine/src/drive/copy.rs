@@ -26,15 +26,7 @@ fn places(order: &Order) -> Result<Vec<(&'static str, Utf8PathBuf)>, Trouble> {
 
 /// Put the copies where the agent looks for them. They are never part of the work.
 pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
-    let places = places(order)?;
-    for (_, place) in &places {
-        // With what may lie beside it: what was put aside, and the recipes' lock. Nobody commits these by accident.
-        let beside = ["", ".bak", ".bad", ".refused"].map(|ending| format!("{place}{ending}"));
-        for path in beside.into_iter().chain([place.with_extension("lock").into_string()]) {
-            order.repo()?.exclude(&path)?;
-        }
-    }
-    for (name, place) in places {
+    for (name, place) in places(order)? {
         let Ok(text) = fs::read(order.site.project.root.join(&place)) else { continue };
         // What the copy was when the agent began.
         let before = job.dir().join(name);

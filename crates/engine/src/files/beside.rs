@@ -86,6 +86,7 @@ impl Mirror {
         edit: &Edit,
     ) -> Result<(), FilesError> {
         let wishes = match (&edit.task, &edit.what) {
+            (Some(task), What::ReportDone { .. }) if self.judged.contains(task) => return Ok(()),
             (Some(task), What::ReportDone { report }) => {
                 match self.claim(journal, judge, task, report, beside.name(), edit)? {
                     Some(wishes) => wishes,

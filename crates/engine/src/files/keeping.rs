@@ -40,7 +40,13 @@ impl Keeping {
             keeper: keeper.to_vec(),
             at_work: HashMap::new(),
         };
+        mirror.hide();
         mirror.settle(&mut journal, &mut judge, true)?;
+        // What was called done while nobody looked may be what comes next: nothing begins before that is decided.
+        while !mirror.claimed.is_empty() {
+            thread::sleep(PAUSE);
+            mirror.settle(&mut journal, &mut judge, true)?;
+        }
         let (path, (stop, stopped)) = (mirror.path().to_owned(), channel());
         let thread = thread::Builder::new().name("state file".to_owned()).spawn(move || {
             let mut told = None;

@@ -69,6 +69,8 @@ pub struct Mirror {
     pictures: VecDeque<(u64, Value)>,
     /// Tasks that somebody called done and whose checks are still running: shown so, and if we die, found so.
     pub(super) claimed: Vec<TaskId>,
+    /// Claims that were decided while the files are being settled: who claims it in two of them is answered once.
+    pub(super) judged: Vec<TaskId>,
     /// How the files looked, and the position they showed, when nothing was left to do about them.
     settled: Option<(Vec<Stamp>, u64)>,
 }
@@ -112,6 +114,7 @@ impl Mirror {
             chronicle: Chronicle::default(),
             pictures: VecDeque::new(),
             claimed: Vec::new(),
+            judged: Vec::new(),
             settled: None,
         };
         mirror.catch_up(journal)?;
@@ -120,6 +123,17 @@ impl Mirror {
 
     pub fn path(&self) -> &Utf8Path {
         &self.path
+    }
+
+    /// What is kept here is nobody's work: git does not see it, and no check is blamed for changing it.
+    pub(super) fn hide(&self) {
+        let root = self.project.root.canonicalize_utf8().unwrap_or_else(|_| self.project.root.clone());
+        let folder = self.path.parent().and_then(|folder| folder.strip_prefix(&root).ok());
+        let (Some(folder), Ok(Some(repo))) = (folder, self.project.repo()) else { return };
+        for path in kept::offered(self.dialect).iter().flat_map(|name| with_neighbours(&folder.join(name))) {
+            // One that stays in sight does no harm but for that.
+            let _ = repo.exclude(&path);
+        }
     }
 
     /// Hear what was written into the file, and write what is true now. Without patience somebody else's lock is
@@ -145,6 +159,7 @@ impl Mirror {
         let touch = path.with_extension("lock");
         let touched = if patient { Touched::take(&touch).map(Some) } else { Touched::try_take(&touch) };
         let Some(_touched) = touched.map_err(FilesError::io(&touch))? else { return Ok(()) };
+        self.judged.clear();
         self.hear_what_was_displaced(journal, judge, &folder)?;
         // Taken before anything is read: whoever writes from here on is seen now or the next time.
         let stamps = self.stamps();
@@ -172,8 +187,8 @@ impl Mirror {
             let found = read(path)?;
             match &found {
                 Some(bytes) => self.hear(journal, judge, bytes)?,
-                // Written once at least, when work began.
-                None if self.chronicle.started_at.is_some() => self.refuse(
+                // Written once at least, when work began; what was taken over began elsewhere.
+                None if self.state.tasks().any(|task| task.fence > 0) => self.refuse(
                     journal,
                     "the file was deleted",
                     "it is written again; `piton run PLAN --reset` begins a new run",
@@ -312,7 +327,8 @@ impl Mirror {
 
     /// Take in what somebody wrote.
     fn hear(&mut self, journal: &mut Journal, judge: &mut dyn Judge, bytes: &[u8]) -> Result<(), FilesError> {
-        if self.text().is_some_and(|text| text.as_bytes() == bytes) {
+        // A claim that is still being checked is in our own text as well, and is asked about again.
+        if self.text().is_some_and(|text| text.as_bytes() == bytes) && self.claimed.is_empty() {
             return Ok(());
         }
         let found: Value = match serde_json::from_slice(bytes) {
@@ -426,10 +442,20 @@ impl Mirror {
             return Ok(Some(vec![Command::Start { task: id.clone(), holder }]));
         };
         let judged = judge.judge(&task, &spec);
-        self.claimed.retain(|claimed| claimed != id);
+        if judged.is_some() {
+            self.claimed.retain(|claimed| claimed != id);
+            self.judged.push(id.clone());
+        }
         match judged {
+            None if self.claimed.contains(id) => Ok(None),
             None => {
                 self.claimed.push(id.clone());
+                let report = self.unheard(id, report);
+                if report != Report::default() {
+                    // The file is written again while the checks run: what it tells would be gone.
+                    let note = Note::Told { task: id.clone(), report: Box::new(report) };
+                    self.commit(journal, &[Command::Note { by: file.to_owned(), note }])?;
+                }
                 Ok(None)
             }
             Some(Ok((tree, results))) => {
@@ -524,6 +550,12 @@ impl Mirror {
             _ => Ok(path.to_owned()),
         }
     }
+}
+
+/// A file with what may lie beside it: what was put aside, and the recipes' lock.
+pub(crate) fn with_neighbours(file: &Utf8Path) -> Vec<String> {
+    let beside = ["", ".bak", ".bad", ".refused"].map(|ending| format!("{file}{ending}"));
+    beside.into_iter().chain([file.with_extension("lock").into_string()]).collect()
 }
 
 /// Where a run is on disk, for a state file in this folder.

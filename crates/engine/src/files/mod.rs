@@ -6,4 +6,5 @@ mod mirror;
 mod touched;
 
 pub use keeping::Keeping;
+pub(crate) use mirror::with_neighbours;
 pub use mirror::{FilesError, Judge, Judgement, Mirror, place};

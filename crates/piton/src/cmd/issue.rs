@@ -76,6 +76,9 @@ pub(super) fn past(found: &FoundPlan, project: &Project) -> Outcome<Vec<Command>
             commands.push(Command::Note { by: by(), note });
         }
     }
+    if let Some(began) = known.created_at {
+        commands.push(Command::Note { by: by(), note: Note::Began { began } });
+    }
     let has = |id: &TaskId| found.plan.tasks.iter().any(|spec| spec.id == *id);
     let orphans: Vec<&str> = known.tasks.keys().filter(|id| !has(id)).map(TaskId::as_str).collect();
     if !orphans.is_empty() {

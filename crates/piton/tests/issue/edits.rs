@@ -165,9 +165,10 @@ fn no_entry_that_is_appended_beside_an_engine_is_lost_or_doubled() {
     let (text, heard) = (journal(&sandbox), log(&sandbox));
     for i in 1..=MANY {
         assert_eq!(text.matches(&format!("## Note {i}\n\nWord {i}.\n")).count(), 1, "{i}: {text}");
-        assert_eq!(heard.matches(&format!("Word {i}.")).count(), 1, "{i}: {heard}");
+        assert_eq!(heard.matches(&format!("journal.md notes: ## Note {i}\n")).count(), 1, "{i}: {heard}");
     }
     assert_eq!(told(&sandbox), TASKS, "{text}");
+    assert!(!heard.contains("was not taken"), "nobody did anything wrong: {heard}");
 }
 
 #[test]
@@ -193,6 +194,50 @@ fn a_box_that_somebody_ticks_is_a_claim() {
     sandbox.write(format!("{PLAN}/tasks.md"), &list);
     let _ = sandbox.run("next").exits(0);
     assert_eq!(ticked(&sandbox), ["0", "1.1"]);
+}
+
+/// The checks of what was claimed while nobody looked are waited for: the next task begins where it ends.
+#[test]
+fn claims_that_wait_for_an_engine_are_decided_before_anything_begins() {
+    let sandbox = ledger();
+    sandbox.git(["switch", "-q", BRANCH]);
+    sandbox.write("spend.sh", BY_MONTH);
+    sandbox.git(["commit", "-q", "-m", "By month", "spend.sh"]);
+    tick(&sandbox, "1.1");
+    let run = sandbox.run("run 7").exits(0).lacks("1.1      attempt");
+    assert!(run.contains("1.2      landed"), "{run}");
+    assert_eq!(statuses(&sandbox), ALL_DONE);
+    // The same by the state file, in which a claim shows as work while it is checked.
+    let sandbox = ledger();
+    sandbox.git(["switch", "-q", BRANCH]);
+    sandbox.write("spend.sh", BY_MONTH);
+    sandbox.git(["commit", "-q", "-m", "By month", "spend.sh"]);
+    if !about(&sandbox, "1.1", COMPLETE) {
+        return;
+    }
+    let _ = sandbox.run("run 7").exits(0).lacks("1.1      attempt");
+    assert_eq!(statuses(&sandbox), ALL_DONE);
+    assert_eq!(entry(&sandbox, "1.1")["notes"], "By hand");
+}
+
+/// As where a plan is read: a box alone does not outweigh what stands below it.
+#[test]
+fn a_box_whose_steps_are_open_is_no_claim() {
+    let sandbox = ledger();
+    sandbox.write("spend.sh", BY_MONTH);
+    tick(&sandbox, "1.1");
+    let _ = sandbox.run("next").exits(0);
+    sandbox.write("tests/by-month.sh", TRY_MONTHS);
+    tick(&sandbox, "1.2");
+    let _ = sandbox.run("next").exits(0);
+    assert_eq!(ticked(&sandbox), ["0", "1.1"]);
+    assert_eq!(status(&sandbox, "1.2"), "pending");
+    assert!(log(&sandbox).contains("its steps are open"), "{}", log(&sandbox));
+    let list = sandbox.read(format!("{PLAN}/tasks.md"));
+    let list = list.replace("    - [ ] ", "    - [x] ").replace("- [ ] 1.2", "- [x] 1.2");
+    sandbox.write(format!("{PLAN}/tasks.md"), &list);
+    let _ = sandbox.run("next").exits(0);
+    assert_eq!(ticked(&sandbox), ["0", "1", "1.1", "1.2"], "{}", log(&sandbox));
 }
 
 #[test]

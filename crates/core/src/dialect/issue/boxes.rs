@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::{Node, Outline, Role};
+use super::plan::{Node, Outline, Role, Word, status};
 use crate::dialect::checklist::{self, Mark};
 use crate::dialect::found::Found;
 use crate::dialect::text;
@@ -79,10 +79,19 @@ pub fn tick(bytes: &[u8], done: &BTreeMap<TaskId, bool>) -> Option<Ticked> {
     checklist::tick(bytes, &decoded.text, &changed).map(|bytes| Ticked { bytes, missing })
 }
 
-/// The tasks whose boxes are ticked.
-pub fn ticked(bytes: &[u8]) -> BTreeSet<TaskId> {
+/// The tasks whose boxes are ticked, and what speaks against it: then the plan's reader takes them for not done, too.
+pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
     let text = text::decode(bytes, false).text;
-    let outline = Outline::of(&checklist::scan(&text), &text, &mut Found::new(false));
-    let is_done = |node: &&Node| node.role == Role::Task && !node.dropped && node.mark.is_done();
-    outline.nodes.iter().filter(is_done).map(|node| node.id.clone()).collect()
+    let list = checklist::scan(&text);
+    let outline = Outline::of(&list, &text, &mut Found::new(false));
+    let done = outline.done();
+    let against = |nth: usize, node: &Node| {
+        let says_otherwise = || status(&list, &text, node).is_some_and(|status| status != Word::Completed);
+        match done[nth] {
+            false => Some("its steps are open"),
+            true => says_otherwise().then_some("its status says otherwise"),
+        }
+    };
+    let ticked = outline.tasks().filter(|(_, node)| node.mark.is_done());
+    ticked.map(|(nth, node)| (node.id.clone(), against(nth, node))).collect()
 }

@@ -81,6 +81,11 @@ pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found)
     details
 }
 
+/// The status that a task gives itself.
+pub(in crate::dialect::issue) fn status(list: &Checklist, text: &str, node: &Node) -> Option<Word> {
+    read(list, text, node, &mut Found::new(false)).status
+}
+
 impl Details {
     pub(super) const EMPTY: Details = Details {
         body: String::new(),

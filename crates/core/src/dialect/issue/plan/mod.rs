@@ -18,6 +18,7 @@ mod starter;
 mod tests;
 mod write;
 
+pub(super) use details::status;
 pub use lint::lint;
 pub use name::{Issue, folder_name, number_of};
 pub use outline::{Node, Outline, Role};
