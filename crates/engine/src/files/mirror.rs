@@ -553,7 +553,7 @@ impl Mirror {
 }
 
 /// A file with what may lie beside it: what was put aside, and the recipes' lock.
-pub(crate) fn with_neighbours(file: &Utf8Path) -> Vec<String> {
+fn with_neighbours(file: &Utf8Path) -> Vec<String> {
     let beside = ["", ".bak", ".bad", ".refused"].map(|ending| format!("{file}{ending}"));
     beside.into_iter().chain([file.with_extension("lock").into_string()]).collect()
 }

@@ -6,5 +6,4 @@ mod mirror;
 mod touched;
 
 pub use keeping::Keeping;
-pub(crate) use mirror::with_neighbours;
 pub use mirror::{FilesError, Judge, Judgement, Mirror, place};
