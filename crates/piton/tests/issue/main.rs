@@ -5,6 +5,7 @@
 //! passes.
 #![cfg(unix)]
 
+mod after;
 mod agents;
 mod edits;
 mod example;

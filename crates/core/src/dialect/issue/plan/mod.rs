@@ -16,15 +16,17 @@ mod sequence;
 mod starter;
 #[cfg(test)]
 mod tests;
+mod words;
 mod write;
 
 pub(super) use details::status;
 pub use lint::lint;
 pub use name::{Issue, folder_name, number_of};
 pub use outline::{Node, Outline, Role};
-pub use read::{Before, Given, IssueReading, Word, read};
+pub use read::{Before, Given, IssueReading, read};
 pub use requirements::{Coverage, Row};
 pub use starter::starter;
+pub use words::Word;
 pub use write::{fit, write};
 
 /// What tasks are read from, in this order.

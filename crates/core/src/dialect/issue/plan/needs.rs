@@ -3,10 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-use super::details::is_none;
 use super::outline::{Node, Outline, Role};
-use super::read::ancestors;
 use super::requirements::{expand, parts};
+use super::words::is_none;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::dialect::checklist;
 use crate::dialect::found::{Found, cut};
@@ -102,6 +101,6 @@ impl Needs<'_, '_> {
     }
 
     fn is_of(&self, node: usize, parent: usize) -> bool {
-        node == parent || ancestors(self.outline, node).any(|above| above == parent)
+        node == parent || self.outline.above(node).any(|above| above == parent)
     }
 }

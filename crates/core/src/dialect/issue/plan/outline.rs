@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
+use super::words::reference;
 use crate::diagnostic::Diagnostic;
 use crate::dialect::checklist::{Checklist, Item, Kind, Line, Mark, number};
 use crate::dialect::found::{Found, cut};
@@ -52,6 +53,11 @@ pub enum Role {
 }
 
 impl Outline {
+    /// The boxes above one, the nearest first.
+    pub(super) fn above(&self, node: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(self.nodes[node].parent, |above| self.nodes[*above].parent)
+    }
+
     pub(in crate::dialect::issue) fn of(list: &Checklist, text: &str, found: &mut Found) -> Outline {
         let mut builder = Builder {
             list,
@@ -362,7 +368,7 @@ fn title(text: &str) -> String {
         rest = comment.split_once("-->").map_or("", |(_, after)| after);
     }
     plain += rest;
-    if let Some((whole, _)) = super::details::reference(&plain) {
+    if let Some((whole, _)) = reference(&plain) {
         plain.truncate(whole.start);
     }
     let plain = plain.trim();

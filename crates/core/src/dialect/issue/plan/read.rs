@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::details::{self, Details, is_none};
+use super::details::{self, Details};
 use super::name::{self, Issue};
 use super::needs::Needs;
 use super::outline::{Node, Outline};
 use super::prompt;
 use super::requirements::{Coverage, Requirements};
+use super::words::{Word, is_none};
 use super::{DESIGN, LISTS, REQUIREMENTS};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::checklist::{self, Checklist, Kind, Mark};
@@ -82,17 +83,6 @@ pub struct Before {
     pub completed: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-}
-
-/// A status that is written out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Word {
-    Pending,
-    InProgress,
-    Completed,
-    Blocked,
-    Failed,
 }
 
 /// Read a plan.
@@ -303,7 +293,7 @@ impl Maker<'_, '_> {
         let mut specs: Vec<TaskSpec> = Vec::new();
         let (mut nodes, mut needs) = (Vec::new(), Vec::new());
         for (nth, node) in outline.tasks() {
-            for above in ancestors(outline, nth) {
+            for above in outline.above(nth) {
                 if parents.contains_key(&above) {
                     break;
                 }
@@ -359,11 +349,11 @@ impl Maker<'_, '_> {
         let files = self.files(details);
         let tests = writes_tests(&node.title, &details.body, &files);
         let mut rows = self.rows(&details.references);
-        for above in ancestors(self.outline, nth) {
+        for above in self.outline.above(nth) {
             rows.extend(parents[&above].rows.iter().take(self.links.saturating_sub(rows.len())));
         }
         let criteria = self.criteria(&node.id, rows, tests);
-        let above: Vec<(&Node, &str)> = ancestors(self.outline, nth)
+        let above: Vec<(&Node, &str)> = self.outline.above(nth)
             .take(3)
             .map(|above| (&self.outline.nodes[above], parents[&above].body.as_str()))
             .collect();
@@ -525,11 +515,6 @@ impl Maker<'_, '_> {
         let check = Check { name: native::check_name(&run), run, timeout: native::CHECK_TIMEOUT, cwd: None };
         TaskSpec { checks: vec![check], may_change_nothing: true, ..spec }
     }
-}
-
-/// The boxes above one, the nearest first.
-pub(super) fn ancestors(outline: &Outline, node: usize) -> impl Iterator<Item = usize> {
-    std::iter::successors(outline.nodes[node].parent, |above| outline.nodes[*above].parent)
 }
 
 /// Whether a task is about tests: by a word of its text, or by a file it names.

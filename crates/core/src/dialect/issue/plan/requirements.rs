@@ -9,7 +9,7 @@ use crate::dialect::checklist::{self, Kind, number};
 use crate::dialect::text::key;
 use crate::plan::TaskId;
 
-use super::details::is_none;
+use super::words::is_none;
 
 /// More than this between two numbers is a slip.
 const LONGEST_RANGE: u64 = 100;

@@ -1,0 +1,87 @@
+//! What comes after the last task: the pull request, the comment, and the archive.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::{BRANCH, PLAN, act, months};
+use piton_testkit::sandbox::{Output, Sandbox};
+
+/// A `gh` that writes down what it is asked for, and a place to push to.
+fn with_gh(sandbox: &Sandbox) {
+    let gh = sandbox.root().join("bin/gh");
+    fs::create_dir_all(sandbox.root().join("bin")).unwrap();
+    let said = sandbox.root().join("gh.txt");
+    fs::write(&gh, format!("#!/bin/sh\nfor word; do printf '%s|' \"$word\"; done >> {said}\necho >> {said}\n")).unwrap();
+    fs::set_permissions(&gh, fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.git(["init", "--quiet", "--bare", sandbox.root().join("origin.git").as_str()]);
+    sandbox.git(["remote", "add", "origin", sandbox.root().join("origin.git").as_str()]);
+}
+
+fn run_with_gh(sandbox: &Sandbox) -> Output {
+    let path = format!("{}:{}", sandbox.root().join("bin"), std::env::var("PATH").unwrap());
+    sandbox.piton("run 7 --gh").env("PATH", path).run()
+}
+
+fn asked(sandbox: &Sandbox) -> String {
+    sandbox.read(sandbox.root().join("gh.txt"))
+}
+
+#[test]
+fn a_finished_issue_is_pushed_and_its_pull_request_is_sent() {
+    let sandbox = months();
+    with_gh(&sandbox);
+    let _ = run_with_gh(&sandbox).exits(0).says("done: gh pr create");
+    let said = asked(&sandbox);
+    assert!(said.starts_with(&format!("pr|create|--head|{BRANCH}|--title|")), "{said}");
+    assert!(said.contains("Closes #7") && said.contains("issue|comment|7|--body|## Progress: 8/8 (100%)"), "{said}");
+    assert!(!said.contains("needs review"), "{said}");
+    let there = sandbox.git(["ls-remote", "origin", BRANCH]);
+    assert!(there.starts_with(&sandbox.git(["rev-parse", BRANCH])), "{there}");
+}
+
+#[test]
+fn an_issue_that_needs_a_person_gets_a_label_and_a_comment() {
+    let sandbox = months();
+    with_gh(&sandbox);
+    act(&sandbox, "[1.2]\nexit 1\n");
+    let _ = run_with_gh(&sandbox).exits(4).says("done: gh issue edit");
+    let said = asked(&sandbox);
+    assert!(said.starts_with("issue|edit|7|--add-label|needs review|\n"), "{said}");
+    assert!(said.contains("### Needs a person") && !said.contains("pr|create"), "{said}");
+    assert_eq!(sandbox.git(["ls-remote", "origin"]), "", "nothing is pushed that is not finished");
+}
+
+#[test]
+fn without_gh_the_work_is_safe_and_it_is_said() {
+    let sandbox = months();
+    sandbox.git(["init", "--quiet", "--bare", sandbox.root().join("origin.git").as_str()]);
+    sandbox.git(["remote", "add", "origin", sandbox.root().join("origin.git").as_str()]);
+    let only = sandbox.root().join("only");
+    fs::create_dir_all(&only).unwrap();
+    for program in ["git", "sh", "awk", "sort", "cat", "test", "cp", "mkdir", "sleep", "dirname", "printf", "env"] {
+        let all = std::env::var("PATH").unwrap();
+        let found = all.split(':').map(|folder| format!("{folder}/{program}")).find(|path| fs::metadata(path).is_ok());
+        if let Some(found) = found {
+            std::os::unix::fs::symlink(found, only.join(program)).unwrap();
+        }
+    }
+    let run = sandbox.piton("run 7 --gh").env("PATH", only.as_str()).run();
+    let _ = run.exits(1).says("`gh` is not installed; the work itself is safe");
+    let _ = sandbox.run("next").exits(0).says("ALL_COMPLETE");
+}
+
+#[test]
+fn only_the_plan_of_a_finished_issue_is_put_away() {
+    let sandbox = months();
+    let _ = sandbox.run("next --plan 7").exits(0);
+    let _ = sandbox.run("archive 7").exits(1).says("is not finished, and stays");
+    let _ = sandbox.run("archive").exits(0).says("no plan of an issue is finished");
+    let _ = sandbox.run("run 7").exits(0);
+    let _ = sandbox.run("archive --dry-run").exits(0).says("would move");
+    assert!(sandbox.project().join(PLAN).is_dir());
+    let _ = sandbox.run("archive").exits(0).says("moved");
+    let away = sandbox.project().join(".claude/plans/archive/completed/issue-7-by-month");
+    assert!(!sandbox.project().join(PLAN).exists() && away.join("journal.md").is_file());
+    let _ = sandbox.run("archive").exits(0).says("no plan of an issue is finished");
+    let _ = sandbox.run("status").exits(0).says("every task is completed");
+}
