@@ -135,8 +135,8 @@ fn state(sandbox: &Sandbox) -> Value {
 /// A task's entry in the state file.
 fn entry(sandbox: &Sandbox, id: &str) -> Value {
     let state = state(sandbox);
-    let tasks = state["tasks"].as_array().expect("a list").iter();
-    tasks.cloned().find(|task| task["id"] == id).expect("a task of the plan")
+    let mut tasks = state["tasks"].as_array().expect("a list").iter();
+    tasks.find(|task| task["id"] == id).expect("a task of the plan").clone()
 }
 
 /// What has become of each task, with `done` for `completed`.
