@@ -50,8 +50,14 @@ pub(super) fn settle_run(
             return Err(failure.hint(format!("piton run {}", find::shown(&found.path))));
         }
         let needs = args.task.as_ref().and_then(|id| found.plan.tasks.iter().find(|spec| &spec.id == id));
-        if let Some(spec) = needs.filter(|spec| !spec.depends_on.is_empty()) {
-            let needs: Vec<&str> = spec.depends_on.iter().map(TaskId::as_str).collect();
+        let is_done = |id: &TaskId| {
+            let before = found.issue.as_ref().and_then(|reading| reading.before.get(id));
+            before.is_some_and(|before| before.done)
+        };
+        let open = |spec: &TaskSpec| spec.depends_on.iter().any(|id| !is_done(id));
+        if let Some(spec) = needs.filter(|spec| open(spec)) {
+            let needs: Vec<&str> =
+                spec.depends_on.iter().filter(|id| !is_done(id)).map(TaskId::as_str).collect();
             let failure =
                 Failure::new(format!("{} depends on what is not done: {}", spec.id, needs.join(", ")));
             return Err(

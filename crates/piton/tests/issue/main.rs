@@ -137,7 +137,7 @@ fn state(sandbox: &Sandbox) -> Value {
 fn entry(sandbox: &Sandbox, id: &str) -> Value {
     let state = state(sandbox);
     let mut tasks = state["tasks"].as_array().expect("a list").iter();
-    tasks.find(|task| task["id"] == id).cloned().expect("a task of the plan")
+    tasks.find(|task| task["id"] == id).expect("a task of the plan").clone()
 }
 
 /// What has become of each task, with `done` for `completed`.

@@ -60,8 +60,12 @@ fn tests(task: &Task, story: &Story) -> Option<String> {
 /// For an unfinished one: how far it is, and what each task that cannot go on waits for.
 pub fn comment(state: &State, chronicle: &Chronicle) -> String {
     let mut text = Progress::of(state).to_string();
-    let stuck: Vec<String> =
-        in_order(state, chronicle).iter().filter_map(|(task, story)| why(task, story)).collect();
+    let validation = TaskId::new(VALIDATION).ok().and_then(|id| {
+        let task = state.task(&id).ok()??;
+        Some((task, chronicle.task(&id)?))
+    });
+    let tasks = in_order(state, chronicle).into_iter().chain(validation);
+    let stuck: Vec<String> = tasks.filter_map(|(task, story)| why(task, story)).collect();
     if !stuck.is_empty() {
         text += &format!("\n### Needs a person\n\n{}", stuck.concat());
     }

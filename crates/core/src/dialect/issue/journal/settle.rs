@@ -103,9 +103,9 @@ impl Read {
     /// Piton wrote it, about this end of the task.
     fn is_made_for(&self, over: &Fallback) -> bool {
         let about = self.parsed.generated && self.task.as_ref() == Some(over.task());
-        // Two ends may come within a second.
-        let end = if over.completed { Outcome::Completed } else { Outcome::Failed };
-        about && self.parsed.status == Some(end) && self.parsed.time == time(&over.time())
+        // A retry may succeed in the very second in which the attempt before it was given up.
+        let outcome = if over.completed { Outcome::Completed } else { Outcome::Failed };
+        about && self.parsed.status == Some(outcome) && self.parsed.time == time(&over.time())
     }
 
     /// Nothing has to be written about this end of the task. An entry that says the contrary is about another.
