@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::native;
-use piton_core::plan::{Dialect, RunId, TaskId};
+use piton_core::plan::{Dialect, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, NewRun, State, StopReason};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;

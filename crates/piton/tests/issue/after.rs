@@ -1,25 +1,23 @@
 //! What comes after the last task: the pull request, the comment, and the archive.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 
 use crate::{BRANCH, PLAN, act, months};
 use piton_testkit::sandbox::{Output, Sandbox};
 
-/// A `gh` that writes down what it is asked for, and a place to push to.
-fn with_gh(sandbox: &Sandbox) {
-    let gh = sandbox.root().join("bin/gh");
-    fs::create_dir_all(sandbox.root().join("bin")).unwrap();
-    let said = sandbox.root().join("gh.txt");
-    fs::write(&gh, format!("#!/bin/sh\nfor word; do printf '%s|' \"$word\"; done >> {said}\necho >> {said}\n")).unwrap();
-    fs::set_permissions(&gh, fs::Permissions::from_mode(0o755)).unwrap();
+/// A place to push to.
+fn with_origin(sandbox: &Sandbox) {
     sandbox.git(["init", "--quiet", "--bare", sandbox.root().join("origin.git").as_str()]);
     sandbox.git(["remote", "add", "origin", sandbox.root().join("origin.git").as_str()]);
 }
 
+/// Run with a `gh` that writes down what it is asked for.
 fn run_with_gh(sandbox: &Sandbox) -> Output {
-    let path = format!("{}:{}", sandbox.root().join("bin"), std::env::var("PATH").unwrap());
-    sandbox.piton("run 7 --gh").env("PATH", path).run()
+    with_origin(sandbox);
+    let said = sandbox.root().join("gh.txt");
+    let script = format!("for word; do printf '%s|' \"$word\"; done >> {said}\necho >> {said}\n");
+    let folder = sandbox.program("gh", &script);
+    sandbox.piton(["run", "7", "--gh"]).with_path(&folder).run()
 }
 
 fn asked(sandbox: &Sandbox) -> String {
@@ -29,11 +27,13 @@ fn asked(sandbox: &Sandbox) -> String {
 #[test]
 fn a_finished_issue_is_pushed_and_its_pull_request_is_sent() {
     let sandbox = months();
-    with_gh(&sandbox);
     let _ = run_with_gh(&sandbox).exits(0).says("done: gh pr create");
     let said = asked(&sandbox);
     assert!(said.starts_with(&format!("pr|create|--head|{BRANCH}|--title|")), "{said}");
-    assert!(said.contains("Closes #7") && said.contains("issue|comment|7|--body|## Progress: 8/8 (100%)"), "{said}");
+    assert!(
+        said.contains("Closes #7") && said.contains("issue|comment|7|--body|## Progress: 8/8 (100%)"),
+        "{said}"
+    );
     assert!(!said.contains("needs review"), "{said}");
     let there = sandbox.git(["ls-remote", "origin", BRANCH]);
     assert!(there.starts_with(&sandbox.git(["rev-parse", BRANCH])), "{there}");
@@ -42,7 +42,6 @@ fn a_finished_issue_is_pushed_and_its_pull_request_is_sent() {
 #[test]
 fn an_issue_that_needs_a_person_gets_a_label_and_a_comment() {
     let sandbox = months();
-    with_gh(&sandbox);
     act(&sandbox, "[1.2]\nexit 1\n");
     let _ = run_with_gh(&sandbox).exits(4).says("done: gh issue edit");
     let said = asked(&sandbox);
@@ -54,18 +53,21 @@ fn an_issue_that_needs_a_person_gets_a_label_and_a_comment() {
 #[test]
 fn without_gh_the_work_is_safe_and_it_is_said() {
     let sandbox = months();
-    sandbox.git(["init", "--quiet", "--bare", sandbox.root().join("origin.git").as_str()]);
-    sandbox.git(["remote", "add", "origin", sandbox.root().join("origin.git").as_str()]);
+    with_origin(&sandbox);
+    // Nothing but what the run itself needs.
     let only = sandbox.root().join("only");
-    fs::create_dir_all(&only).unwrap();
-    for program in ["git", "sh", "awk", "sort", "cat", "test", "cp", "mkdir", "sleep", "dirname", "printf", "env"] {
-        let all = std::env::var("PATH").unwrap();
-        let found = all.split(':').map(|folder| format!("{folder}/{program}")).find(|path| fs::metadata(path).is_ok());
+    fs::create_dir_all(&only).expect("a folder");
+    let all = std::env::var("PATH").expect("a path");
+    for program in ["git", "sh", "awk", "sort", "cat", "test", "cp", "mkdir", "dirname", "printf", "env"] {
+        let found = all
+            .split(':')
+            .map(|folder| format!("{folder}/{program}"))
+            .find(|path| fs::metadata(path).is_ok());
         if let Some(found) = found {
-            std::os::unix::fs::symlink(found, only.join(program)).unwrap();
+            std::os::unix::fs::symlink(found, only.join(program)).expect("a link");
         }
     }
-    let run = sandbox.piton("run 7 --gh").env("PATH", only.as_str()).run();
+    let run = sandbox.piton(["run", "7", "--gh"]).env("PATH", only.as_str()).run();
     let _ = run.exits(1).says("`gh` is not installed; the work itself is safe");
     let _ = sandbox.run("next").exits(0).says("ALL_COMPLETE");
 }

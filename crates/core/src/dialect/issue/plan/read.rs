@@ -353,7 +353,9 @@ impl Maker<'_, '_> {
             rows.extend(parents[&above].rows.iter().take(self.links.saturating_sub(rows.len())));
         }
         let criteria = self.criteria(&node.id, rows, tests);
-        let above: Vec<(&Node, &str)> = self.outline.above(nth)
+        let above: Vec<(&Node, &str)> = self
+            .outline
+            .above(nth)
             .take(3)
             .map(|above| (&self.outline.nodes[above], parents[&above].body.as_str()))
             .collect();
