@@ -12,11 +12,12 @@ use piton_core::plan::{
     Dialect, Export, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
 };
 use piton_core::run::{
-    Claim, Command, ContextUpdate, NewRun, Recorded, Report, Selection, Session, State, StopReason,
+    Claim, Command, ContextUpdate, NewRun, Note, Recorded, Report, Selection, Session, State, StopReason,
 };
 use piton_core::time::{Span, Timestamp};
 use piton_engine::clock;
 use piton_engine::drive::{Engine, Observer, channels};
+use piton_engine::files::Keeping;
 use piton_engine::git::{RefChange, Repo};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -139,6 +140,7 @@ impl Shop {
             keeper: Vec::new(),
             owned: Vec::new(),
             plan_now: Box::new(|| None),
+            settle_files: Box::new(|| {}),
         };
         let (_handle, inbox) = channels();
         let reason = engine.run(inbox, &mut Silent).unwrap();
@@ -264,4 +266,29 @@ fn who_works_on_a_part_leaves_it_to_the_next() {
     let task = Selection::Task(TaskId::new("L1-001").unwrap());
     assert_eq!(shop.drive(task), (StopReason::Completed, None));
     assert!(shop.settled().commit.is_some());
+}
+
+/// Whoever asks for the files does not wait for the next look at the journal.
+#[test]
+fn files_that_are_asked_for_show_what_is_in_the_journal_by_then() {
+    let shop = Shop::new(None);
+    fs::create_dir_all(shop.root.join("docs/tasks/shop")).unwrap();
+    let project = Project::around(&shop.root).unwrap();
+    let mut journal = Journal::open(&project.home).unwrap();
+    let keeping = Keeping::begin(&project, &Shop::run_id(), &[], |error| panic!("{error}")).unwrap().unwrap();
+    let settle = keeping.settles();
+    let shown = || {
+        let text = fs::read_to_string(shop.root.join("docs/tasks/shop/execute-state.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()["piton_seq"].as_u64().unwrap()
+    };
+    for number in 0..20 {
+        let note = Note::Told { task: TaskId::new("L1-001").unwrap(), report: Box::default() };
+        let told = Command::Note { by: format!("ann {number}"), note };
+        journal.command(&Shop::run_id(), &told, clock::now()).unwrap();
+        settle();
+        assert_eq!(shown(), journal.load(&Shop::run_id()).unwrap().seq());
+    }
+    keeping.end();
+    // Nobody answers any more, and nobody waits.
+    settle();
 }

@@ -18,7 +18,7 @@ use crate::git::{GitError, LandedState, LandingLease, Moved, RefChange, Repo};
 use crate::{clock, crash};
 
 /// Everything it takes: this worker sees neither journal nor state, like all others.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Errand {
     pub site: Arc<Site>,
     pub run: Arc<Run>,

@@ -26,7 +26,12 @@ fn places(order: &Order) -> Result<Vec<(&'static str, Utf8PathBuf)>, Trouble> {
 
 /// Put the copies where the agent looks for them. They are never part of the work.
 pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
-    for (name, place) in places(order)? {
+    let places = places(order)?;
+    if !places.is_empty() && !job.is_begun()? {
+        // What the tasks before it told is what the agent goes by.
+        (order.site.settle_files)();
+    }
+    for (name, place) in places {
         let Ok(text) = fs::read(order.site.project.root.join(&place)) else { continue };
         // What the copy was when the agent began.
         let before = job.dir().join(name);

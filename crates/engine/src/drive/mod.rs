@@ -72,11 +72,15 @@ pub struct Engine {
     pub keeper: Vec<String>,
     pub owned: Vec<RepoPath>,
     pub plan_now: PlanNow,
+    pub settle_files: SettleFiles,
 }
 
 /// The plan as its files say it, or why it cannot be read, if they were written since it was asked for last. Asked
 /// often: it must be cheap.
 pub type PlanNow = Box<dyn FnMut() -> Option<Result<Plan, String>>>;
+
+/// Brings the files of the plan's system up to date: asked before an agent gets its copies of them.
+pub type SettleFiles = Box<dyn Fn() + Send + Sync>;
 
 /// The way in for signals.
 #[derive(Clone, Debug)]
@@ -139,7 +143,8 @@ struct Loop<'o> {
 
 impl<'o> Loop<'o> {
     fn begin(engine: Engine, inbox: Inbox, observer: &'o mut dyn Observer) -> Result<Loop<'o>, EngineError> {
-        let Engine { project, mut journal, run, lock, session, keeper, owned, plan_now } = engine;
+        let Engine { project, mut journal, run, lock, session, keeper, owned, plan_now, settle_files } =
+            engine;
         let state = journal.load(&run)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
         let repo = project.repo()?.map(|repo| repo.guarded_by(Arc::new(lock)));
@@ -149,7 +154,7 @@ impl<'o> Loop<'o> {
             state,
             run,
             name: name.clone(),
-            site: Arc::new(Site { project, repo, keeper, owned, slots: Slots::new() }),
+            site: Arc::new(Site { project, repo, keeper, owned, settle_files, slots: Slots::new() }),
             plan_now,
             plan_seen: None,
             plan_diff: None,

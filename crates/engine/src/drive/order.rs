@@ -15,7 +15,6 @@ use crate::keeper::{Job, KeeperError};
 use crate::project::Project;
 
 /// What all actions of an engine share.
-#[derive(Debug)]
 pub(super) struct Site {
     pub project: Project,
     /// Its git children hold the engine's lock: a new engine waits for those of a dead one.
@@ -24,6 +23,7 @@ pub(super) struct Site {
     pub keeper: Vec<String>,
     /// Files that belong to Piton or the plan, which no task may change.
     pub owned: Vec<piton_core::plan::RepoPath>,
+    pub settle_files: super::SettleFiles,
     pub slots: Slots,
 }
 
@@ -60,7 +60,7 @@ impl Drop for Slot<'_> {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Order {
     pub action: Action,
     pub site: Arc<Site>,

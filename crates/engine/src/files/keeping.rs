@@ -19,8 +19,17 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Keeps a state file until it is told to stop.
 #[derive(Debug)]
 pub struct Keeping {
-    stop: Sender<()>,
+    asks: Sender<Ask>,
     thread: JoinHandle<()>,
+}
+
+/// What the thread can be asked to do at once.
+#[derive(Debug)]
+enum Ask {
+    /// Bring the files up to date, and answer.
+    Settle(Sender<()>),
+    /// Once more, and be gone.
+    End,
 }
 
 impl Keeping {
@@ -47,13 +56,16 @@ impl Keeping {
             thread::sleep(PAUSE);
             mirror.settle(&mut journal, &mut judge, true)?;
         }
-        let (path, (stop, stopped)) = (mirror.path().to_owned(), channel());
+        let (path, (asks, asked)) = (mirror.path().to_owned(), channel());
         let thread = thread::Builder::new().name("state file".to_owned()).spawn(move || {
             let mut told = None;
             loop {
-                let over = stopped.recv_timeout(PAUSE) != Err(RecvTimeoutError::Timeout);
-                let settled = mirror.settle(&mut journal, &mut judge, over);
-                if let Err(error) = settled {
+                let ask = match asked.recv_timeout(PAUSE) {
+                    Ok(ask) => Some(ask),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => Some(Ask::End),
+                };
+                if let Err(error) = mirror.settle(&mut journal, &mut judge, ask.is_some()) {
                     // The same again and again is one thing to say.
                     let text = error.to_string();
                     if told.as_ref() != Some(&text) {
@@ -63,18 +75,34 @@ impl Keeping {
                 } else {
                     told = None;
                 }
-                if over {
-                    return;
+                match ask {
+                    None => {}
+                    // Whoever asked may be gone.
+                    Some(Ask::Settle(answer)) => drop(answer.send(())),
+                    Some(Ask::End) => return,
                 }
             }
         });
         let thread = thread.map_err(|source| FilesError::Io { path, source })?;
-        Ok(Some(Keeping { stop, thread }))
+        Ok(Some(Keeping { asks, thread }))
+    }
+
+    /// For whoever needs the files as they should be by now: comes back when they are.
+    pub fn settles(&self) -> impl Fn() + Send + Sync + 'static {
+        let asks = self.asks.clone();
+        move || {
+            let (answer, answered) = channel();
+            if asks.send(Ask::Settle(answer)).is_ok() {
+                // Nothing is heard from a thread that has ended, and nothing is waited for.
+                let _ = answered.recv();
+            }
+        }
     }
 
     /// Write the end, and be gone.
     pub fn end(self) {
-        drop(self.stop);
+        // A thread that is gone has ended already.
+        let _ = self.asks.send(Ask::End);
         // A thread that panicked has said so.
         let _ = self.thread.join();
     }

@@ -58,6 +58,8 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     if !loudness.json && !loudness.quiet {
         say_beginning(&journal, &run, &found, &project)?;
     }
+    let warn = |error: &FilesError| ui::say(format!("the state file is behind: {error}"));
+    let keeping = Keeping::begin(&project, &run, &keeper()?, warn)?;
     let engine = Engine {
         session: session(args, &found.plan),
         owned: owned(&found, &project),
@@ -67,9 +69,11 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         journal,
         run: run.clone(),
         lock,
+        settle_files: match &keeping {
+            Some(keeping) => Box::new(keeping.settles()),
+            None => Box::new(|| {}),
+        },
     };
-    let warn = |error: &FilesError| ui::say(format!("the state file is behind: {error}"));
-    let keeping = Keeping::begin(&project, &run, &keeper()?, warn)?;
     let titles = found.plan.tasks.iter().map(|task| (task.id.clone(), task.title.clone())).collect();
     let ended = drive_to_end(engine, loudness, titles);
     keeping.into_iter().for_each(Keeping::end);
