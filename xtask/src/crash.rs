@@ -7,8 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Pairs of kills, one in a run and one in its recovery, if nobody says how many. All of them would be the
-/// square of what is long already.
+/// Pairs of kills, one in a run and one in its recovery, if nobody says how many. `--double all` is all of them, the
+/// square of what is long already: months on two cores.
 const PAIRS: &str = "300";
 
 pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Result<()> {

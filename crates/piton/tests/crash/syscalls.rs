@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::cases::{Dice, in_parallel, told};
 use crate::points::{Mode, Place, crash_free, run_to};
@@ -101,26 +102,49 @@ fn crashed(form: Form, kind: &str, nth: usize, mode: Mode) -> Option<Sandbox> {
     None
 }
 
+/// `PITON_CRASH_DOUBLE` is how many pairs are drawn, or `all`: after each kill, one at every point of the recovery.
 #[test]
 fn a_second_kill_while_recovering_changes_nothing_either() {
-    let pairs = wish("PITON_CRASH_DOUBLE").unwrap_or(10);
-    let points: usize = crash_free(Form::wished()).values().sum();
+    let form = Form::wished();
+    let points: usize = crash_free(form).values().sum();
+    let both = [Mode::Engine, Mode::Everything];
+    if std::env::var("PITON_CRASH_DOUBLE").is_ok_and(|wanted| wanted == "all") {
+        let cases: Vec<_> = (1..=points).flat_map(|first| both.map(|mode| (first, mode))).collect();
+        let pairs = AtomicUsize::new(0);
+        let runs = in_parallel(&cases, |first| {
+            // How long the recovery is, only the recovery tells.
+            let is_in_it = |second: &usize| {
+                let reached = both.map(|then| killed_twice(form, *first, (*second, then)));
+                pairs.fetch_add(reached.iter().filter(|reached| **reached).count(), Ordering::Relaxed);
+                reached.contains(&true)
+            };
+            let seconds = (1..).take_while(is_in_it).count();
+            told(&format!("{first:?}, and at each of {seconds} points of its recovery"));
+        });
+        return told(&format!("{} double kills, {runs} first ones", pairs.into_inner()));
+    }
     let mut dice = Dice(seed());
     let mut roll = || {
-        let mode = if dice.below(2) == 0 { Mode::Engine } else { Mode::Everything };
+        let mode = both[dice.below(2)];
         (1 + dice.below(points), mode)
     };
+    let pairs = wish("PITON_CRASH_DOUBLE").unwrap_or(10);
     let cases: Vec<_> = (0..pairs).map(|_| [roll(), roll()]).collect();
-    let runs = in_parallel(&cases, |[(first, mode), (second, then)]| {
-        let sandbox = reference::sandbox();
-        run_to(&sandbox, &Place::Any(*first), *mode);
+    let runs = in_parallel(&cases, |[first, (second, then)]| {
         // Less is left to do, and some of the pairs should hit the very beginning of the recovery.
-        let left = points.saturating_sub(*first).max(1);
-        let second = 1 + second % left;
-        let (ended, reached) = run_to(&sandbox, &Place::Any(second), *then);
-        assert!(reached || ended.code() == Some(0), "{}", ended.text);
-        let everything = [*mode, *then].contains(&Mode::Everything);
-        reference::assert_recovers(&sandbox, killed(if everything { Mode::Everything } else { *mode }));
+        let left = points.saturating_sub(first.0).max(1);
+        killed_twice(form, *first, (1 + second % left, *then));
     });
     told(&format!("{runs} double kills"));
+}
+
+/// Kill a run, and then its recovery. Whether that one got to its point.
+fn killed_twice(form: Form, (first, mode): (usize, Mode), (second, then): (usize, Mode)) -> bool {
+    let sandbox = form.sandbox();
+    run_to(&sandbox, &Place::Any(first), mode);
+    let (ended, reached) = run_to(&sandbox, &Place::Any(second), then);
+    assert!(reached || ended.code() == Some(0), "{}", ended.text);
+    let everything = [mode, then].contains(&Mode::Everything);
+    reference::assert_recovers(&sandbox, killed(if everything { Mode::Everything } else { mode }));
+    reached
 }
