@@ -11,6 +11,7 @@ pub mod dialect;
 pub mod message;
 pub mod plan;
 pub mod prompt;
+pub mod review;
 pub mod run;
 pub mod runners;
 pub mod signal;

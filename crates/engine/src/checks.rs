@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Argv, Check, Digest, Oid, RunId, TaskSpec};
+use piton_core::plan::{Agent, Argv, Check, Digest, Oid, RunId, TaskSpec};
 use piton_core::run::{CheckResult, Pass, Verdict, verdict};
-use piton_core::runners;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
+use piton_core::{review, runners};
 
 use crate::git::GitError;
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
 use crate::project::Project;
-use crate::{agent, clock};
+use crate::{agent, clock, disk};
 
 /// How much of the end of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
@@ -33,6 +33,8 @@ pub struct Bench<'a> {
     pub cwd: &'a Utf8Path,
     pub env: BTreeMap<String, String>,
     pub keeper: &'a [String],
+    /// Those that checks may be made by.
+    pub agents: &'a BTreeMap<String, Agent>,
 }
 
 /// What a check gives when it is not allowed to end.
@@ -48,16 +50,27 @@ impl Bench<'_> {
     pub fn run(&self, check: &Check, begin: &dyn Fn(&Job) -> bool) -> Result<CheckResult, NoResult> {
         let cwd =
             check.cwd.as_ref().map_or_else(|| self.cwd.to_owned(), |below| self.cwd.join(below.as_str()));
-        let mut words = check.run.words();
-        if let (Argv::Look { .. }, Some(own)) = (&check.run, self.keeper.first()) {
-            words[0].clone_from(own);
-        }
-        let mut spec = JobSpec::new(words, &cwd);
-        spec.env = self.env.clone();
-        spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
-        spec.wall_ms = Some(check.timeout.0);
         for death in 0..MOST_DEATHS {
             let job = Job::at(self.folder(check, death));
+            let mut spec = match &check.run {
+                Argv::Review { agent, ask } => match self.agents.get(agent) {
+                    Some(client) => review(client, ask, &job, &cwd).map_err(NoResult::Keeper)?,
+                    None => {
+                        let reason = format!("the agent `{agent}` is not defined");
+                        return Ok(self.result(check, &job, Verdict::Impossible { reason }, Span(0)));
+                    }
+                },
+                run => {
+                    let mut words = run.words();
+                    if let (Argv::Look { .. }, Some(own)) = (run, self.keeper.first()) {
+                        words[0].clone_from(own);
+                    }
+                    JobSpec::new(words, &cwd)
+                }
+            };
+            spec.env.extend(self.env.clone());
+            spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+            spec.wall_ms = Some(check.timeout.0);
             if !begin(&job) {
                 return Err(NoResult::Stopped);
             }
@@ -81,8 +94,10 @@ impl Bench<'_> {
     fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> CheckResult {
         let output = clean_text(&job.output().tail(READ).unwrap_or_default());
         let is_whole = outcome.output_bytes <= READ as u64;
-        let tests = is_whole.then(|| runners::counts(&output)).flatten();
+        let is_review = matches!(check.run, Argv::Review { .. });
+        let tests = (is_whole && !is_review).then(|| runners::counts(&output)).flatten();
         let verdict = match &outcome.ended {
+            Ended::Exited { code: 0 } if is_review => review::verdict(&output),
             Ended::Exited { code } => verdict::of_exit(*code, &output),
             Ended::Signalled { signal } => {
                 Verdict::Broken { reason: format!("it was killed by signal {signal}") }
@@ -103,8 +118,12 @@ impl Bench<'_> {
             Ended::Stopped | Ended::Died => Verdict::Broken { reason: "it was stopped".to_owned() },
         };
         let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
-        let tail = if verdict == Verdict::Pass { "" } else { verdict::excerpt(&output, TAIL) };
-        CheckResult { tail: tail.to_owned(), tests, ..self.result(check, job, verdict, took) }
+        let tail = match &verdict {
+            Verdict::Pass => String::new(),
+            Verdict::Rejected { .. } => review::told(&output).unwrap_or_default(),
+            _ => verdict::excerpt(&output, TAIL).to_owned(),
+        };
+        CheckResult { tail, tests, ..self.result(check, job, verdict, took) }
     }
 
     fn result(&self, check: &Check, job: &Job, verdict: Verdict, took: Span) -> CheckResult {
@@ -121,6 +140,17 @@ impl Bench<'_> {
             tests: None,
         }
     }
+}
+
+/// The job of an agent that reviews.
+fn review(client: &Agent, ask: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpec, KeeperError> {
+    let prompt = job.dir().join("prompt.md");
+    if !prompt.exists() {
+        let written = disk::private_folder(job.dir())
+            .and_then(|()| disk::write(&prompt, review::prompt(ask).as_bytes()));
+        written.map_err(|source| KeeperError::File { deed: "write", path: prompt.clone(), source })?;
+    }
+    Ok(agent::start(client, cwd, &prompt))
 }
 
 /// Why there is nothing to report.
@@ -150,6 +180,7 @@ pub fn run_all(
     let repo = project.repo()?;
     let tree_now = || repo.map(|repo| repo.worktree_tree(place)).transpose();
     let tree = tree_now()?;
+    let agents = BTreeMap::new();
     let jobs = project.task_folder(run, &spec.id);
     let bench = Bench {
         jobs: &jobs,
@@ -158,6 +189,7 @@ pub fn run_all(
         cwd: place,
         env: BTreeMap::new(),
         keeper,
+        agents: &agents,
     };
     let mut results = Vec::new();
     for check in &spec.checks {

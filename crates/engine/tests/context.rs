@@ -86,6 +86,7 @@ impl Shop {
             confirm: false,
             may_change_nothing: false,
             check_first: false,
+            may_fail: false,
             timeout: Span::minutes(5),
             silence: None,
             exports,

@@ -54,6 +54,7 @@ fn spec(name: &str, group: u32, needs: &[String]) -> TaskSpec {
         confirm: false,
         may_change_nothing: false,
         check_first: false,
+        may_fail: false,
         timeout: Span::minutes(5),
         silence: None,
         exports: Vec::new(),

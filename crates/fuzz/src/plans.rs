@@ -4,9 +4,7 @@
 use piton_core::diagnostic::{Diagnostic, place};
 use piton_core::dialect::native::{Config, Overrides, diff, name_from, read, read_config};
 use piton_core::message;
-use piton_core::plan::{
-    Agent, Argv, Check, Exhausted, Graph, Plan, PromptBy, RunId, Schedule, Settings, TaskSpec,
-};
+use piton_core::plan::{Agent, Argv, Check, Graph, Plan, PromptBy, RunId, Schedule, Settings, TaskSpec};
 use piton_core::time::Span;
 use toml::{Table, Value};
 
@@ -162,6 +160,8 @@ fn write(plan: &Plan) -> String {
             ("attempts", Value::Integer(task.attempts.into())),
             ("confirm", Value::Boolean(task.confirm)),
             ("may_change_nothing", Value::Boolean(task.may_change_nothing)),
+            ("check_first", Value::Boolean(task.check_first)),
+            ("may_fail", Value::Boolean(task.may_fail)),
             ("timeout", span(task.timeout)),
         ]);
         said.insert("silence".to_owned(), task.silence.map_or_else(|| text("off"), span));
@@ -175,7 +175,13 @@ fn write(plan: &Plan) -> String {
     let copy = plan.settings.worktree.copy.iter().map(|path| text(path.as_str())).collect();
     worktree.insert("copy".to_owned(), list(copy));
     if let Some(setup) = &plan.settings.worktree.setup {
-        worktree.insert("setup".to_owned(), argv(setup));
+        worktree.insert(
+            "setup".to_owned(),
+            match setup {
+                Argv::Shell(line) => text(line),
+                words_of => words(&words_of.words()),
+            },
+        );
     }
     top.insert("worktree".to_owned(), Value::Table(worktree));
     top.insert("group".to_owned(), list(groups.map(Value::Table).collect()));
@@ -189,14 +195,11 @@ fn policy(settings: &Settings) -> Table {
         Schedule::Batch => "batch",
         Schedule::Flow => "flow",
     };
-    let exhausted = match settings.exhausted {
-        Exhausted::Stop => "stop",
-        Exhausted::Continue => "continue",
-    };
     let mut said = table([
         ("schedule", text(schedule)),
-        ("exhausted", text(exhausted)),
+        ("exhausted", text(settings.exhausted.name())),
         ("max_parallel", Value::Integer(settings.max_parallel.into())),
+        ("escalation", Value::Array(settings.escalation.iter().map(|name| text(name)).collect())),
         ("landing_checks", checks(&settings.landing_checks)),
         ("backoff", span(settings.backoff)),
         ("landing_wait", span(settings.landing_wait)),
@@ -221,19 +224,23 @@ fn written_agent(agent: &Agent) -> Table {
     ])
 }
 
-fn checks(checks: &[Check]) -> Value {
-    let said = checks.iter().map(|check| {
-        table([("name", text(&check.name)), ("run", argv(&check.run)), ("timeout", span(check.timeout))])
-    });
-    Value::Array(said.map(Value::Table).collect())
+fn words(words: &[String]) -> Value {
+    Value::Array(words.iter().map(|word| text(word)).collect())
 }
 
-fn argv(argv: &Argv) -> Value {
-    match argv {
-        Argv::Words(words) => Value::Array(words.iter().map(|word| text(word)).collect()),
-        Argv::Shell(line) => text(line),
-        Argv::Look { .. } => unreachable!("a plan.toml has commands only"),
-    }
+fn checks(checks: &[Check]) -> Value {
+    let said = checks.iter().map(|check| {
+        let mut said = table([("name", text(&check.name)), ("timeout", span(check.timeout))]);
+        said.extend(check.cwd.iter().map(|cwd| ("cwd".to_owned(), text(cwd.as_str()))));
+        said.extend(match &check.run {
+            Argv::Words(argv) => table([("run", words(argv))]),
+            Argv::Shell(line) => table([("run", text(line))]),
+            Argv::Review { agent, ask } => table([("review", text(agent)), ("ask", text(ask))]),
+            Argv::Look { file, holds } => table([("file", text(file.as_str())), ("holds", words(holds))]),
+        });
+        said
+    });
+    Value::Array(said.map(Value::Table).collect())
 }
 
 fn span(span: Span) -> Value {

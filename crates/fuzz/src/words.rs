@@ -2,7 +2,7 @@
 
 use piton_core::message::{self, RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::{Argv, Check, RunId, TaskId, TaskSpec};
-use piton_core::prompt::{Advice, prompt};
+use piton_core::prompt::{Advice, Caller, prompt};
 use piton_core::signal::{Signal, last_signal};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
@@ -144,6 +144,7 @@ pub(crate) fn message(bytes: &[u8]) {
         confirm: false,
         may_change_nothing: false,
         check_first: false,
+        may_fail: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),
@@ -163,7 +164,7 @@ pub(crate) fn message(bytes: &[u8]) {
         assert!(last.lines().all(|line| line.contains(": ")), "{said:?}");
     }
     let advice = [Advice { by: spec.title.clone(), text: command.clone() }];
-    let told = same(|| prompt(&spec, 2, Some(&reason), &advice));
+    let told = same(|| prompt(&spec, Caller::default(), 2, Some(&reason), &advice));
     assert!(told.starts_with("# Task T1: ") && told.contains(spec.prompt.trim()));
     assert!(reason.trim().is_empty() || told.contains(reason.trim_end()));
     assert!(!same(|| Argv::parse(&command)).words().is_empty());

@@ -153,6 +153,7 @@ fn spec(task: usize, needs: &[usize]) -> TaskSpec {
         confirm: false,
         may_change_nothing: false,
         check_first: false,
+        may_fail: false,
         timeout: Span::minutes(60),
         silence: None,
         exports: Vec::new(),

@@ -470,7 +470,7 @@ impl Story {
         if !feedback.is_empty() && !repeats {
             say(feedback);
         }
-        if let Next::Abandoned = next {
+        if let Next::Abandoned | Next::Skipped = next {
             self.given_up = Some(said("piton", reason, at));
         }
     }

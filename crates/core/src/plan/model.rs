@@ -67,6 +67,10 @@ pub struct TaskSpec {
     /// Its checks are run before any agent: where they pass, there is nothing to do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub check_first: bool,
+    /// When its budget is spent, or it turns out to be impossible, the run goes on without it, and so does what
+    /// depends on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_fail: bool,
     /// Wall-clock limit of one try.
     pub timeout: Span,
     /// Longest time without output, if bounded.
@@ -124,7 +128,14 @@ impl Check {
 pub enum Argv {
     Words(Vec<String>),
     Shell(String),
-    /// Piton itself looks at a file: it is there, is not empty, and holds each of these.
+    /// An agent looks at the work, changes nothing, and says what it finds; see [`crate::review`].
+    Review {
+        /// A name in [`Settings::agents`].
+        agent: String,
+        ask: String,
+    },
+    /// Piton itself looks at a file: it is there, is not empty, and holds each of these. Or at a folder, which holds
+    /// something, or at what a pattern matches.
     Look {
         file: RepoPath,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -155,6 +166,8 @@ impl Argv {
         match self {
             Argv::Words(words) => words.clone(),
             Argv::Shell(line) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+            // What is started is the agent's own command, which the plan has elsewhere.
+            Argv::Review { agent, .. } => vec![Argv::LOOK.to_owned(), "review".to_owned(), agent.clone()],
             Argv::Look { file, holds } => {
                 let words = [Argv::LOOK, "look", "--", file.as_str()];
                 words.into_iter().chain(holds.iter().map(String::as_str)).map(str::to_owned).collect()
@@ -168,6 +181,10 @@ impl fmt::Display for Argv {
         match self {
             Argv::Words(words) => f.write_str(&shell_words::join(words)),
             Argv::Shell(line) => f.write_str(line),
+            Argv::Review { agent, ask } => {
+                let first = ask.lines().next().unwrap_or_default();
+                write!(f, "{agent} reviews it: {first}")
+            }
             Argv::Look { file, holds } if holds.is_empty() => write!(f, "{file} exists"),
             Argv::Look { file, holds } => write!(f, "{file} holds {}", shell_words::join(holds)),
         }
@@ -186,6 +203,10 @@ pub struct Settings {
     pub schedule: Schedule,
     pub max_parallel: u32,
     pub exhausted: Exhausted,
+    /// Who takes over after the first failure, the second, and so on; the last one stays. Names in `agents`, or of a
+    /// role that the task's own agent is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalation: Vec<String>,
     /// Run on the merged tree before the target moves, whatever the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub landing_checks: Vec<Check>,
@@ -197,6 +218,9 @@ pub struct Settings {
     pub commit_prefix: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
+    /// Agents decide for themselves what they would ask, unless it destroys something.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub auto_answer: bool,
     /// Work in place: no worktree, branch or commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_commits: bool,
@@ -214,6 +238,12 @@ impl Settings {
     pub const TRANSIENT_TRIES: u32 = 5;
     /// Conflicts in the life of a task.
     pub const CONFLICTS: u32 = 3;
+
+    /// Who takes over a task that has failed so often.
+    pub fn rung(&self, failures: u32) -> Option<&str> {
+        let nth = usize::try_from(failures).unwrap_or(usize::MAX).min(self.escalation.len());
+        self.escalation.get(nth.checked_sub(1)?).map(String::as_str)
+    }
 }
 
 impl Default for Settings {
@@ -224,11 +254,13 @@ impl Default for Settings {
             schedule: Schedule::Layered,
             max_parallel: 3,
             exhausted: Exhausted::Continue,
+            escalation: Vec::new(),
             landing_checks: Vec::new(),
             agents: BTreeMap::new(),
             worktree: WorktreeSetup::default(),
             commit_prefix: None,
             author: None,
+            auto_answer: false,
             no_commits: false,
             backoff: Span::seconds(5),
             landing_wait: Span::minutes(10),
@@ -330,8 +362,25 @@ pub enum Schedule {
 pub enum Exhausted {
     /// Nothing new starts; what is verified still lands.
     Stop,
-    /// What does not depend on it goes on.
+    /// What does not depend on it goes on, in its group.
     Continue,
+    /// In later groups, too: a group is over when nothing in it can go on.
+    Pass,
+    /// Everything goes on without it, what depends on it as well.
+    Skip,
+}
+
+impl Exhausted {
+    pub const ALL: [Exhausted; 4] = [Exhausted::Stop, Exhausted::Continue, Exhausted::Pass, Exhausted::Skip];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Exhausted::Stop => "stop",
+            Exhausted::Continue => "continue",
+            Exhausted::Pass => "pass",
+            Exhausted::Skip => "skip",
+        }
+    }
 }
 
 /// A SHA-256 in hex.

@@ -403,6 +403,8 @@ pub enum Next {
     },
     Abandoned,
     Blocked,
+    /// Its budget is spent, and the run goes on without it.
+    Skipped,
 }
 
 /// A task's work as a commit.
@@ -454,6 +456,10 @@ pub enum Verdict {
     Pass,
     Fail {
         exit: i32,
+    },
+    /// A reviewer found what has to be mended.
+    Rejected {
+        reason: String,
     },
     /// It did not judge: timed out, ran no test, changed the tree. Never a pass.
     Broken {

@@ -216,6 +216,7 @@ impl State {
                 task.transient = 0;
                 task.conflicts = 0;
                 task.not_before = None;
+                task.progress.left_behind = false;
                 task.decided = if task.attempt == 0 { Status::Pending } else { Status::Failed };
             }),
             Event::Reset { task, .. } => self.update(task, at, |task| {
@@ -313,9 +314,10 @@ impl State {
             task.progress.queued = None;
             task.progress.waits = None;
             task.progress.behind = behind.cloned();
+            task.progress.left_behind = *next == Next::Skipped;
             task.not_before = match next {
                 Next::Again { not_before } => *not_before,
-                Next::Abandoned | Next::Blocked => None,
+                Next::Abandoned | Next::Blocked | Next::Skipped => None,
             };
             task.decided = match next {
                 // A try that was stopped has not failed; one that failed before still has.
@@ -323,6 +325,7 @@ impl State {
                 Next::Again { .. } => Status::Failed,
                 Next::Abandoned => Status::Abandoned,
                 Next::Blocked => Status::Blocked,
+                Next::Skipped => Status::Skipped,
             };
         })
     }
@@ -379,6 +382,7 @@ impl State {
             confirm: false,
             may_change_nothing: false,
             check_first: false,
+            may_fail: false,
             removed: false,
             spec_seq: seq,
             failure_seq: None,
@@ -439,6 +443,7 @@ fn release(task: &mut Task) {
     task.holder = None;
     task.progress.ready = false;
     task.progress.agent_done = false;
+    task.progress.left_behind = false;
     task.progress.recheck = false;
     task.progress.intent = None;
     task.progress.queued = None;
@@ -451,6 +456,7 @@ fn judge_by(task: &mut Task, spec: &TaskSpec) {
     // What may be done already may stay as it is.
     task.may_change_nothing = spec.may_change_nothing || spec.check_first;
     task.check_first = spec.check_first;
+    task.may_fail = spec.may_fail;
 }
 
 fn count(ids: &[TaskId], which: impl Fn(&TaskId) -> bool) -> u32 {

@@ -9,7 +9,7 @@ use super::schedule::{Gate, LONGEST_LIMIT, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
 use super::verdict;
-use crate::plan::{Check, Dialect, Digest, MAX_PARALLEL, Oid, Settings, TaskId};
+use crate::plan::{Check, Dialect, Digest, Exhausted, MAX_PARALLEL, Oid, Settings, TaskId};
 use crate::time::{Span, Timestamp};
 
 type Decision = Result<Vec<Event>, Stop>;
@@ -139,6 +139,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         }
         Command::Retry { task, by } => match on.task(task)?.decided {
             Status::Failed | Status::Abandoned | Status::Blocked => {
+                Ok(vec![Event::Retried { task: task.clone(), by: by.clone() }])
+            }
+            Status::Skipped if on.task(task)?.progress.left_behind => {
                 Ok(vec![Event::Retried { task: task.clone(), by: by.clone() }])
             }
             Status::Skipped => Err(Refusal::hinted(
@@ -417,15 +420,18 @@ impl<'a> Rules<'a> {
     /// What a failure costs and leads to: the one place where attempts are spent.
     fn failure(&self, task: &Task, class: Class, reason: &str, feedback: &str, behind: Option<Oid>) -> Event {
         let again = Next::Again { not_before: None };
+        let skips = task.may_fail || self.run.settings.exhausted == Exhausted::Skip;
+        let spent = if skips { Next::Skipped } else { Next::Abandoned };
         let next = match class {
-            Class::Code if task.spent + 1 >= task.budget => Next::Abandoned,
-            Class::Conflict if task.conflicts + 1 > Settings::CONFLICTS => Next::Abandoned,
+            Class::Code if task.spent + 1 >= task.budget => spent,
+            Class::Conflict if task.conflicts + 1 > Settings::CONFLICTS => spent,
             // The task is not to blame, so it is not given up: a person looks at the agent.
             Class::Transient if task.transient + 1 > Settings::TRANSIENT_TRIES => Next::Blocked,
             Class::Transient => {
                 let pause = self.run.settings.backoff.0.saturating_mul(4_u64.saturating_pow(task.transient));
                 Next::Again { not_before: Some(self.now.plus(Span(pause).min(Settings::LONGEST_PAUSE))) }
             }
+            Class::Defect if task.may_fail => Next::Skipped,
             Class::Defect => Next::Blocked,
             Class::Code | Class::Conflict | Class::Limit | Class::Stopped => again,
         };

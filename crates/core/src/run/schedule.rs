@@ -104,7 +104,11 @@ pub fn barrier(run: &Run, horizon: &Horizon, task: &Task) -> Option<String> {
         return None;
     }
     let layers = matches!(run.session.schedule, Schedule::Layered | Schedule::Batch);
-    if layers && let Some(group) = horizon.unmet_group.filter(|&group| group < task.group) {
+    let open = match run.settings.exhausted {
+        Exhausted::Pass | Exhausted::Skip => horizon.unsettled_cell.map(|(group, _)| group),
+        Exhausted::Stop | Exhausted::Continue => horizon.unmet_group,
+    };
+    if layers && let Some(group) = open.filter(|&group| group < task.group) {
         let name = run.group(group).map_or("an earlier group", |group| group.id.as_str());
         return Some(format!("the group {name} is not complete"));
     }

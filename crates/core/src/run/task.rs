@@ -122,6 +122,7 @@ pub struct Task {
     pub confirm: bool,
     pub may_change_nothing: bool,
     pub check_first: bool,
+    pub may_fail: bool,
     /// No longer in the plan.
     pub removed: bool,
     /// Where its spec and its last failure stand in the journal.
@@ -216,6 +217,8 @@ pub struct Progress {
     pub landed_no: Option<u32>,
     /// Why the worktree could not be removed.
     pub kept: Option<String>,
+    /// Its budget was spent, and the run went on without it: nobody skipped it.
+    pub left_behind: bool,
 }
 
 impl Progress {

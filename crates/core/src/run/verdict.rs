@@ -51,6 +51,7 @@ fn told(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Pass => "passed".to_owned(),
         Verdict::Fail { exit } => format!("failed with exit status {exit}"),
+        Verdict::Rejected { reason } => format!("found what has to be mended ({reason})"),
         Verdict::Broken { reason } | Verdict::Impossible { reason } => format!("did not judge: {reason}"),
     }
 }

@@ -171,6 +171,7 @@ fn failed(class: Class, reason: &str, next: &Next) -> (Tone, String) {
             (Tone::Warning, format!("{what}; tried again after a pause"))
         }
         Next::Abandoned => (Tone::Bad, format!("{what}; abandoned")),
+        Next::Skipped => (Tone::Bad, format!("{what}; the run goes on without it")),
         Next::Blocked if class == Class::Defect => (Tone::Bad, what),
         Next::Blocked => (Tone::Bad, format!("{what}; blocked")),
     }

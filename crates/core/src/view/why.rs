@@ -156,6 +156,13 @@ impl Search<'_> {
                 self.help(format!("piton unblock {id}"));
                 self.help(format!("piton skip {id}"));
             }
+            Status::Skipped if task.progress.left_behind => {
+                let reason = self.failure(task);
+                let spent = counted(u64::from(task.spent), "attempt");
+                self.say(depth, format!("the run went on without {id} after {spent}: {reason}"));
+                self.help(format!("piton output {id}"));
+                self.help(format!("piton retry {id}"));
+            }
             Status::Skipped => {
                 self.say(depth, format!("{id} was skipped by a person"));
                 self.help(format!("piton reset {id}"));

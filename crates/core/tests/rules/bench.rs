@@ -1,7 +1,7 @@
 //! A run to try commands on: small plans, and the way of a task through its states.
 
 use piton_core::plan::{
-    Argv, Check, Digest, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
+    Argv, Check, Digest, Exhausted, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
 };
 use piton_core::run::{
     Action, AgentEnd, CheckResult, Class, Command, Event, Holder, Intent, NewRun, Recorded, Refusal,
@@ -37,6 +37,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         confirm: false,
         may_change_nothing: false,
         check_first: false,
+        may_fail: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),
@@ -108,8 +109,14 @@ impl Bench {
 
     /// With an engine at work on it.
     pub(crate) fn running(tasks: Vec<TaskSpec>) -> Bench {
-        let mut bench = Bench::new(plan(tasks));
-        bench.accept(&Command::Attach { engine: "e1".to_owned(), session: session(Schedule::Flow) });
+        Bench::running_as(Schedule::Flow, Exhausted::Continue, tasks)
+    }
+
+    pub(crate) fn running_as(schedule: Schedule, exhausted: Exhausted, tasks: Vec<TaskSpec>) -> Bench {
+        let mut plan = plan(tasks);
+        plan.settings.exhausted = exhausted;
+        let mut bench = Bench::new(plan);
+        bench.accept(&Command::Attach { engine: "e1".to_owned(), session: session(schedule) });
         bench
     }
 

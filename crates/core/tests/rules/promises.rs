@@ -1,6 +1,6 @@
 //! What the rules promise, each in the smallest run that could break it.
 
-use piton_core::plan::TaskSpec;
+use piton_core::plan::{Exhausted, Schedule, TaskSpec};
 use piton_core::run::{Action, AgentEnd, Class, Command, Status, Verdict, Work, next};
 
 use crate::bench::{Bench, id, oid, spec, work};
@@ -92,4 +92,47 @@ fn a_task_that_is_checked_first_gets_an_agent_once_its_checks_have_failed() {
     bench.ready("a", 0, 0);
     let fence = bench.task("a").fence;
     assert_eq!(next(&bench.state, bench.now), [Action::Work { task: id("a"), fence, pass: 0 }]);
+}
+
+/// What may fail is left behind when its budget is spent, and what depends on it goes on.
+#[test]
+fn a_task_that_may_fail_holds_nobody_up() {
+    let first = TaskSpec { may_fail: true, attempts: 1, ..spec("a", &[]) };
+    let mut bench = Bench::running(vec![first, spec("b", &["a"])]);
+    bench.start("a");
+    bench.fail("a", Class::Code);
+    assert_eq!(bench.task("a").status(), Status::Skipped);
+    assert!(bench.task("a").failure_seq.is_some(), "it is known why");
+    assert_eq!(next(&bench.state, bench.now), [Action::Start { task: id("b") }]);
+}
+
+#[test]
+fn a_plan_may_say_that_all_of_its_tasks_may_fail() {
+    let tasks = vec![TaskSpec { attempts: 1, ..spec("a", &[]) }, spec("b", &["a"])];
+    let mut bench = Bench::running_as(Schedule::Flow, Exhausted::Skip, tasks);
+    bench.start("a");
+    bench.fail("a", Class::Code);
+    assert_eq!(bench.task("a").status(), Status::Skipped);
+    assert_eq!(next(&bench.state, bench.now), [Action::Start { task: id("b") }]);
+}
+
+/// The next group begins when nothing in this one can go on, whether it is complete or not.
+#[test]
+fn a_plan_may_say_that_groups_pass_over_what_was_given_up() {
+    for (exhausted, goes_on) in [(Exhausted::Continue, false), (Exhausted::Pass, true)] {
+        let tasks = vec![
+            TaskSpec { attempts: 1, ..spec("a", &[]) },
+            spec("b", &["a"]),
+            spec("c", &[]),
+            TaskSpec { group: 1, ..spec("d", &[]) },
+        ];
+        let mut bench = Bench::running_as(Schedule::Layered, exhausted, tasks);
+        bench.start("a");
+        bench.fail("a", Class::Code);
+        assert_eq!(bench.task("b").status(), Status::Unreachable);
+        let starts = |bench: &Bench| next(&bench.state, bench.now).contains(&Action::Start { task: id("d") });
+        assert!(!starts(&bench), "c can still go on");
+        bench.land("c", 7);
+        assert_eq!(starts(&bench), goes_on, "{exhausted:?}");
+    }
 }

@@ -36,17 +36,23 @@ pub fn job(
     cwd: &Utf8Path,
     prompt: &Utf8Path,
 ) -> JobSpec {
-    let argv = agent.command.iter().map(|word| word.replace("{prompt}", prompt.as_str()));
-    let mut job = JobSpec::new(argv, cwd);
-    job.env = environment(run, &spec.id, attempt);
-    job.env.extend(agent.env.clone());
+    let mut job = start(agent, cwd, prompt);
+    job.env.extend(environment(run, &spec.id, attempt));
     let folder = prompt.parent().unwrap_or(Utf8Path::new("."));
     job.env.insert(OUTBOX.to_owned(), folder.join("outbox.jsonl").into_string());
+    job.wall_ms = Some(spec.timeout.0);
+    job.silence_ms = spec.silence.map(|span| span.0);
+    job
+}
+
+/// A client with a prompt, whatever it is asked for.
+pub(crate) fn start(agent: &Agent, cwd: &Utf8Path, prompt: &Utf8Path) -> JobSpec {
+    let argv = agent.command.iter().map(|word| word.replace("{prompt}", prompt.as_str()));
+    let mut job = JobSpec::new(argv, cwd);
+    job.env = agent.env.clone();
     job.env.insert("PITON_PROMPT".to_owned(), prompt.to_string());
     job.env_remove = NOT_INHERITED.map(str::to_owned).to_vec();
     job.stdin = (agent.prompt == PromptBy::Stdin).then(|| prompt.to_owned());
-    job.wall_ms = Some(spec.timeout.0);
-    job.silence_ms = spec.silence.map(|span| span.0);
     job
 }
 

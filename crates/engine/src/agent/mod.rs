@@ -3,7 +3,7 @@
 mod command;
 mod outbox;
 
-pub(crate) use command::{NOT_INHERITED, environment};
+pub(crate) use command::{NOT_INHERITED, environment, start};
 pub use command::{end_of, job};
 #[doc(hidden)]
 pub use outbox::last_message;

@@ -19,12 +19,12 @@ use std::time::{Duration, Instant};
 
 use piton_core::dialect::native;
 use piton_core::plan::{Check, Plan, RepoPath, RunId, TaskId, TaskSpec};
-use piton_core::prompt::Advice;
+use piton_core::prompt::{self, Advice};
 use piton_core::run::{
     self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason, Task,
 };
 use piton_core::time::Timestamp;
-use piton_core::view;
+use piton_core::view::{self, Form, Orientation};
 
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
@@ -281,6 +281,12 @@ impl<'o> Loop<'o> {
             Action::Land { .. } => self.neighbours(task.progress.landed_at_base)?,
             _ => Vec::new(),
         };
+        let orientation = match action {
+            Action::Work { .. } if run.settings.rung(task.spent) == Some(prompt::WIDER) => {
+                self.orientation(&run)?
+            }
+            _ => String::new(),
+        };
         let spec = self.spec(&task.id)?;
         Ok(spec.map(|spec| Order {
             action: action.clone(),
@@ -290,6 +296,7 @@ impl<'o> Loop<'o> {
             spec,
             failure,
             advice,
+            orientation,
             neighbours,
             running: Running::default(),
         }))
@@ -310,6 +317,15 @@ impl<'o> Loop<'o> {
             }
         }
         Ok(advice)
+    }
+
+    /// What the run has come to, in as much room as a prompt has for it.
+    fn orientation(&self, run: &run::Run) -> Result<String, EngineError> {
+        const ROOM: usize = 24 * 1024;
+        let chronicle = self.journal.chronicle(&self.run)?;
+        let mut told = Orientation::new(run, &self.journal.specs(&self.run)?, &chronicle, None);
+        told.cut_to(ROOM, Form::Text);
+        Ok(told.to_string())
     }
 
     fn errand(&self) -> Result<Option<context::Errand>, EngineError> {

@@ -71,6 +71,8 @@ pub(super) struct Order {
     pub failure: Option<(String, String)>,
     /// What people and scripts say it should do.
     pub advice: Vec<Advice>,
+    /// What the run has come to, for an agent that is to look further than its task.
+    pub orientation: String,
     /// Checks of the tasks that landed since this one's base.
     pub neighbours: Vec<Check>,
     pub running: Running,
@@ -236,7 +238,8 @@ impl Order {
         let name = format!("{}.check.{}", self.fence(), tree.short());
         let mut env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
         env.insert("CI".to_owned(), "true".to_owned());
-        Bench { jobs, home: &self.site.project.home, name, cwd, env, keeper: &self.site.keeper }
+        let agents = &self.run.settings.agents;
+        Bench { jobs, home: &self.site.project.home, name, cwd, env, keeper: &self.site.keeper, agents }
     }
 
     /// The command that says the try ended in trouble.
@@ -247,6 +250,11 @@ impl Order {
             reason: trouble.to_string(),
             feedback: String::new(),
         }
+    }
+
+    /// Who takes over, if the task has failed before and the plan says who.
+    pub(super) fn rung(&self) -> Option<&str> {
+        self.run.settings.rung(self.task.spent)
     }
 
     /// The names the branch for people may have.

@@ -4,6 +4,7 @@ use std::fs;
 
 use camino::Utf8Path;
 use piton_core::plan::{Check, Oid};
+use piton_core::prompt::Caller;
 use piton_core::run::{CheckResult, Class, Command, CommitMade, Verdict, Work};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
@@ -180,8 +181,11 @@ fn set_up(order: &Order) -> Result<(), Trouble> {
 /// Run the agent, or find that it ran.
 pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let spec = &order.spec;
-    let name = order.run.session.agent.as_ref().unwrap_or(&spec.agent);
-    let Some(client) = order.run.settings.agents.get(name) else {
+    let agents = &order.run.settings.agents;
+    let rung = order.rung();
+    let own = rung.filter(|rung| agents.contains_key(*rung)).unwrap_or(&spec.agent);
+    let name = order.run.session.agent.as_deref().unwrap_or(own);
+    let Some(client) = agents.get(name) else {
         return Err(Trouble::Defect(format!("the agent `{name}` is not defined")));
     };
     let job = order.job(&format!("agent{pass}"));
@@ -192,7 +196,12 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         let failure = order.failure.as_ref().filter(|_| pass == 0);
         let feedback = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
         let advice = if pass == 0 { &order.advice[..] } else { &[] };
-        let text = prompt::prompt(spec, order.task.attempt, feedback.map(String::as_str), advice);
+        let caller = Caller {
+            role: rung.filter(|_| pass == 0),
+            orientation: &order.orientation,
+            auto_answer: order.run.settings.auto_answer,
+        };
+        let text = prompt::prompt(spec, caller, order.task.attempt, feedback.map(String::as_str), advice);
         disk::write(&path, text.as_bytes())?;
     }
     copy::offer(order, &job)?;

@@ -1,5 +1,6 @@
 //! Reading: whole states, parts of them, and single facts.
 
+use piton_core::dialect::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId, TaskSpec};
 use piton_core::run::{Counts, Links, Recorded, Run, State, Status, Task, startable};
 use piton_core::time::Timestamp;
@@ -158,6 +159,19 @@ impl Journal {
             let Some(task) = query::task(db, head.no, id)? else { return Ok(None) };
             query::event(db, run, head.no, task.spec_seq)?.map(query::spec_of).transpose()
         })
+    }
+
+    /// What the journal tells beyond the state.
+    pub fn chronicle(&self, run: &RunId) -> Result<Chronicle, JournalError> {
+        const PAGE: usize = 4096;
+        let mut chronicle = Chronicle::default();
+        loop {
+            let page = self.events(run, chronicle.seq, None, PAGE)?;
+            page.iter().for_each(|recorded| chronicle.apply(recorded));
+            if page.len() < PAGE {
+                return Ok(chronicle);
+            }
+        }
     }
 
     /// The specs of all tasks, in the order of the plan.

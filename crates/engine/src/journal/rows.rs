@@ -121,6 +121,7 @@ const CONFIRM: u32 = 1;
 const MAY_CHANGE_NOTHING: u32 = 2;
 const REMOVED: u32 = 4;
 const CHECK_FIRST: u32 = 8;
+const MAY_FAIL: u32 = 16;
 
 /// What most tasks have nothing of.
 #[derive(Default, Serialize, Deserialize)]
@@ -163,6 +164,7 @@ impl TaskRow {
             confirm,
             may_change_nothing,
             check_first,
+            may_fail,
             removed,
             spec_seq,
             failure_seq,
@@ -201,6 +203,7 @@ impl TaskRow {
             flags: flag(*confirm, CONFIRM)
                 | flag(*may_change_nothing, MAY_CHANGE_NOTHING)
                 | flag(*check_first, CHECK_FIRST)
+                | flag(*may_fail, MAY_FAIL)
                 | flag(*removed, REMOVED),
             spec_seq: signed(*spec_seq),
             failure_seq: failure_seq.map(signed),
@@ -264,6 +267,7 @@ impl TaskRow {
             confirm: self.flags & CONFIRM != 0,
             may_change_nothing: self.flags & MAY_CHANGE_NOTHING != 0,
             check_first: self.flags & CHECK_FIRST != 0,
+            may_fail: self.flags & MAY_FAIL != 0,
             removed: self.flags & REMOVED != 0,
             spec_seq: unsigned(self.spec_seq),
             failure_seq: self.failure_seq.map(unsigned),

@@ -29,6 +29,7 @@ fn create(tasks: usize) -> Command {
         confirm: false,
         may_change_nothing: false,
         check_first: false,
+        may_fail: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),

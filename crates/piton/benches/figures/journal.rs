@@ -100,6 +100,7 @@ pub(crate) fn create(journal: &mut Journal, tasks: usize) -> RunId {
         confirm: false,
         may_change_nothing: false,
         check_first: false,
+        may_fail: false,
         timeout: Span::minutes(30),
         silence: None,
         exports: Vec::new(),

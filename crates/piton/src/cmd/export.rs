@@ -9,7 +9,7 @@ use piton_core::view::counted;
 use piton_engine::files;
 use serde_json::json;
 
-use super::{Exit, FINE, notes, status};
+use super::{Exit, FINE, status};
 use crate::args::{Export, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun, shown};
@@ -35,7 +35,7 @@ pub(crate) fn export(args: &Export) -> Outcome<Exit> {
         settings: facts.settings.clone(),
     };
     let state = journal.load(&run)?;
-    let chronicle = notes::chronicle(&journal, &run)?;
+    let chronicle = journal.chronicle(&run)?;
     let out = match &args.out {
         Some(out) => find::here()?.join(out),
         None => project.root.join(match to {

@@ -12,7 +12,6 @@ use piton_core::view::counted;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::notes;
 use crate::failure::{Failure, Outcome};
 use crate::reading::FoundPlan;
 use crate::{find, picture, ui};
@@ -122,7 +121,7 @@ fn look(found: &FoundPlan) -> Outcome<Option<state::ForeignState>> {
 pub(super) fn conclude(project: &Project, run: &RunId, reason: &StopReason, send: bool) -> Outcome {
     let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(()) };
     let state = journal.load(run)?;
-    let chronicle = notes::chronicle(&journal, run)?;
+    let chronicle = journal.chronicle(run)?;
     let about = kept::about(&state);
     let number = about.number.to_string();
     let comment = tell::comment(&state, &chronicle);

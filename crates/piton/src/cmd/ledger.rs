@@ -13,7 +13,7 @@ use piton_engine::project::Project;
 use piton_engine::{checks, clock};
 use serde_json::json;
 
-use super::{Exit, FINE, notes, people, run as engine, status};
+use super::{Exit, FINE, people, run as engine, status};
 use crate::args::{Next, OfTask, Report, Reported, Start, Which};
 use crate::failure::{ERROR, Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -31,7 +31,7 @@ pub(crate) fn next(args: &Next) -> Outcome<Exit> {
     let FoundRun { mut journal, run, .. } = found;
     if !args.json && status::facts(&journal, &run)?.settings.dialect == Dialect::Issue {
         // In the words that this system's scripts look for.
-        let (state, chronicle) = (journal.load(&run)?, notes::chronicle(&journal, &run)?);
+        let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);
         ui::answer_line(issue::progress::Next::of(&state, &chronicle).to_string());
         return Ok(FINE);
     }

@@ -1,10 +1,7 @@
 //! What is written down and changes no task: entries of the journal, and guardrails.
 
-use piton_core::dialect::chronicle::Chronicle;
-use piton_core::plan::RunId;
 use piton_core::run::{Command, Note};
 use piton_core::terminal::clean_text;
-use piton_engine::journal::Journal;
 use serde_json::json;
 
 use super::ledger::holder;
@@ -14,8 +11,6 @@ use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::ui;
 
-/// Events read at once.
-const PAGE: usize = 500;
 /// Nobody reads more than this in one piece.
 const LONGEST: usize = 16 * 1024;
 
@@ -33,7 +28,7 @@ pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
         }
         GuardrailCommand::List { of } => {
             let FoundRun { journal, run, .. } = find::run(&of.which)?;
-            let guardrails = chronicle(&journal, &run)?.guardrails;
+            let guardrails = journal.chronicle(&run)?.guardrails;
             if of.json {
                 let said = |said: &piton_core::dialect::chronicle::Said| json!({ "text": said.text, "by": said.by, "at": said.at.to_string() });
                 ui::answer_json(&json!(guardrails.iter().map(said).collect::<Vec<_>>()));
@@ -57,17 +52,5 @@ fn words(text: &str) -> Outcome<String> {
         _ => Err(Failure::usage(format!(
             "this is longer than {LONGEST} bytes: write it into a file, and name it"
         ))),
-    }
-}
-
-/// What the journal tells beyond the state.
-pub(super) fn chronicle(journal: &Journal, run: &RunId) -> Outcome<Chronicle> {
-    let mut chronicle = Chronicle::default();
-    loop {
-        let page = journal.events(run, chronicle.seq, None, PAGE)?;
-        page.iter().for_each(|recorded| chronicle.apply(recorded));
-        if page.len() < PAGE {
-            return Ok(chronicle);
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use piton_core::view::{Form, Orientation};
 
-use super::{Exit, FINE, notes, status};
+use super::{Exit, FINE, status};
 use crate::args::Orient;
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -11,7 +11,7 @@ use crate::ui;
 pub(crate) fn orient(args: &Orient) -> Outcome<Exit> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
     let (facts, specs) = (status::facts(&journal, &run)?, journal.specs(&run)?);
-    let chronicle = notes::chronicle(&journal, &run)?;
+    let chronicle = journal.chronicle(&run)?;
     let task = match &args.task {
         None => None,
         Some(id) => {

@@ -9,7 +9,7 @@ use piton_core::run::{Proof, State, Status, Task, Tests, owes_context};
 use piton_core::view::{self, RunStatus};
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, notes, status};
+use super::{Exit, FINE, status};
 use crate::args::OfRun;
 use crate::failure::Outcome;
 use crate::find::{self, FoundRun};
@@ -22,7 +22,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run(&args.which)?;
     let facts = status::facts(&journal, &run)?;
     let counts = status::summary(&journal, &facts)?.counts;
-    let chronicle = notes::chronicle(&journal, &run)?;
+    let chronicle = journal.chronicle(&run)?;
     let tests = chronicle.tasks.values().filter_map(|story| story.tests).reduce(|mut sum, tests: Tests| {
         sum += tests;
         sum
@@ -91,7 +91,7 @@ fn places<'s>(state: &'s State, chronicle: &Chronicle) -> Vec<Place<'s>> {
 
 pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { mut journal, run, .. } = find::run(&args.which)?;
-    let (state, chronicle) = (journal.load(&run)?, notes::chronicle(&journal, &run)?);
+    let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);
     let places = places(&state, &chronicle);
     let title = |id: &TaskId| chronicle.task(id).map(|story| story.title.clone()).unwrap_or_default();
     if args.json {

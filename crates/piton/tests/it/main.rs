@@ -12,6 +12,7 @@ macro_rules! shows {
 
 mod adding;
 mod demo;
+mod escalation;
 mod failures;
 mod issues;
 mod landing;

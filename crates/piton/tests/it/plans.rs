@@ -214,7 +214,7 @@ fn a_broken_project_file_is_drawn_too() {
     2 | atempts = 3
       | ^^^^^^^ did you mean `attempts`?
       |
-    help: known here: `agent`, `checks`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`
+    help: known here: `agent`, `checks`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`, `may_fail`
     error: piton.toml cannot be used
     ");
 }

@@ -80,6 +80,8 @@ pub const SITUATIONS: &[&str] = &[
     "streak of transient failures",
     "gate closed for good",
     "barrier closed for good",
+    "went on past a group that is not complete",
+    "went on without a task",
     "plan read again",
     "stopped at once",
     "ledger worked on a task",

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use piton_core::plan::{Digest, RunId, TaskSpec};
-use piton_core::run::{AgentEnd, Command, Event, NewRun, Recorded, Refusal, State, Stop, decide};
+use piton_core::run::{AgentEnd, Command, Event, NewRun, Next, Recorded, Refusal, State, Stop, decide};
 use piton_core::time::Timestamp;
 
 use super::content::Tree;
@@ -227,6 +227,12 @@ impl Sim {
         self.note(|| told(&event));
         self.coverage.saw(kind(&event));
         self.coverage.events += 1;
+        if matches!(event, Event::Failed { next: Next::Skipped, .. }) {
+            self.coverage.saw("went on without a task");
+        }
+        if laws::goes_past_the_dead(self, &event) {
+            self.coverage.saw("went on past a group that is not complete");
+        }
         laws::before(self, &event)?;
         let old = event.task().and_then(|id| self.task(id));
         let recorded = Recorded { seq: self.state.seq() + 1, at, event };

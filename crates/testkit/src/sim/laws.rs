@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Check, Dialect, Digest, Oid, Schedule, TaskId};
+use piton_core::plan::{Check, Dialect, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
-    Action, Class, Counts, Event, Holder, Proof, Selection, State, Status, StopReason, Task, is_current,
+    Action, Class, Counts, Event, Holder, Next, Proof, Selection, State, Status, StopReason, Task, is_current,
 };
 
 use super::driver::Sim;
@@ -19,6 +19,7 @@ pub(super) type Broken = (&'static str, String);
 pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("starts_wait_for_dependencies", starts_wait_for_dependencies(sim, event))?;
     named("barriers_hold", barriers_hold(sim, event))?;
+    named("budgets_end_as_planned", budgets_end_as_planned(sim, event))?;
     named("limits_park", limits_park(sim, event))?;
     named("the_description_comes_last", the_description_comes_last(sim, event))
 }
@@ -69,7 +70,8 @@ fn starts_wait_for_dependencies(sim: &Sim, event: &Event) -> Verdict {
     open.map_or(Ok(()), |open| Err(format!("{task} starts before {open} is done")))
 }
 
-/// Layered: no task starts while a group before its own is unfinished. Batch: nor while a level is.
+/// Layered: no task starts while a group before its own is unfinished, or, where the run passes over what was given up,
+/// while something can still happen in it. Batch: nor while a level is.
 fn barriers_hold(sim: &Sim, event: &Event) -> Verdict {
     let Event::AttemptStarted { task, .. } = event else { return Ok(()) };
     let (run, Some(task)) = (sim.run(), known(sim, task)) else { return Ok(()) };
@@ -81,12 +83,37 @@ fn barriers_hold(sim: &Sim, event: &Event) -> Verdict {
     let schedule = run.session.schedule;
     let earlier = tasks(sim).filter(|t| t.group >= first).find(|t| match schedule {
         Schedule::Flow => false,
+        _ if t.group < task.group && passes(sim) => !t.status().is_settled(),
         _ if t.group < task.group => !t.status().satisfies(),
         Schedule::Layered => false,
         Schedule::Batch => (t.group, t.level) < (task.group, task.level) && !t.status().is_settled(),
     });
     let late = |t: &Task| format!("{schedule:?}: {} starts while {} is {}", task.id, t.id, t.status());
     earlier.map_or(Ok(()), |t| Err(late(t)))
+}
+
+fn passes(sim: &Sim) -> bool {
+    matches!(sim.run().settings.exhausted, Exhausted::Pass | Exhausted::Skip)
+}
+
+/// Whether a task of a later group starts although one of an earlier group was given up.
+pub(super) fn goes_past_the_dead(sim: &Sim, event: &Event) -> bool {
+    let Event::AttemptStarted { task, .. } = event else { return false };
+    let layers =
+        sim.run().session.schedule != Schedule::Flow && sim.run().session.selection == Selection::All;
+    layers
+        && known(sim, task)
+            .is_some_and(|task| tasks(sim).any(|t| t.group < task.group && t.status().is_dead()))
+}
+
+/// A task is left behind only where its plan says so, and given up only where it does not.
+fn budgets_end_as_planned(sim: &Sim, event: &Event) -> Verdict {
+    let Event::Failed { task, class, next, .. } = event else { return Ok(()) };
+    let Some(task) = known(sim, task) else { return Ok(()) };
+    let skips = sim.run().settings.exhausted == Exhausted::Skip;
+    let may = task.may_fail || skips && *class != Class::Defect;
+    ensure(*next != Next::Skipped || may, || format!("{} is left behind", task.id))?;
+    ensure(*next != Next::Abandoned || !may, || format!("{} is given up", task.id))
 }
 
 /// The project's description is settled when every task is completed, and before an engine calls that the end.

@@ -72,7 +72,8 @@ impl Sim {
     fn all_settled_or_told_why(&mut self) -> Result<(), String> {
         let run = self.run();
         let given_up = run.dead > 0 && run.settings.exhausted == Exhausted::Stop;
-        let layers = run.session.schedule != Schedule::Flow;
+        let passes = matches!(run.settings.exhausted, Exhausted::Pass | Exhausted::Skip);
+        let layers = run.session.schedule != Schedule::Flow && !passes;
         let tasks = || self.state.tasks().filter(|task| !task.removed);
         let dead_group = tasks().filter(|task| task.status().is_dead()).map(|task| task.group).min();
         let mut seen = BTreeSet::new();
@@ -101,7 +102,8 @@ impl Sim {
             return Ok(());
         }
         let conflicted = |task: &piton_core::run::Task| {
-            task.decided == Status::Abandoned && task.conflicts > Settings::CONFLICTS
+            matches!(task.decided, Status::Abandoned | Status::Skipped)
+                && task.conflicts > Settings::CONFLICTS
         };
         let broken = self.state.tasks().find(|task| {
             matches!(task.decided, Status::Abandoned | Status::Blocked | Status::Skipped) && !conflicted(task)

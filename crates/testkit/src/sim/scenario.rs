@@ -266,6 +266,7 @@ fn plan(
             confirm: rng.chance(25),
             may_change_nothing: rng.chance(15),
             check_first,
+            may_fail: rng.chance(12),
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),
@@ -284,7 +285,7 @@ fn plan(
     let settings = Settings {
         schedule,
         max_parallel: if no_commits { 1 } else { rng.small(1, 6) },
-        exhausted: if rng.chance(30) { Exhausted::Stop } else { Exhausted::Continue },
+        exhausted: *rng.pick(&Exhausted::ALL).expect("not empty"),
         landing_checks,
         no_commits,
         dialect: if rng.chance(40) { Dialect::Execute } else { Dialect::Native },

@@ -41,6 +41,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         confirm: false,
         may_change_nothing: false,
         check_first: false,
+        may_fail: false,
         timeout: Span::minutes(10),
         silence: None,
         exports: Vec::new(),

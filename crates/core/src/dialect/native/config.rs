@@ -8,8 +8,10 @@ use super::keys;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
-    Agent, Argv, Check, Exhausted, MAX_PARALLEL, PromptBy, RepoPath, Schedule, Settings, WorktreeSetup,
+    Agent, Argv, Check, Exhausted, MAX_PARALLEL, PromptBy, RepoPath, Schedule, Settings, TaskId,
+    WorktreeSetup,
 };
+use crate::review;
 use crate::time::Span;
 
 /// The agent of a task where nobody names one.
@@ -28,6 +30,15 @@ pub struct Config {
     pub agents: BTreeMap<String, Agent>,
     pub worktree: Worktree,
     pub defaults: Defaults,
+    pub gates: BTreeMap<String, Gate>,
+}
+
+/// `[gates.NAME]`: what is looked at when all tasks are through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gate {
+    pub check: Check,
+    /// How often it is mended before the run goes on without it.
+    pub fixes: Option<u32>,
 }
 
 /// `[policy]`: how a whole run behaves.
@@ -36,6 +47,7 @@ pub struct Policy {
     pub schedule: Option<Schedule>,
     pub max_parallel: Option<u32>,
     pub exhausted: Option<Exhausted>,
+    pub escalation: Option<Vec<String>>,
     pub landing_checks: Option<Vec<Check>>,
     pub backoff: Option<Span>,
     pub landing_wait: Option<Span>,
@@ -63,6 +75,7 @@ pub struct Defaults {
     pub confirm: Option<bool>,
     pub may_change_nothing: Option<bool>,
     pub check_first: Option<bool>,
+    pub may_fail: Option<bool>,
 }
 
 /// Read `piton.toml`. Like every reader it returns what it understood, with all that is wrong.
@@ -70,7 +83,8 @@ pub fn read_config(text: &str) -> (Config, Vec<Diagnostic>) {
     let (mut walk, document) = Walk::open(text);
     let config = document.map_or_else(Config::default, |table| {
         let top = Section::open(&mut walk, &table, 0..0, &keys::CONFIG);
-        read_tables(&mut walk, &top, &Config::default())
+        let gates = read_gates(&mut walk, &top);
+        Config { gates, ..read_tables(&mut walk, &top, &Config::default()) }
     });
     (config, walk.finish())
 }
@@ -111,14 +125,43 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
     config
 }
 
+/// `[gates]`, which only a project has.
+fn read_gates(walk: &mut Walk<'_>, top: &Section<'_>) -> BTreeMap<String, Gate> {
+    let mut gates = BTreeMap::new();
+    let Some(Said { value: table, .. }) = top.table(walk, "gates") else { return gates };
+    for (name, value) in table.iter() {
+        let key = name.get_ref().as_ref();
+        if TaskId::new(&format!("gate-{key}")).is_err() {
+            let message = format!("{key:?} cannot name a gate");
+            walk.push(Diagnostic::error(name.span(), message).label("letters, digits and `. _ -`"));
+            continue;
+        }
+        let DeValue::Table(table) = value.get_ref() else {
+            let what = format!("the gate `{key}`");
+            walk.wrong(&what, "a table with `run` or `review`", value.get_ref(), value.span());
+            continue;
+        };
+        let section = Section::open(walk, table, value.span(), &keys::GATE);
+        let fixes = section.number(walk, "fixes", 0..=20);
+        if let Some(check) = check_of(walk, &section) {
+            gates.insert(key.to_owned(), Gate { check, fixes });
+        }
+    }
+    gates
+}
+
 fn read_policy(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Policy) -> Policy {
     let weaker = weaker.clone();
     let schedules = [("layered", Schedule::Layered), ("batch", Schedule::Batch), ("flow", Schedule::Flow)];
-    let exhausted = [("continue", Exhausted::Continue), ("stop", Exhausted::Stop)];
+    let exhausted = Exhausted::ALL.map(|exhausted| (exhausted.name(), exhausted));
     Policy {
         schedule: section.choice(walk, "schedule", &schedules).or(weaker.schedule),
         max_parallel: section.number(walk, "max_parallel", 1..=MAX_PARALLEL).or(weaker.max_parallel),
         exhausted: section.choice(walk, "exhausted", &exhausted).or(weaker.exhausted),
+        escalation: section
+            .has("escalation")
+            .then(|| section.texts(walk, "escalation").iter().map(|said| said.value.to_owned()).collect())
+            .or(weaker.escalation),
         landing_checks: read_checks(walk, section, "landing_checks").or(weaker.landing_checks),
         backoff: section.span(walk, "backoff").map(|said| said.value).or(weaker.backoff),
         landing_wait: section.span(walk, "landing_wait").map(|said| said.value).or(weaker.landing_wait),
@@ -201,7 +244,7 @@ fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<Stri
     let DeValue::String(line) = said.value else {
         return match read_command(walk, "`command`", said)? {
             Argv::Words(words) => Some(words),
-            Argv::Shell(_) | Argv::Look { .. } => None,
+            Argv::Shell(_) | Argv::Look { .. } | Argv::Review { .. } => None,
         };
     };
     walk.text_of("`command`", said.value, &said.at)?;
@@ -295,21 +338,44 @@ fn read_check(walk: &mut Walk<'_>, key: &str, item: &Said<&DeValue<'_>>) -> Opti
         return Some(Check { name: check_name(&run), run, timeout: CHECK_TIMEOUT, cwd: None });
     };
     let section = Section::open(walk, table, item.at.clone(), &keys::CHECK);
+    check_of(walk, &section)
+}
+
+fn check_of(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Check> {
     let name = section.line(walk, "name").map(|said| said.value.to_owned());
     let timeout = section.limit(walk, "timeout");
     if let Some(long) = timeout.as_ref().filter(|said| said.value > LONG_CHECK) {
         let message = "this check may run for more than a day";
         walk.push(Diagnostic::warning(long.at.clone(), message).label("is the unit right?"));
     }
-    let cwd = read_path(walk, &section, "cwd");
-    let run = read_judge(walk, &section)?;
+    let cwd = read_path(walk, section, "cwd");
+    let run = read_judge(walk, section)?;
     let name = name.unwrap_or_else(|| check_name(&run));
-    Some(Check { name, run, timeout: timeout.map_or(CHECK_TIMEOUT, |said| said.value), cwd })
+    let timeout = timeout.map_or_else(|| usual_timeout(&run), |said| said.value);
+    Some(Check { name, run, timeout, cwd })
 }
 
-/// What a check does: it runs a command, or looks into a file.
+/// How long a check may take if nobody says so: an agent reads longer than a command runs.
+pub(super) fn usual_timeout(run: &Argv) -> Span {
+    if let Argv::Review { .. } = run { TIMEOUT } else { CHECK_TIMEOUT }
+}
+
+/// What a check does: it runs a command, looks into a file, or has an agent review the work.
 fn read_judge(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Argv> {
     let holds = section.texts(walk, "holds");
+    let ask = section.text(walk, "ask");
+    if let Some(review) = section.line(walk, "review") {
+        for other in ["run", "file", "holds"].into_iter().filter_map(|key| section.get(key)) {
+            let message = "a check that an agent makes has no command and no file of its own";
+            walk.push(Diagnostic::error(other.at, message).label("make two checks of it"));
+        }
+        let ask = ask.map_or(review::WHOLE, |said| said.value).trim().to_owned();
+        return Some(Argv::Review { agent: review.value.to_owned(), ask });
+    }
+    if let Some(ask) = ask {
+        let message = "`ask` says what an agent reviews, and there is no `review`";
+        walk.push(Diagnostic::error(ask.at, message).label("add `review = \"AGENT\"`"));
+    }
     match (section.get("run"), section.get("file")) {
         (run, None) => {
             if let Some(first) = holds.first() {
@@ -379,6 +445,7 @@ pub(super) fn read_defaults(walk: &mut Walk<'_>, section: &Section<'_>, weaker: 
         confirm: section.flag(walk, "confirm").or(weaker.confirm),
         may_change_nothing: section.flag(walk, "may_change_nothing").or(weaker.may_change_nothing),
         check_first: section.flag(walk, "check_first").or(weaker.check_first),
+        may_fail: section.flag(walk, "may_fail").or(weaker.may_fail),
     }
 }
 
@@ -398,6 +465,7 @@ impl Config {
             schedule: policy.schedule.unwrap_or(built_in.schedule),
             max_parallel: policy.max_parallel.unwrap_or(built_in.max_parallel),
             exhausted: policy.exhausted.unwrap_or(built_in.exhausted),
+            escalation: policy.escalation.unwrap_or_default(),
             landing_checks: policy.landing_checks.unwrap_or_default(),
             agents: self.agents.clone(),
             worktree: WorktreeSetup {
@@ -409,6 +477,7 @@ impl Config {
             author: policy.author,
             backoff: policy.backoff.unwrap_or(built_in.backoff),
             landing_wait: policy.landing_wait.unwrap_or(built_in.landing_wait),
+            auto_answer: built_in.auto_answer,
             no_commits: built_in.no_commits,
         }
     }

@@ -88,6 +88,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
         confirm,
         may_change_nothing,
         check_first,
+        may_fail,
         timeout,
         silence,
         exports,
@@ -119,6 +120,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
         task.may_change_nothing.to_string()
     });
     field("check_first", *check_first != old.check_first, &|task| task.check_first.to_string());
+    field("may_fail", *may_fail != old.may_fail, &|task| task.may_fail.to_string());
     field("timeout", *timeout != old.timeout, &|task| task.timeout.to_string());
     field("silence", *silence != old.silence, &|task| {
         task.silence.map_or_else(|| "off".to_owned(), |silence| silence.to_string())

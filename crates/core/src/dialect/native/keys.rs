@@ -15,7 +15,7 @@ pub(super) const PLAN: Keys =
     Keys { table: "the plan", names: &["name", "policy", "agents", "worktree", "defaults", "group", "task"] };
 
 pub(super) const CONFIG: Keys =
-    Keys { table: "`piton.toml`", names: &["policy", "agents", "worktree", "defaults"] };
+    Keys { table: "`piton.toml`", names: &["policy", "agents", "worktree", "defaults", "gates"] };
 
 pub(super) const POLICY: Keys = Keys {
     table: "`[policy]`",
@@ -23,6 +23,7 @@ pub(super) const POLICY: Keys = Keys {
         "schedule",
         "max_parallel",
         "exhausted",
+        "escalation",
         "landing_checks",
         "backoff",
         "landing_wait",
@@ -47,6 +48,7 @@ pub(super) const DEFAULTS: Keys = Keys {
         "confirm",
         "may_change_nothing",
         "check_first",
+        "may_fail",
     ],
 };
 
@@ -71,11 +73,17 @@ pub(super) const TASK: Keys = Keys {
         "confirm",
         "may_change_nothing",
         "check_first",
+        "may_fail",
     ],
 };
 
 pub(super) const CHECK: Keys =
-    Keys { table: "a check", names: &["name", "run", "file", "holds", "timeout", "cwd"] };
+    Keys { table: "a check", names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd"] };
+
+pub(super) const GATE: Keys = Keys {
+    table: "`[gates.NAME]`",
+    names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "fixes"],
+};
 
 /// Tables where a key may have been meant to stand, the likeliest first.
 const TABLES: &[&Keys] = &[&DEFAULTS, &POLICY, &WORKTREE, &TASK, &AGENT, &PLAN];

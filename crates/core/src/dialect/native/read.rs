@@ -271,6 +271,7 @@ impl<'a> Tasks<'a> {
             confirm: said.confirm.unwrap_or(false),
             may_change_nothing: said.may_change_nothing.unwrap_or(false),
             check_first: said.check_first.unwrap_or(false),
+            may_fail: said.may_fail.unwrap_or(false),
             timeout: said.timeout.unwrap_or(config::TIMEOUT),
             silence: said.silence.flatten(),
             exports: Vec::new(),

@@ -101,6 +101,9 @@ mirror! {
         worktree: Option<WorktreeTable>,
         /// What holds for tasks that do not say otherwise.
         defaults: Option<DefaultsTable>,
+        /// What is looked at when all tasks of a plan of the rw-kit system are through, by name: `unit_tests`,
+        /// `integration_tests`, `e2e_tests`, `smoke_test`, `uat`, `qa_review`, or others.
+        gates: Option<BTreeMap<String, GateTable>>,
     }
 
     /// How a whole run behaves.
@@ -111,9 +114,14 @@ mirror! {
         /// Tasks worked on at once. Default: 3.
         #[schemars(range(min = 1, max = 64))]
         max_parallel: Option<u32>,
-        /// When a task's attempts are spent: `continue` with what does not depend on it, or `stop` starting
-        /// anything new. Default: `continue`.
+        /// When a task's attempts are spent: `stop` starting anything new; `continue` with what does not depend on
+        /// it, in its group; `pass` on to later groups as well; or `skip` it, so that even what depends on it goes
+        /// on. Default: `continue`.
         exhausted: Option<ExhaustedName>,
+        /// Agents that take over after the first failure of a task, the second, and so on; the last one stays.
+        /// `debugger`, `specialist` and `wider-context` are also told what that means, and where no agent has such
+        /// a name, the task's own agent is. Default: none.
+        escalation: Option<Vec<String>>,
         /// Must pass on the merged tree before the target branch moves, whatever the task.
         landing_checks: Option<Vec<CheckEntry>>,
         /// First pause after a transient failure; it grows with each. Default: `5s`.
@@ -170,6 +178,8 @@ mirror! {
         may_change_nothing: Option<bool>,
         /// Run the checks before any agent: where they pass, there is nothing to do. Default: false.
         check_first: Option<bool>,
+        /// When its attempts are spent, the run goes on without it, and so does what depends on it. Default: false.
+        may_fail: Option<bool>,
     }
 
     /// A group of tasks: a layer, a phase.
@@ -222,9 +232,37 @@ mirror! {
         may_change_nothing: Option<bool>,
         /// Run the checks before any agent: where they pass, there is nothing to do. Default: false.
         check_first: Option<bool>,
+        /// When its attempts are spent, the run goes on without it, and so does what depends on it. Default: false.
+        may_fail: Option<bool>,
     }
 
-    /// A check with its own name or limit, or one that looks into a file: it has either `run` or `file`.
+    /// What is looked at when all tasks are through, and how often it is mended. It has `run`, `file` or `review`.
+    struct GateTable {
+        /// For people. Default: the command.
+        #[schemars(length(min = 1))]
+        name: Option<String>,
+        /// The command. Exit status 0 is a pass.
+        run: Option<Words>,
+        /// A file that has to be there and not to be empty.
+        file: Option<String>,
+        /// What that file has to hold. Default: nothing.
+        holds: Option<Vec<String>>,
+        /// A name in `[agents]`: an agent that reviews the work, and changes nothing.
+        review: Option<String>,
+        /// What that agent is to look at. Default: the work as a whole.
+        ask: Option<String>,
+        /// Longest time it may take. Default: `5m`, of a review `30m`.
+        timeout: Option<SpanText>,
+        /// Where the command runs. Default: at the top of the project.
+        cwd: Option<String>,
+        /// How often an agent may mend it before the run goes on without it. Default: 3; of `smoke_test` and
+        /// `qa_review` 2.
+        #[schemars(range(min = 0, max = 20))]
+        fixes: Option<u32>,
+    }
+
+    /// A check with its own name or limit, one that looks into a file, or one that an agent makes: it has `run`,
+    /// `file` or `review`.
     struct CheckTable {
         /// For people. Default: the command.
         #[schemars(length(min = 1))]
@@ -235,7 +273,11 @@ mirror! {
         file: Option<String>,
         /// What that file has to hold. Default: nothing.
         holds: Option<Vec<String>>,
-        /// Longest time it may take. Default: `5m`.
+        /// A name in `[agents]`: an agent that reviews the work, and changes nothing.
+        review: Option<String>,
+        /// What that agent is to look at. Default: the work as a whole.
+        ask: Option<String>,
+        /// Longest time it may take. Default: `5m`, of a review `30m`.
         timeout: Option<SpanText>,
         /// Where the command runs. Default: at the top of the project.
         cwd: Option<String>,
@@ -267,7 +309,7 @@ choices! {
 
     /// What a spent budget means.
     #[serde(rename_all = "snake_case")]
-    enum ExhaustedName { Continue, Stop, }
+    enum ExhaustedName { Stop, Continue, Pass, Skip, }
 
     /// How an agent gets its prompt.
     #[serde(rename_all = "snake_case")]
@@ -320,6 +362,7 @@ mod tests {
         same(&tables["GroupTable"], &keys::GROUP);
         same(&tables["TaskTable"], &keys::TASK);
         same(&tables["CheckTable"], &keys::CHECK);
+        same(&config_schema()["definitions"]["GateTable"], &keys::GATE);
         assert_eq!(tables["TaskTable"]["required"], serde_json::json!(["id", "title", "prompt"]));
     }
 

@@ -22,7 +22,8 @@ command = ["claude", "-p", "--permission-mode", "acceptEdits"]
 [policy]
 schedule = "layered"       # groups in order; "batch": dependency levels too; "flow": as soon as possible
 max_parallel = 3           # tasks at once, 1 to 64
-exhausted = "continue"     # when a task's attempts are spent: "continue" with the others, or "stop"
+exhausted = "continue"     # when a task's attempts are spent: "stop", "continue", "pass" or "skip" it
+# escalation = ["debugger"]        # agents that take over after a first failure, a second, and so on
 # landing_checks = ["make test"]   # must pass on the merged tree before your branch moves
 # commit_prefix = "feat:"          # and author = "Ada <ada@example.org>", for the commits
 # backoff = "5s"                   # first pause when an agent or the network fails
@@ -67,4 +68,5 @@ checks = [{ name = "link", run = ["grep", "-q", "NOTES.md", "README.md"], timeou
 # agent = "default"
 # may_change_nothing = true   # leaving everything as it was is fine too
 # check_first = true          # no agent is sent where the checks pass already
+# may_fail = true             # when its attempts are spent, the rest goes on without it
 "##;

@@ -1,8 +1,8 @@
 //! A plan as `plan.toml`. What a plan of Piton's own has no words for is left out; whoever needs to know reads it back
 //! and compares.
 
-use super::config::{CHECK_TIMEOUT, check_name};
-use crate::plan::{Agent, Argv, Check, Exhausted, Plan, PromptBy, Schedule, Settings, TaskSpec};
+use super::config::{check_name, usual_timeout};
+use crate::plan::{Agent, Argv, Check, Plan, PromptBy, Schedule, Settings, TaskSpec};
 use crate::time::Span;
 
 /// The plan with something in every text that may not be empty.
@@ -65,13 +65,13 @@ fn policy(settings: &Settings) -> String {
         Schedule::Batch => "batch",
         Schedule::Flow => "flow",
     };
-    let exhausted = match settings.exhausted {
-        Exhausted::Stop => "stop",
-        Exhausted::Continue => "continue",
-    };
     let mut toml =
         format!("\n[policy]\nschedule = \"{schedule}\"\nmax_parallel = {}\n", settings.max_parallel);
-    toml += &format!("exhausted = \"{exhausted}\"\nlanding_checks = {}\n", checks(&settings.landing_checks));
+    toml += &format!("exhausted = \"{}\"\n", settings.exhausted.name());
+    if !settings.escalation.is_empty() {
+        toml += &format!("escalation = {}\n", list(&settings.escalation));
+    }
+    toml += &format!("landing_checks = {}\n", checks(&settings.landing_checks));
     toml +=
         &format!("backoff = {}\nlanding_wait = {}\n", span(settings.backoff), span(settings.landing_wait));
     for (key, value) in [("commit_prefix", &settings.commit_prefix), ("author", &settings.author)] {
@@ -102,6 +102,8 @@ fn limits(task: &TaskSpec, rule: Option<&TaskSpec>) -> String {
             format!("silence = {}\n", task.silence.map_or_else(|| "\"off\"".to_owned(), span)),
             format!("confirm = {}\n", task.confirm),
             format!("may_change_nothing = {}\n", task.may_change_nothing),
+            format!("check_first = {}\n", task.check_first),
+            format!("may_fail = {}\n", task.may_fail),
         ]
     };
     let ruled = rule.map(lines);
@@ -126,12 +128,15 @@ fn entry(check: &Check) -> String {
         Argv::Look { file, holds } => {
             vec![format!("file = {}", text(file.as_str())), format!("holds = {}", list(holds))]
         }
+        Argv::Review { agent, ask } => {
+            vec![format!("review = {}", text(agent)), format!("ask = {}", text(ask))]
+        }
         run => vec![format!("run = {}", command(run))],
     };
     if check.name != check_name(&check.run) {
         keys.push(format!("name = {}", text(&check.name)));
     }
-    if check.timeout != CHECK_TIMEOUT {
+    if check.timeout != usual_timeout(&check.run) {
         keys.push(format!("timeout = {}", span(check.timeout)));
     }
     if let Some(cwd) = &check.cwd {

@@ -222,6 +222,8 @@ fn step(check: &Check, cwd: Option<&RepoPath>) -> String {
             let holds = holds.iter().map(|text| format!("grep -qF -e {} {file}", shell_words::quote(text)));
             std::iter::once(format!("test -s {file}")).chain(holds).collect::<Vec<_>>().join(" && ")
         }
+        // Who reads it judges it there.
+        Argv::Review { ask, .. } => return format!("Check: {}", ask.lines().next().unwrap_or_default()),
         Argv::Words(words) => shell_words::join(words),
         Argv::Shell(line) => line.trim().to_owned(),
     };

@@ -389,6 +389,7 @@ impl Maker<'_, '_> {
             // A checkpoint may find that everything is as it should be.
             may_change_nothing: defaults.may_change_nothing.unwrap_or(is_checkpoint),
             check_first: defaults.check_first.unwrap_or(is_checkpoint),
+            may_fail: defaults.may_fail.unwrap_or(false),
             timeout: defaults.timeout.unwrap_or(TIMEOUT),
             silence: defaults.silence.flatten(),
             exports: Vec::new(),

@@ -40,6 +40,7 @@ impl IssueReading {
             confirm: false,
             may_change_nothing: true,
             check_first: true,
+            may_fail: false,
             exports: Vec::new(),
             ..last.clone()
         })

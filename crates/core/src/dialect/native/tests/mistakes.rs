@@ -20,14 +20,14 @@ fn unknown_keys() {
     1:1 `tasks` error: unknown key `tasks` in the plan | did you mean `task`? | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
     2:1 `max_parallel` error: unknown key `max_parallel` in the plan | it belongs in `[policy]` | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
     3:1 `frobnicate` error: unknown key `frobnicate` in the plan | nothing reads this | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
-    9:1 `deps` error: unknown key `deps` in `[[task]]` | Piton calls this `depends_on` | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`
-    10:1 `titel` error: unknown key `titel` in `[[task]]` | did you mean `title`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`
-    11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`
+    9:1 `deps` error: unknown key `deps` in `[[task]]` | Piton calls this `depends_on` | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
+    10:1 `titel` error: unknown key `titel` in `[[task]]` | did you mean `title`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
+    11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[policy]\nparallel = 3\nattempts = 3\n@T1\n[[task.checks_]]"), @r"
     2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
     3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
-    9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first`
+    9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodel = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
     3:1 `model` error: unknown key `model` in `[agents.NAME]` | nothing reads this | known here: `command`, `prompt`, `env`
@@ -215,7 +215,7 @@ fn paths_commands_and_choices() {
     "#);
     insta::assert_snapshot!(check("[policy]\nschedule = 'layred'\nexhausted = 'explode'\nauthor = 'Ada'\ncommit_prefix = \"a\\nb\"\n@T1"), @r#"
     2:12 `'layred'` error: `schedule` cannot be "layred" | did you mean "layered"? | choose one of `layered`, `batch`, `flow`
-    3:13 `'explode'` error: `exhausted` cannot be "explode" | not one of the choices | choose one of `continue`, `stop`
+    3:13 `'explode'` error: `exhausted` cannot be "explode" | not one of the choices | choose one of `stop`, `continue`, `pass`, `skip`
     4:10 `'Ada'` error: `author` is not a name and a mail address | write it like "Ada <ada@example.org>"
     5:17 `"a\nb"` error: `commit_prefix` holds '\n' | one line without control characters
     "#);
@@ -265,10 +265,10 @@ fn files_of_tasks_at_once() {
 #[test]
 fn the_project_file_says_nothing_about_tasks() {
     insta::assert_snapshot!(check_config("name = 'x'\n[[task]]\nid = 'T1'\n[agents.default]\nprompt = 'stdin'\n[default]\nattempts = 1"), @r#"
-    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `defaults`
-    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `defaults`
+    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `defaults`, `gates`
+    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `defaults`, `gates`
     4:1 `[agents.default]` error: `[agents.NAME]` has no `command` | add `command = ["my-agent", "--flag"]`
-    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `defaults`
+    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `defaults`, `gates`
     "#);
     insta::assert_snapshot!(check_config("[policy"), @"1:8 `` error: this is not TOML: unclosed table, expected `]` | reading stopped here");
     assert_eq!(read_config("").0, Config::default());
