@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod boot;
 pub mod checks;
+pub mod claims;
 pub mod clock;
 pub mod crash;
 pub mod disk;

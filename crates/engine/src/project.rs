@@ -156,6 +156,15 @@ impl Project {
     }
 }
 
+/// Take the folder of worktrees away if that was the last of it: only empty folders go, and only those that Piton names
+/// itself.
+pub(crate) fn remove_worktree_dir(dir: &Utf8Path) {
+    let _ = std::fs::remove_dir(dir);
+    if let Some(parent) = dir.parent().filter(|parent| parent.file_name() == Some(".worktrees")) {
+        let _ = std::fs::remove_dir(parent);
+    }
+}
+
 /// A new run's id: the plan's name, and enough of a time-ordered unique id to tell runs apart.
 pub fn new_run_id(plan: &str) -> RunId {
     let mut slug: String = plan

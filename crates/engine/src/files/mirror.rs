@@ -12,14 +12,13 @@ use std::time::SystemTime;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::chronicle::{Chronicle, Heard};
 use piton_core::dialect::edit::{Edit, What, commands};
-use piton_core::dialect::kept::{self, Place, Workplace};
-use piton_core::plan::{Dialect, Digest, Oid, RunId, TaskId, TaskSpec};
-use piton_core::run::{
-    CheckResult, Claim, Command, ContextUpdate, Holder, Note, Recorded, Report, State, Task,
-};
+use piton_core::dialect::kept::{self, Workplace};
+use piton_core::plan::{Dialect, Digest, RunId, TaskId, TaskSpec};
+use piton_core::run::{Claim, Command, ContextUpdate, Holder, Note, Recorded, Report, State, Task};
 use serde_json::Value;
 
 use super::touched::Touched;
+use crate::claims::{Judgement, Place};
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
 use crate::project::Project;
@@ -46,13 +45,15 @@ impl FilesError {
     }
 }
 
-/// What the checks of a task said that somebody called done.
-pub type Judgement = (Option<Oid>, Vec<CheckResult>);
-
-/// Whoever runs those checks: at once, or meanwhile.
+/// Whoever runs the checks of a task that somebody called done: at once, or meanwhile.
 pub trait Judge {
-    /// `None`: not yet, ask again.
-    fn judge(&mut self, task: &Task, spec: &TaskSpec) -> Option<Result<Judgement, String>>;
+    /// `None`: not yet, ask again. The place is told the first time.
+    fn judge(
+        &mut self,
+        task: &Task,
+        spec: &TaskSpec,
+        place: Option<&Place>,
+    ) -> Option<Result<Judgement, String>>;
 }
 
 /// A run and its state file.
@@ -285,7 +286,7 @@ impl Mirror {
         self.state.take_changes();
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> kept::Place {
         let tasks = self.path.parent().unwrap_or(Utf8Path::new("."));
         place(&self.project, &self.run, &self.state, tasks)
     }
@@ -432,6 +433,16 @@ impl Mirror {
             Some(Holder::Ledger(name)) => name,
             _ => file.to_owned(),
         };
+        let mut place = None;
+        if !self.claimed.contains(id) {
+            match Place::of(&self.project, &self.state, id, &report.commits) {
+                Ok(found) => place = Some(found),
+                Err(reason) => {
+                    self.refuse_in(journal, file, &edit.to_string(), &reason.to_string())?;
+                    return Ok(Some(Vec::new()));
+                }
+            }
+        }
         // Nobody else may begin it while its checks run.
         let start = Command::Start { task: id.clone(), holder: Holder::Ledger(by.clone()) };
         let refused = self.commit(journal, &[start])?;
@@ -441,7 +452,7 @@ impl Mirror {
             let holder = Holder::Ledger(by);
             return Ok(Some(vec![Command::Start { task: id.clone(), holder }]));
         };
-        let judged = judge.judge(&task, &spec);
+        let judged = judge.judge(&task, &spec, place.as_ref());
         if judged.is_some() {
             self.claimed.retain(|claimed| claimed != id);
             self.judged.push(id.clone());
@@ -559,8 +570,8 @@ fn with_neighbours(file: &Utf8Path) -> Vec<String> {
 }
 
 /// Where a run is on disk, for a state file in this folder.
-pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) -> Place {
-    let mut place = Place {
+pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) -> kept::Place {
+    let mut place = kept::Place {
         project_path: project.root.to_string(),
         tasks_path: tasks.to_string(),
         elsewhere: BTreeMap::new(),

@@ -69,6 +69,10 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         journal,
         run: run.clone(),
         lock,
+        undecided: match &keeping {
+            Some(keeping) => Box::new(keeping.undecided()),
+            None => Box::new(|| false),
+        },
         settle_files: match &keeping {
             Some(keeping) => Box::new(keeping.settles()),
             None => Box::new(|| {}),

@@ -7,6 +7,7 @@
 
 mod after;
 mod agents;
+mod claims;
 mod edits;
 mod example;
 mod failing;
