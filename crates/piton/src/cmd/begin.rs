@@ -152,7 +152,7 @@ fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Jo
         return Ok(run);
     }
     let run = new_run_id(&found.plan.name);
-    let past = issue::past(found, project)?;
+    let past = issue::past(found, project, args.onto.as_deref())?;
     let commands: Vec<Command> = [creation(args, found, project, &run)?].into_iter().chain(past).collect();
     begin(journal, project, &run, &commands)?;
     if found.issue.is_some() {
@@ -188,7 +188,7 @@ pub(crate) fn create_for_ledger(
         worktree_dir: target.as_ref().map(|_| find::worktree_dir(project).into_string()),
         target,
     };
-    let past = issue::past(found, project)?;
+    let past = issue::past(found, project, None)?;
     let commands: Vec<Command> = [Command::Create(Box::new(new))].into_iter().chain(past).collect();
     begin(journal, project, &run, &commands)?;
     Ok(run)

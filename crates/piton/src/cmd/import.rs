@@ -46,7 +46,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
     }
     if found.plan.settings.dialect == Dialect::Issue {
         if args.dry_run {
-            return issue::past(&found, &project).map(|_| FINE);
+            return issue::past(&found, &project, None).map(|_| FINE);
         }
         let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
         FoundRun { project, journal, run }.settle_file()?;
