@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::chronicle::Chronicle;
 use super::edit::{Edit, What};
 use super::execute::state as execute;
+use super::issue::plan::Word;
 use super::{issue, text};
 use crate::plan::{Dialect, TaskId};
 use crate::run::{Note, Report, State, Status};
@@ -161,17 +162,14 @@ impl Beside {
         }
     }
 
-    /// Whether everything of one version is in the other, ticks aside.
+    /// Whether everything of one version is in the other, ticks and words for a status aside.
     pub fn holds(self, now: &[u8], left: &[u8]) -> bool {
         let text = |bytes| text::decode(bytes, false).text;
         match self {
             Beside::Journal => issue::journal::added(&text(now), &text(left)).is_empty(),
             // It can be made again.
             Beside::Report => true,
-            Beside::Boxes(_) => {
-                let open = |bytes| text(bytes).replace("[x]", "[ ]").replace("[X]", "[ ]");
-                open(now).starts_with(&open(left))
-            }
+            Beside::Boxes(_) => issue::boxes::bare(now).starts_with(&issue::boxes::bare(left)),
         }
     }
 }
@@ -179,7 +177,7 @@ impl Beside {
 /// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
 fn boxes(bytes: &[u8], state: &State, claimed: &[TaskId]) -> Settled {
     let ticked = issue::boxes::ticked(bytes);
-    let (mut edits, mut done) = (Vec::new(), BTreeMap::new());
+    let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
     for task in state.tasks().filter(|task| !task.removed) {
         let is_done = task.decided == Status::Completed;
         if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
@@ -193,14 +191,26 @@ fn boxes(bytes: &[u8], state: &State, claimed: &[TaskId]) -> Settled {
             edits.push(Edit { task: Some(task.id.clone()), what });
         }
         if !claimed.contains(&task.id) {
-            done.insert(task.id.clone(), is_done);
+            stand.insert(task.id.clone(), word(task.status()));
         }
     }
-    let put = match issue::boxes::tick(bytes, &done) {
+    let put = match issue::boxes::tick(bytes, &stand) {
         Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
         _ => Put::Nothing,
     };
     Settled { notes: Vec::new(), edits, put }
+}
+
+/// What a list that has words for it says of such a task.
+fn word(status: Status) -> Word {
+    match status {
+        Status::Completed => Word::Completed,
+        Status::Abandoned | Status::Blocked => Word::Blocked,
+        Status::Pending | Status::Failed | Status::Skipped | Status::Unreachable => Word::Pending,
+        Status::InProgress | Status::Confirming | Status::Verifying | Status::Verified | Status::Merging => {
+            Word::InProgress
+        }
+    }
 }
 
 /// The issue that a run is about.

@@ -135,7 +135,7 @@ fn unclosed<'t>(
 }
 
 /// What stands between brackets, and whether that is anything known.
-fn mark(inside: &str) -> (Mark, bool) {
+pub(in crate::dialect) fn mark(inside: &str) -> (Mark, bool) {
     let meant = mojibake::understood(inside);
     let meant = meant.trim().trim_end_matches('\u{fe0f}');
     match meant {
