@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::native;
-use piton_core::plan::{Dialect, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Dialect, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, NewRun, State, StopReason};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
@@ -123,25 +123,44 @@ fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &R
     }
     ui::say(format!("the plan is adopted as it is now:\n{difference}"));
     // An engine that died is still written down as working; its lock is ours, so it is not.
-    let state = journal.load(run)?;
-    if let Some(engine) = state.run().and_then(|run| run.engine.clone()) {
-        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
-        journal.command(run, &Command::Detach { engine, reason }, clock::now())?;
-    }
+    detach(journal, run)?;
+    let command = replan(journal, run, &found.plan)?;
     let mut state = journal.load(run)?;
-    let mut plan = found.plan.clone();
-    if let Some(began) = state.run().map(|run| &run.settings) {
-        // Flags the run began with hold where the plan says nothing.
-        plan.settings.no_commits |= began.no_commits;
-        plan.settings.commit_prefix = plan.settings.commit_prefix.or_else(|| began.commit_prefix.clone());
-        plan.settings.author = plan.settings.author.or_else(|| began.author.clone());
-        plan.settings.worktree.shared.clone_from(&began.worktree.shared);
-    }
-    let done = journal.commit(run, &mut state, &[Command::Replan(Box::new(plan))], clock::now())?;
+    let done = journal.commit(run, &mut state, &[command], clock::now())?;
     match done.outcomes.into_iter().next() {
         Some(Err(refusal)) => Err(refusal.into()),
         _ => Ok(()),
     }
+}
+
+fn detach(journal: &mut Journal, run: &RunId) -> Outcome {
+    if let Some(engine) = journal.facts(run)?.and_then(|facts| facts.engine) {
+        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
+        journal.command(run, &Command::Detach { engine, reason }, clock::now())?;
+    }
+    Ok(())
+}
+
+/// The same for whoever does not hold the run's lock.
+pub(super) fn forget_dead_engine(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
+    if project.engine_lives(run) {
+        return Ok(());
+    }
+    let lock = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
+    lock.map_or(Ok(()), |_alone| detach(journal, run))
+}
+
+/// The command that adopts a plan as it is now.
+pub(super) fn replan(journal: &Journal, run: &RunId, plan: &Plan) -> Outcome<Command> {
+    let mut plan = plan.clone();
+    if let Some(began) = journal.facts(run)?.map(|facts| facts.settings) {
+        // Flags the run began with hold where the plan says nothing.
+        plan.settings.no_commits |= began.no_commits;
+        plan.settings.commit_prefix = plan.settings.commit_prefix.or(began.commit_prefix);
+        plan.settings.author = plan.settings.author.or(began.author);
+        plan.settings.worktree.shared = began.worktree.shared;
+    }
+    Ok(Command::Replan(Box::new(plan)))
 }
 
 fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {

@@ -5,6 +5,7 @@
 //! passes.
 #![cfg(unix)]
 
+mod adding;
 mod after;
 mod agents;
 mod claims;

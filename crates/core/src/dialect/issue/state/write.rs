@@ -48,7 +48,8 @@ pub(in crate::dialect::issue) fn created_at(state: &State, chronicle: &Chronicle
     chronicle.started_at.map_or(made, |began| began.min(made))
 }
 
-/// The tasks of the plan with their stories, in the order of the plan.
+/// The tasks of the plan with their stories, in the order of the plan: each waits for the one before it, and one that was
+/// added later may come before others.
 pub(in crate::dialect::issue) fn in_order<'a>(
     state: &'a State,
     chronicle: &'a Chronicle,
@@ -59,7 +60,7 @@ pub(in crate::dialect::issue) fn in_order<'a>(
         .filter(|task| !task.removed && task.id.as_str() != VALIDATION)
         .filter_map(told)
         .collect();
-    tasks.sort_by_key(|(_, story)| story.added);
+    tasks.sort_by_key(|(task, story)| (task.level, story.added));
     tasks
 }
 
