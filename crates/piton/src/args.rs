@@ -149,6 +149,7 @@ pub(crate) struct New {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Plan {
     /// The plan's file, its folder, or the number of an issue that has one
     pub plan: Utf8PathBuf,
@@ -163,6 +164,9 @@ pub(crate) struct Plan {
     /// List every task, however many there are
     #[arg(long)]
     pub all: bool,
+    /// Write signs that were decoded wrongly, like `âœ…`, as they were meant; what was there is kept beside it
+    #[arg(long)]
+    pub fix_encoding: bool,
 }
 
 #[derive(Debug, Clone, Args)]

@@ -245,6 +245,14 @@ fn folder(path: &Utf8Path) -> Outcome<Folder> {
     Ok(folder)
 }
 
+/// The paths of a plan's files.
+pub(crate) fn parts(path: &Utf8Path, dialect: Dialect) -> Vec<Utf8PathBuf> {
+    match dialect {
+        Dialect::Native => vec![path.to_owned()],
+        Dialect::Execute | Dialect::Issue => files(path).iter().map(|name| path.join(name)).collect(),
+    }
+}
+
 /// Their names, with `/` between the parts.
 fn files(path: &Utf8Path) -> Vec<String> {
     let mut names = Vec::new();

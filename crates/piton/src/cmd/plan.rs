@@ -1,5 +1,6 @@
 //! `piton plan` and `piton new`: what a plan says, before anything is done.
 
+mod encoding;
 mod issue;
 
 use std::collections::BTreeMap;
@@ -75,6 +76,9 @@ pub(super) fn write(path: &Utf8Path, text: &str) -> Outcome {
 
 pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
     let how = How { dialect: args.dialect.map(Into::into), strict: args.strict, lint: true, project: None };
+    if args.fix_encoding {
+        encoding::fix(&args.plan, how.dialect)?;
+    }
     let found = reading::plan(&args.plan, how)?;
     let settings = &found.plan.settings;
     let session = Session {
