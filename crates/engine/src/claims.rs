@@ -4,16 +4,18 @@
 //! checkout has it that somebody works on it in, else its tip. Checks of a whole project pass as well where nothing was
 //! done, so a branch that has nothing new proves nothing. For other plans, the project's own checkout counts.
 
-use std::fs;
-
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::chronicle::BY_GIT;
 use piton_core::plan::{Check, Oid, RunId, TaskId, TaskSpec};
-use piton_core::run::{CheckResult, CommitMade, Proof, Run, State};
+use piton_core::run::{CheckResult, Command, CommitMade, Note, Proof, Report, Run, State, Status, Verdict};
 
 use crate::checks::{self, NoReport};
 use crate::git::{GitError, Repo, Rescue, Worktree};
 use crate::lock::Lock;
 use crate::project::{self, Project};
+
+/// So many files that a task made or changed are told.
+const FILES: usize = 200;
 
 /// What the checks said, and about which tree.
 pub type Judgement = (Option<Oid>, Vec<CheckResult>);
@@ -119,8 +121,39 @@ pub fn worktree(dir: &Utf8Path, run: &RunId) -> Utf8PathBuf {
     dir.join(format!(".claims-{run}"))
 }
 
-/// Whether the branch has nothing but what was there when the run began and what landed since. The plan's own files,
-/// in which the claim may be made, are no work.
+/// For a report that names no file: what git says was made since the last task was completed. Only where tasks come one
+/// after the other does that tell who made it.
+pub fn seen(
+    project: &Project,
+    state: &State,
+    task: &TaskId,
+    report: &Report,
+    judged: &Judgement,
+) -> Option<Command> {
+    let (tree, results) = judged;
+    let passed = results.iter().all(|result| result.verdict == Verdict::Pass);
+    let run = state.run().filter(|run| run.settings.worktree.shared.is_some() && passed)?;
+    let (repo, tree) = (project.repo().ok()??, tree.as_ref()?);
+    let done = state.tasks().filter(|task| task.decided == Status::Completed);
+    let trees = done.filter_map(|task| match task.proof.as_ref()? {
+        Proof::Landed { commit, .. } => Some((task.since, commit)),
+        Proof::Checked { tree } => Some((task.since, tree.as_ref()?)),
+        Proof::Reported => None,
+    });
+    let last = trees.max_by_key(|(since, _)| *since).map(|(_, tree)| tree).or(run.base.as_ref())?;
+    let (mut created, mut files) = repo.changed_files(last, tree).ok()?;
+    for list in [&mut created, &mut files] {
+        list.retain(|file| is_work(project, run, file));
+        list.truncate(FILES);
+    }
+    files.extend(created.iter().cloned());
+    let told = !report.files.is_empty() || !report.created.is_empty() || files.is_empty();
+    let report = Box::new(Report { files, created, ..Report::default() });
+    let note = Note::Told { task: task.clone(), report };
+    (!told).then(|| Command::Note { by: BY_GIT.to_owned(), note })
+}
+
+/// Whether the branch has nothing but what was there when the run began and what landed since.
 fn is_untouched(
     project: &Project,
     repo: &Repo,
@@ -136,8 +169,12 @@ fn is_untouched(
     if landed.chain(&run.base).all(|known| known != tip) {
         return Ok(false);
     }
-    let root = fs::canonicalize(&project.root).unwrap_or_else(|_| project.root.clone().into());
+    Ok(!repo.diff_names(tip, tree)?.iter().any(|file| is_work(project, run, file)))
+}
+
+/// The plan's own files, in which a claim may be made, are no work.
+fn is_work(project: &Project, run: &Run, file: &str) -> bool {
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let plan = Utf8Path::new(&run.plan).strip_prefix(root).ok();
-    let is_work = |file: &String| plan.is_none_or(|plan| !Utf8Path::new(file).starts_with(plan));
-    Ok(!repo.diff_names(tip, tree)?.iter().any(is_work))
+    plan.is_none_or(|plan| !Utf8Path::new(file).starts_with(plan))
 }

@@ -48,12 +48,24 @@ impl FoundRun {
     /// Carry a command out. What was written into the run's state file is heard first, and the file is true again
     /// when this returns, whether the command was taken or not.
     pub(crate) fn command(&mut self, command: &Command) -> Outcome<Vec<Recorded>> {
+        self.command_and(command, None)
+    }
+
+    /// The same, and if it was taken, another one before the file is written.
+    pub(crate) fn command_and(
+        &mut self,
+        command: &Command,
+        more: Option<&Command>,
+    ) -> Outcome<Vec<Recorded>> {
         let mut mirror = self.mirror()?;
         let mut judge = AtOnce { project: self.project.clone(), run: self.run.clone() };
         if let Some(mirror) = &mut mirror {
             mirror.settle(&mut self.journal, &mut judge, true)?;
         }
-        let outcome = self.journal.command(&self.run, command, clock::now());
+        let mut outcome = self.journal.command(&self.run, command, clock::now());
+        if let (Ok(events), Some(more)) = (&mut outcome, more) {
+            events.extend(self.journal.command(&self.run, more, clock::now())?);
+        }
         if let Some(mirror) = &mut mirror {
             let settled = mirror.settle(&mut self.journal, &mut judge, true);
             if let (Ok(_), Err(error)) = (&outcome, settled) {

@@ -18,7 +18,7 @@ use piton_core::run::{Claim, Command, ContextUpdate, Holder, Note, Recorded, Rep
 use serde_json::Value;
 
 use super::touched::Touched;
-use crate::claims::{Judgement, Place};
+use crate::claims::{self, Judgement, Place};
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
 use crate::project::Project;
@@ -164,14 +164,17 @@ impl Mirror {
         self.hear_what_was_displaced(journal, judge, &folder)?;
         // Taken before anything is read: whoever writes from here on is seen now or the next time.
         let stamps = self.stamps();
-        let mut quiet = self.settle_state(journal, judge, &path)?;
-        let before = self.state.seq();
-        for beside in self.beside(&folder) {
-            quiet &= self.settle_beside(journal, judge, beside, &folder)?;
-        }
-        if self.state.seq() != before {
-            // What was said beside it is part of it, too.
+        let mut quiet = true;
+        for _ in 0..ROUNDS {
             quiet &= self.settle_state(journal, judge, &path)?;
+            let before = self.state.seq();
+            for beside in self.beside(&folder) {
+                quiet &= self.settle_beside(journal, judge, beside, &folder)?;
+            }
+            if self.state.seq() == before {
+                break;
+            }
+            // What was said in one of them is part of the others, too.
         }
         self.settled = stamps.filter(|_| quiet).map(|stamps| (stamps, self.state.seq()));
         Ok(())
@@ -469,10 +472,13 @@ impl Mirror {
                 }
                 Ok(None)
             }
-            Some(Ok((tree, results))) => {
+            Some(Ok(judged)) => {
+                let seen = claims::seen(&self.project, &self.state, id, report, &judged);
+                let (tree, results) = judged;
                 let claim = Claim::Done { tree, results };
                 let (fence, report) = (Some(task.fence), Box::new(self.unheard(id, report)));
-                Ok(Some(vec![Command::Report { task: id.clone(), by, fence, claim, report }]))
+                let report = Command::Report { task: id.clone(), by, fence, claim, report };
+                Ok(Some(seen.into_iter().chain([report]).collect()))
             }
             Some(Err(reason)) => {
                 self.refuse_in(journal, file, &edit.to_string(), &reason)?;

@@ -57,7 +57,8 @@ pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> 
             _ if ticked || claimed => Status::Completed,
             _ => Status::Pending,
         };
-        done += u64::from(status == Status::Completed);
+        let is_ours = before.is_some_and(|before| before.is_branch && !before.mark.is_done());
+        done += u64::from(status == Status::Completed && (claimed || !is_ours));
         if status == Status::Completed {
             let past = Past {
                 status,

@@ -8,7 +8,7 @@ use piton_core::run::{
 };
 use piton_core::runners;
 use piton_engine::agent::{Message, OUTBOX, Said};
-use piton_engine::claims::{NoPlace, Place};
+use piton_engine::claims::{self, NoPlace, Place};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use piton_engine::{checks, clock};
@@ -146,6 +146,7 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
             .hint("piton status --all"));
     };
+    let mut seen = None;
     let claim = match args.what {
         Reported::Failed => Claim::Failed { reason },
         Reported::Blocked => Claim::Blocked { reason },
@@ -167,13 +168,16 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
             }
             let name = format!("{}.report", task.fence);
             let keeper = engine::keeper()?;
-            let place = Place::of(project, &journal.load(run)?, &args.task, &told.commits);
+            let state = journal.load(run)?;
+            let place = Place::of(project, &state, &args.task, &told.commits);
             let place = place.map_err(|no| no_place(&no, &args.task))?;
             if place != Place::Folder(project.root.clone()) {
                 ui::say(format!("in {}", shown(&place)));
             }
             let judged = place.judge(project, run, &spec, &name, &keeper, &say_check);
-            let (tree, results) = judged.map_err(|no| Failure::new(no.to_string()))?;
+            let judged = judged.map_err(|no| Failure::new(no.to_string()))?;
+            seen = claims::seen(project, &state, &args.task, &told, &judged);
+            let (tree, results) = judged;
             // What was counted beats what is told.
             told.tests = verdict::tests(&results).or(told.tests);
             Claim::Done { tree, results }
@@ -186,7 +190,7 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         claim,
         report: Box::new(told),
     };
-    let events = found.command(&command)?;
+    let events = found.command_and(&command, seen.as_ref())?;
     people::tell(&events, args.json);
     let not_done = args.what == Reported::Done
         && events.iter().any(|recorded| matches!(recorded.event, Event::Failed { .. }));

@@ -1,6 +1,7 @@
 //! Claims that a task is done: judged by what is on the branch, wherever that is checked out.
 
 use piton_testkit::sandbox::until;
+use serde_json::json;
 
 use super::edits::{log, status, tick};
 use super::*;
@@ -63,11 +64,22 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     tick(&sandbox, "1.1");
     let _ = sandbox.run("next").exits(0);
     assert_eq!(status(&sandbox, "1.1"), "pending");
-    // Where the branch is checked out, it counts as it is.
+    // Where the branch is checked out, it counts as it is, and git tells what nobody said.
     sandbox.write("spend.sh", BY_MONTH);
+    sandbox.write("tests/by-month.sh", TRY_MONTHS);
     tick(&sandbox, "1.1");
     let _ = sandbox.run("next").exits(0);
-    assert_eq!(status(&sandbox, "1.1"), "completed", "{}", log(&sandbox));
+    let told = entry(&sandbox, "1.1");
+    assert_eq!(told["status"], "completed", "{}", log(&sandbox));
+    assert_eq!(
+        (&told["files_created"], &told["files_modified"]),
+        (&json!(["tests/by-month.sh"]), &json!(["spend.sh"]))
+    );
+    assert_eq!(told["notes"], "(auto-updated by orchestrator)");
+    assert!(journal(&sandbox).contains("### Files Modified\n- `spend.sh`\n"), "{}", journal(&sandbox));
+    sandbox.write("tests/mistakes.sh", "true\n");
+    let _ = sandbox.run("report 1.2 done").exits(0);
+    assert_eq!(entry(&sandbox, "1.2")["files_created"], json!(["tests/mistakes.sh"]), "since the last one");
 }
 
 /// What was there before the run, nobody can do once more: the commit is named.

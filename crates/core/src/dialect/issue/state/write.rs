@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::entry::{AUTO, add};
 use super::file::{FILE, Issue, ROOT, StateFile, TaskEntry, TaskWord};
-use crate::dialect::chronicle::{Chronicle, Story, Told};
+use crate::dialect::chronicle::{BY_GIT, Chronicle, Story, Told};
 use crate::dialect::execute::state::Time;
 use crate::dialect::issue::plan::VALIDATION;
 use crate::dialect::shape;
@@ -121,7 +121,8 @@ pub(in crate::dialect::issue) fn notes(word: TaskWord, story: &Story) -> String 
     let note = || story.reports.iter().rfind(last).map(|told| told.note.clone());
     let says = |told: &Told| {
         let lists = [&told.files, &told.exports, &told.decisions, &told.patterns];
-        !told.note.is_empty() || lists.iter().any(|list| !list.is_empty())
+        let anything = !told.note.is_empty() || lists.iter().any(|list| !list.is_empty());
+        anything && told.by.as_deref() != Some(BY_GIT)
     };
     let failed = Some(word).filter(|word| *word == TaskWord::Failed);
     match failed.and_then(|_| why()).filter(|why| !why.is_empty()).or_else(note) {
