@@ -10,6 +10,7 @@ use piton_core::plan::{Check, Oid, RunId, TaskId, TaskSpec};
 use piton_core::run::{CheckResult, Command, CommitMade, Note, Proof, Report, Run, State, Status, Verdict};
 
 use crate::checks::{self, NoReport};
+use crate::crash;
 use crate::git::{GitError, Repo, Rescue, Worktree};
 use crate::lock::Lock;
 use crate::project::{self, Project};
@@ -107,6 +108,7 @@ impl Place {
         let worktree = Worktree::add(repo, path, commit)?.worktree;
         worktree.checkout_detached(commit)?;
         let judged = checks::run_all(project, run, spec, path, name, keeper, tell);
+        crash::point("claims.judged");
         // What the checks left behind is nobody's work. What cannot be removed now is named by `piton clean`.
         let _ = worktree.checkout_detached(commit);
         let rescue = Rescue::at(&format!("{run}/claims"), "Left in the worktree for claims");

@@ -436,8 +436,10 @@ impl Mirror {
             Some(Holder::Ledger(name)) => name,
             _ => file.to_owned(),
         };
+        // Nobody else may begin it while its checks run.
+        let start = Command::Start { task: id.clone(), holder: Holder::Ledger(by.clone()) };
         let mut place = None;
-        if !self.claimed.contains(id) {
+        if !self.claimed.contains(id) && journal.rehearse(&self.run, &start, clock::now()).is_ok() {
             match Place::of(&self.project, &self.state, id, &report.commits) {
                 Ok(found) => place = Some(found),
                 Err(reason) => {
@@ -446,8 +448,6 @@ impl Mirror {
                 }
             }
         }
-        // Nobody else may begin it while its checks run.
-        let start = Command::Start { task: id.clone(), holder: Holder::Ledger(by.clone()) };
         let refused = self.commit(journal, &[start])?;
         let (Some(task), Some(spec), true) = (held(self), journal.spec(&self.run, id)?, refused.is_empty())
         else {

@@ -39,6 +39,10 @@ fn a_claim_is_judged_by_the_issues_branch_and_not_by_the_checkout() {
     fs::remove_file(sandbox.project().join("tests/red.sh")).expect("our own file");
     commit_there(&sandbox, &[("tests/red.sh", "exit 0\n")]);
     sandbox.write("tests/worse.sh", "exit 1\n");
+    // Whoever dies over it leaves it to the next.
+    let dies = sandbox.piton(["report", "1.1", "done"]).env("PITON_CRASH", "claims.judged:1").run();
+    assert_ne!(dies.code, Some(0), "{dies}");
+    assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 2);
     let _ = sandbox.run("report 1.1 done").exits(0);
     assert_eq!(status(&sandbox, "1.1"), "completed", "{}", log(&sandbox));
     assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 1, "what was made for it is gone");
