@@ -93,7 +93,10 @@ fn words(
         outline.tasks().filter_map(|(_, node)| Some((node, status(list, text, node)?))).collect();
     let mut own: BTreeMap<Word, &str> = BTreeMap::new();
     for (_, said) in &said {
-        own.entry(said.value).or_insert(&text[said.at.clone()]);
+        let spelled = &text[said.at.clone()];
+        if Word::read(spelled) == Some(said.value) {
+            own.entry(said.value).or_insert(spelled);
+        }
     }
     let mut changed = Vec::new();
     for (node, said) in &said {

@@ -62,6 +62,8 @@ fn a_word_that_says_a_status_changes_with_its_box() {
         "\u{feff}- [ ] 1. a\r\n  - Status: in_progress\r\n  - Notes: not done yet\r\n- [ ] 2. b\r\n  - **Status**: 🔄 In Progress (soon)\r\n- [ ] 3. c\r\n  - Status: blocked"
     );
     assert_eq!(ticked(text, &[("1", false), ("2", false), ("3", false)]).0, text, "what says more stays");
+    let odd = "- [ ] 1. a\n  - Status: halfway\n- [x] 2. b\n  - Status: completed\n";
+    assert_eq!(ticked(odd, &[("2", false)]).0, odd.replace("[x]", "[ ]").replace("completed", "pending"));
     let all = worded(text, &each).0;
     assert_eq!(bare(all.as_bytes()), bare(text.as_bytes()));
     assert_ne!(bare(all.replace("soon", "later").as_bytes()), bare(text.as_bytes()));
