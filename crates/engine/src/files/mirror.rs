@@ -443,6 +443,7 @@ impl Mirror {
             match Place::of(&self.project, &self.state, id, &report.commits) {
                 Ok(found) => place = Some(found),
                 Err(reason) => {
+                    self.remember(journal, id, report, file)?;
                     self.refuse_in(journal, file, &edit.to_string(), &reason.to_string())?;
                     return Ok(Some(Vec::new()));
                 }
@@ -464,12 +465,7 @@ impl Mirror {
             None if self.claimed.contains(id) => Ok(None),
             None => {
                 self.claimed.push(id.clone());
-                let report = self.unheard(id, report);
-                if report != Report::default() {
-                    // The file is written again while the checks run: what it tells would be gone.
-                    let note = Note::Told { task: id.clone(), report: Box::new(report) };
-                    self.commit(journal, &[Command::Note { by: file.to_owned(), note }])?;
-                }
+                self.remember(journal, id, report, file)?;
                 Ok(None)
             }
             Some(Ok(judged)) => {
@@ -485,6 +481,22 @@ impl Mirror {
                 Ok(Some(Vec::new()))
             }
         }
+    }
+
+    /// The file is written again while the checks run, and where a claim is refused: what it tells would be gone.
+    fn remember(
+        &mut self,
+        journal: &mut Journal,
+        id: &TaskId,
+        report: &Report,
+        file: &str,
+    ) -> Result<(), FilesError> {
+        let report = self.unheard(id, report);
+        if report == Report::default() {
+            return Ok(());
+        }
+        let note = Note::Told { task: id.clone(), report: Box::new(report) };
+        self.commit(journal, &[Command::Note { by: file.to_owned(), note }]).map(drop)
     }
 
     /// Record commands in one transaction; what was refused, and why.

@@ -3,7 +3,7 @@
 use piton_testkit::sandbox::until;
 use serde_json::json;
 
-use super::edits::{log, status, tick};
+use super::edits::{COMPLETE, about, log, status, tick};
 use super::*;
 
 /// A run that somebody keeps by hand, whose checkout stays on the main branch.
@@ -84,6 +84,18 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     sandbox.write("tests/mistakes.sh", "true\n");
     let _ = sandbox.run("report 1.2 done").exits(0);
     assert_eq!(entry(&sandbox, "1.2")["files_created"], json!(["tests/mistakes.sh"]), "since the last one");
+}
+
+#[test]
+fn what_a_claim_tells_is_kept_although_it_is_refused() {
+    let sandbox = ledger();
+    if !about(&sandbox, "1.1", COMPLETE) {
+        return;
+    }
+    let _ = sandbox.run("next").exits(0);
+    let told = entry(&sandbox, "1.1");
+    assert_eq!((&told["status"], &told["exports"]), (&json!("pending"), &json!(["--by-month"])));
+    assert!(log(&sandbox).contains("1.1: said to be done"), "{}", log(&sandbox));
 }
 
 /// What was there before the run, nobody can do once more: the commit is named.

@@ -17,7 +17,7 @@ mv "$TMP_FILE" "$PLAN_DIR/execution-state.json"
 "#;
 
 /// "Update State", with less to tell.
-const COMPLETE: &str = r#"
+pub(crate) const COMPLETE: &str = r#"
 TMP_FILE=$(mktemp)
 jq "(.tasks[] | select(.id == \"$TASK_ID\")) |= . + {
   \"status\": \"completed\",
@@ -47,7 +47,7 @@ mv "$TMP_FILE" "$PLAN_DIR/execution-state.json"
 /// A recipe about one task, in the project.
 #[must_use]
 #[track_caller]
-fn about(sandbox: &Sandbox, id: &str, lines: &str) -> bool {
+pub(crate) fn about(sandbox: &Sandbox, id: &str, lines: &str) -> bool {
     recipe(sandbox.project(), &format!("TASK_ID={id}\n{lines}"))
 }
 
