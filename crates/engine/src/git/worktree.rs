@@ -163,6 +163,12 @@ impl Worktree {
         self.repo.ref_tip(&format!("worktrees/{name}/HEAD"))
     }
 
+    /// Leave whatever branch it is on, with files and index as they are.
+    pub fn detach(&self) -> Result<(), GitError> {
+        let Some(head) = self.head()? else { return Ok(()) };
+        self.git.call(["update-ref", "--no-deref", "-m", "piton: detach", "HEAD", head.as_str()]).run()
+    }
+
     /// Remove the locks of a git that died in here: of the index, of HEAD, ORIG_HEAD, AUTO_MERGE and their
     /// like, and an index that a power cut left empty. The caller promises that nobody works in it.
     pub fn break_stale_lock(&self) -> Result<(), GitError> {
@@ -190,6 +196,9 @@ impl Worktree {
                 Folder::Ours { .. } | Folder::Foreign => Err(GitError::ForeignFolder { path }),
             };
         };
+        if let Some(why) = locked_by_a_person(&entry) {
+            return Err(GitError::Locked { path, why });
+        }
         if !path.exists() {
             let lock = lock_worktrees(repo)?;
             let rescued = forget(&repo.guarded_by(lock), &path, &entry, rescue)?;
@@ -282,6 +291,13 @@ fn ready(entry: &Utf8Path) -> Option<String> {
 
 fn is_half_made(entry: &Utf8Path) -> bool {
     fs::read_to_string(entry.join("locked")).is_ok_and(|why| why.trim() == INITIALIZING)
+}
+
+/// Why somebody locked it, in brackets if they said so. Git's own word marks one that is not finished.
+fn locked_by_a_person(entry: &Utf8Path) -> Option<String> {
+    let why = fs::read_to_string(entry.join("locked")).ok()?.trim().to_owned();
+    let why = if why.is_empty() || why == INITIALIZING { why } else { format!(" ({why})") };
+    (why != INITIALIZING).then_some(why)
 }
 
 /// The right to make worktrees and take them away. While it is held, none of ours is half made.
