@@ -4,10 +4,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
 use piton_core::dialect::execute::state::{self as file, ForeignState};
 use piton_core::dialect::{kept, text};
-use piton_core::plan::{Dialect, RunId, TaskId};
+use piton_core::plan::{Dialect, Oid, RunId, TaskId};
 use piton_core::run::{Command, Note};
 use piton_core::view::counted;
-use piton_engine::git::{Repo, Worktree};
+use piton_engine::git::{RefChange, Repo, Worktree};
 use piton_engine::import::{self, Belief};
 use piton_engine::journal::Journal;
 use piton_engine::project::{Project, new_run_id};
@@ -175,16 +175,32 @@ impl TakeOver {
         Ok(id)
     }
 
-    /// What goes on in a worktree must not find it made anew.
+    /// What goes on in a worktree must not find it made anew, and the branch beside it goes on with it.
     fn adopt_worktrees(&self, project: &Project, run: &RunId) -> Outcome {
         let repo = repo_of(project)?;
         for belief in &self.beliefs {
-            let Some(path) = &belief.worktree else { continue };
-            let place = project.worktree_path(run, &self.worktree_dir, belief.task.as_str());
-            let place = place.map_err(Failure::io(format!("cannot take over {path}")))?;
-            if let (true, Some(worktree)) = (place == *path, Worktree::open(repo, path)?) {
-                worktree.make_ready(&format!("{run}/{}", belief.task))?;
+            let work = belief.past.as_ref().and_then(|past| past.work.as_ref()?.commit.clone());
+            let mut head = work.clone();
+            if let Some(path) = &belief.worktree {
+                let place = project.worktree_path(run, &self.worktree_dir, belief.task.as_str());
+                let place = place.map_err(Failure::io(format!("cannot take over {path}")))?;
+                if let (true, Some(worktree)) = (place == *path, Worktree::open(repo, path)?) {
+                    worktree.make_ready(&format!("{run}/{}", belief.task))?;
+                    worktree.detach()?;
+                    head = worktree.head()?;
+                }
             }
+            let pin =
+                |what: &str, commit: &Oid| RefChange::pin(&format!("{run}/{what}/{}", belief.task), commit);
+            let mut pins = Vec::new();
+            if let Some(work) = &work {
+                pins.push(pin("captured", work)?);
+            }
+            let branch = repo.branch_tip(&format!("worktree-{}", belief.task))?;
+            if let Some(tip) = branch.filter(|tip| Some(tip) == head.as_ref()) {
+                pins.push(pin("shown", &tip)?);
+            }
+            repo.change_refs(&pins)?;
         }
         Ok(())
     }

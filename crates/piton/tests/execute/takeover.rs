@@ -1,5 +1,6 @@
 //! State files that another system left, taken over.
 
+use piton_testkit::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::{PLAN, shop, state, statuses};
@@ -22,12 +23,12 @@ fn foreign(tasks: &Value) -> String {
     .to_string()
 }
 
-fn leave(sandbox: &piton_testkit::sandbox::Sandbox, tasks: &Value) {
+pub(crate) fn leave(sandbox: &Sandbox, tasks: &Value) {
     sandbox.write(format!("{PLAN}/execute-state.json"), &foreign(tasks));
 }
 
 /// As the system does it: a branch, a commit, a merge.
-fn land(sandbox: &piton_testkit::sandbox::Sandbox, id: &str, name: &str) -> String {
+pub(crate) fn land(sandbox: &Sandbox, id: &str, name: &str) -> String {
     sandbox.git(["switch", "-q", "-c", &format!("worktree-{id}")]);
     sandbox.write(format!("src/{id}.txt"), "done\n");
     sandbox.git(["add", "src"]);
