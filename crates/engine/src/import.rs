@@ -190,7 +190,6 @@ impl Judge<'_> {
             }
             (None, Recorded::Lost(lost)) => match self.stand_in(spec, &lost)? {
                 StandIn::Found(place, how) => {
-                    self.history.give(place, &spec.id);
                     Some((place, format!("{doubt}, but {} there {how}", self.name(place))))
                 }
                 StandIn::OfAnother(place) => {
@@ -206,7 +205,9 @@ impl Judge<'_> {
             }
             (None, _) => None,
         };
-        Ok(found.map(|(place, why)| (self.history.commit(place).id.clone(), why)).ok_or(doubt))
+        let Some((place, why)) = found else { return Ok(Err(doubt)) };
+        self.history.give(place, &spec.id);
+        Ok(Ok((self.history.commit(place).id.clone(), why)))
     }
 
     fn name(&self, place: Place) -> &str {
@@ -253,7 +254,8 @@ impl Judge<'_> {
             Ok(worktree) => worktree.head()?,
             Err(_) => self.branch(spec, task)?.map(|(_, tip)| tip),
         };
-        Ok(tip.and_then(|tip| self.history.merged(&tip)))
+        let merged = tip.and_then(|tip| self.history.merged(&tip));
+        Ok(merged.filter(|place| self.history.other_owner(*place, &spec.id).is_none()))
     }
 
     /// A task that is not part of the target.

@@ -530,25 +530,24 @@ impl Mirror {
         Ok(())
     }
 
-    /// A link is followed, but not out of the project and the plan.
     pub(super) fn real_path(&self, path: &Utf8Path) -> Result<Utf8PathBuf, FilesError> {
-        let wrong = |what| FilesError::NotAFile { path: path.to_owned(), what };
-        match fs::symlink_metadata(path) {
-            Ok(data) if data.is_dir() => Err(wrong("a folder")),
-            Ok(data) if data.is_symlink() => {
-                let real = path.canonicalize_utf8().map_err(FilesError::io(path))?;
-                let inside = |folder: &Utf8Path| {
-                    folder.canonicalize_utf8().is_ok_and(|folder| real.starts_with(folder))
-                };
-                let home = path.parent().is_some_and(inside) || inside(&self.project.root);
-                if home && real.is_file() {
-                    Ok(real)
-                } else {
-                    Err(wrong("a link that leads out of the project"))
-                }
-            }
-            _ => Ok(path.to_owned()),
+        real_path(&self.project, path)
+    }
+}
+
+/// Where a state file really is: a link is followed, but not out of the project and the plan.
+pub fn real_path(project: &Project, path: &Utf8Path) -> Result<Utf8PathBuf, FilesError> {
+    let wrong = |what| FilesError::NotAFile { path: path.to_owned(), what };
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => Err(wrong("a folder")),
+        Ok(data) if data.is_symlink() => {
+            let real = path.canonicalize_utf8().map_err(FilesError::io(path))?;
+            let inside =
+                |folder: &Utf8Path| folder.canonicalize_utf8().is_ok_and(|folder| real.starts_with(folder));
+            let home = path.parent().is_some_and(inside) || inside(&project.root);
+            if home && real.is_file() { Ok(real) } else { Err(wrong("a link that leads out of the project")) }
         }
+        _ => Ok(path.to_owned()),
     }
 }
 

@@ -6,4 +6,4 @@ mod mirror;
 mod touched;
 
 pub use keeping::Keeping;
-pub use mirror::{FilesError, Judge, Judgement, Mirror, place};
+pub use mirror::{FilesError, Judge, Judgement, Mirror, place, real_path};

@@ -204,7 +204,7 @@ fn take_over(
     if found.plan.settings.dialect != Dialect::Execute {
         return Ok(None);
     }
-    let Some(state) = import::look(&found.path)? else { return Ok(None) };
+    let Some(state) = import::look(&found.path, project)? else { return Ok(None) };
     let taken = TakeOver::new(args, found, project, state)?;
     let run = taken.begin(args, found, project, journal)?;
     if !args.loudness.json && !args.loudness.quiet {

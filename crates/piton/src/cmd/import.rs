@@ -11,7 +11,7 @@ use piton_engine::git::{RefChange, Repo, Worktree};
 use piton_engine::import::{self, Belief};
 use piton_engine::journal::Journal;
 use piton_engine::project::{Project, new_run_id};
-use piton_engine::{clock, disk};
+use piton_engine::{clock, disk, files};
 use serde_json::json;
 
 use super::{Exit, FINE, begin, issue};
@@ -53,7 +53,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
         ui::hint(format!("piton run {}   goes on from here", find::shown(&found.path)));
         return Ok(FINE);
     }
-    let state = look(&found.path)?.unwrap_or_default();
+    let state = look(&found.path, &project)?.unwrap_or_default();
     let taken = TakeOver::new(&flags, &mut found, &project, state)?;
     if args.dry_run {
         taken.tell(args.json);
@@ -67,8 +67,10 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
 }
 
 /// The state file of a plan, as far as it can be read. One that cannot is kept once, and git is asked instead.
-pub(crate) fn look(plan: &Utf8Path) -> Outcome<Option<ForeignState>> {
+pub(crate) fn look(plan: &Utf8Path, project: &Project) -> Outcome<Option<ForeignState>> {
     let path = plan.join(file::FILE);
+    // What could not be written is not read either.
+    files::real_path(project, &path)?;
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -134,6 +136,9 @@ impl TakeOver {
         let told = state.worktree_dir.as_ref().map(Utf8PathBuf::from).filter(|dir| dir.is_dir());
         let worktree_dir = args.worktree_dir.clone().or(told);
         let worktree_dir = worktree_dir.unwrap_or_else(|| find::worktree_dir(project));
+        if !settings.no_commits {
+            repo.check_worktree_dir(&worktree_dir)?;
+        }
         let target = begin::target(args, repo)?;
         let tip = repo.branch_tip(&target)?;
         let tip = tip.ok_or_else(|| Failure::new(format!("there is no branch `{target}`")))?;
