@@ -5,7 +5,7 @@
 
 mod history;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::execute::state::{ForeignState, ForeignTask, TaskStatus};
@@ -67,7 +67,7 @@ pub fn judge(
         let recorded = task.commits.iter().filter_map(|commit| history.find(&commit.hash));
         recorded.collect::<Vec<_>>().into_iter().for_each(|place| history.give(place, id));
     }
-    let mut judge = Judge { repo, tip, history, state, worktree_dir };
+    let mut judge = Judge { repo, tip, history, state, worktree_dir, wholes: None };
     tasks.iter().map(|spec| judge.task(spec)).collect()
 }
 
@@ -77,6 +77,8 @@ struct Judge<'a> {
     history: History,
     state: &'a ForeignState,
     worktree_dir: &'a Utf8Path,
+    /// Found when they are asked for.
+    wholes: Option<Vec<Whole>>,
 }
 
 /// The last commit that was recorded for a task and exists.
@@ -86,6 +88,14 @@ enum Recorded {
     /// In the target, but another task names it or records it as well: it proves nothing.
     Shared(Place),
     Lost(Oid),
+}
+
+/// A history that the target has as one commit.
+struct Whole {
+    of: Oid,
+    /// Its commits.
+    holds: HashSet<Oid>,
+    place: Place,
 }
 
 /// Work that is not part of the target.
@@ -162,7 +172,8 @@ impl Judge<'_> {
     ) -> Result<Result<(Oid, String), String>, GitError> {
         let verified = matches!(task.status, TaskStatus::Verified | TaskStatus::Merging);
         // Commits of work that did not pass are no proof.
-        let recorded = if claims_done || verified { self.recorded(spec, task)? } else { Recorded::Nothing };
+        let recorded =
+            if claims_done || verified { self.recorded(&spec.id, task)? } else { Recorded::Nothing };
         let mut own = self.history.naming(spec);
         if let Recorded::InTarget(place) = recorded {
             own.push(place);
@@ -192,6 +203,11 @@ impl Judge<'_> {
                 StandIn::Found(place, how) => {
                     Some((place, format!("{doubt}, but {} there {how}", self.name(place))))
                 }
+                StandIn::Holds(place) => {
+                    // It is others' work as well.
+                    let why = format!("{doubt}, but {} there holds it, with other work", self.name(place));
+                    return Ok(Ok((self.history.commit(place).id.clone(), why)));
+                }
                 StandIn::OfAnother(place) => {
                     let owner = self.history.other_owner(place, &spec.id).map_or("another", TaskId::as_str);
                     doubt = format!("{doubt}; {} there does the same, but for {owner}", self.name(place));
@@ -214,12 +230,12 @@ impl Judge<'_> {
         self.history.commit(place).id.short()
     }
 
-    fn recorded(&self, spec: &TaskSpec, task: &ForeignTask) -> Result<Recorded, GitError> {
+    fn recorded(&self, id: &TaskId, task: &ForeignTask) -> Result<Recorded, GitError> {
         let mut last = Recorded::Nothing;
         for commit in task.commits.iter().rev() {
             let hash = commit.hash.trim().to_ascii_lowercase();
             match self.history.find(&hash) {
-                Some(place) if self.history.other_owner(place, &spec.id).is_none() => {
+                Some(place) if self.history.other_owner(place, id).is_none() => {
                     return Ok(Recorded::InTarget(place));
                 }
                 Some(place) => last = Recorded::Shared(place),
@@ -234,8 +250,23 @@ impl Judge<'_> {
         Ok(last)
     }
 
-    /// What the target has in place of a commit that it no longer has.
-    fn stand_in(&self, spec: &TaskSpec, lost: &Oid) -> Result<StandIn, GitError> {
+    /// What the target has in place of a commit that it no longer has: the same work, or more that holds it.
+    fn stand_in(&mut self, spec: &TaskSpec, lost: &Oid) -> Result<StandIn, GitError> {
+        let alone = self.same_work(Some(&spec.id), lost)?;
+        if matches!(alone, StandIn::Found(..)) {
+            return Ok(alone);
+        }
+        let whole = self.wholes()?.iter().find(|whole| whole.of != *lost && whole.holds.contains(lost));
+        let Some(place) = whole.map(|whole| whole.place) else { return Ok(alone) };
+        // All of it is there, but this part of it may be gone again.
+        let parent = self.repo.parent(lost)?;
+        let kept =
+            parent.map(|parent| self.repo.is_taken_back(&parent, lost, self.tip)).transpose()? == Some(false);
+        Ok(if kept { StandIn::Holds(place) } else { StandIn::Nothing })
+    }
+
+    /// The commit that does what `lost` did since it left the target's history; `task`: if it may be that task's.
+    fn same_work(&self, task: Option<&TaskId>, lost: &Oid) -> Result<StandIn, GitError> {
         let (repo, tip) = (self.repo, self.tip);
         let Some(base) = repo.merge_base(lost, tip)? else { return Ok(StandIn::Nothing) };
         // A change of nothing is everywhere.
@@ -243,9 +274,36 @@ impl Judge<'_> {
         let steps = repo.changes_beyond(tip, lost, &[])?.into_values().collect();
         let work = Lost { tree: repo.tree_of(lost)?, whole, steps };
         let changes = repo.changes_beyond(lost, tip, &repo.diff_names(&base, lost)?)?;
-        let found = self.history.stand_in(&spec.id, &work, &repo.beyond(lost, &[tip])?, &changes);
+        let found = self.history.stand_in(task, &work, &repo.beyond(lost, &[tip])?, &changes);
         let gone = matches!(found, StandIn::Found(..)) && repo.is_taken_back(&base, lost, tip)?;
         Ok(if gone { StandIn::Nothing } else { found })
+    }
+
+    /// Histories with lost commits in them that the target has as one: somebody squashed a branch with many tasks.
+    fn wholes(&mut self) -> Result<&[Whole], GitError> {
+        if self.wholes.is_none() {
+            let lost = self.recorded_and_lost()?;
+            let tips = self.repo.tips_with(&lost)?;
+            let mut wholes = Vec::new();
+            for of in lost.into_iter().chain(tips).collect::<BTreeSet<Oid>>() {
+                if let StandIn::Found(place, _) = self.same_work(None, &of)? {
+                    let holds = self.repo.beyond(self.tip, &[&of])?.into_iter().collect();
+                    wholes.push(Whole { of, holds, place });
+                }
+            }
+            self.wholes = Some(wholes);
+        }
+        Ok(self.wholes.as_deref().unwrap_or_default())
+    }
+
+    fn recorded_and_lost(&self) -> Result<Vec<Oid>, GitError> {
+        let mut lost = Vec::new();
+        for (id, task) in &self.state.tasks {
+            if let Recorded::Lost(commit) = self.recorded(id, task)? {
+                lost.push(commit);
+            }
+        }
+        Ok(lost)
     }
 
     /// The tip of a task's branch, if it was committed to and is part of the target.
@@ -303,7 +361,7 @@ impl Judge<'_> {
         if !matches!(task.status, TaskStatus::Verified | TaskStatus::Merging) {
             return Ok(Err(gone));
         }
-        let found = match (self.branch(spec, task)?, self.recorded(spec, task)?) {
+        let found = match (self.branch(spec, task)?, self.recorded(&spec.id, task)?) {
             (Some((name, tip)), _) => Some((format!("on {name}"), tip)),
             (None, Recorded::Lost(id)) => Some((format!("in {}", id.short()), id)),
             (None, _) => None,

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use piton_core::message::{RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::Oid;
 
-use super::door::{Git, fields, lossy, oid};
+use super::door::{Git, fields, lossy, oid, portions};
 use super::error::GitError;
 use super::repo::Repo;
 
@@ -40,6 +40,18 @@ impl Repo {
         let call = self.git().call(["log", "-z", "--format=%H%x00%b", "--no-show-signature"]);
         let call = call.args(["--fixed-strings", "--grep", REVERTS, "--end-of-options", tip.as_str(), "--"]);
         Ok(read_reverts(&call.bytes()?))
+    }
+
+    /// The tips of branches and tags that have any of these commits.
+    pub fn tips_with(&self, commits: &[Oid]) -> Result<Vec<Oid>, GitError> {
+        let commits: Vec<String> = commits.iter().map(|commit| format!("--contains={commit}")).collect();
+        let mut tips = Vec::new();
+        for portion in portions(&commits) {
+            let call = self.git().call(["for-each-ref", "--format=%(objectname)"]).args(portion);
+            let list = call.args(["refs/heads", "refs/remotes", "refs/tags"]).line()?;
+            tips.extend(list.lines().filter_map(oid));
+        }
+        Ok(tips)
     }
 
     /// Where two histories part, if they have anything in common.

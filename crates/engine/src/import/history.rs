@@ -51,6 +51,8 @@ pub(super) struct Lost {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum StandIn {
     Found(Place, &'static str),
+    /// More than this work, as one.
+    Holds(Place),
     /// The same is there as another task's work.
     OfAnother(Place),
     Nothing,
@@ -160,12 +162,12 @@ impl History {
         self.find(id.as_str())
     }
 
-    /// What stands for a task's lost work among the commits `later` than where it began. `changes`: what those change.
+    /// What stands for lost work among the commits `later` than where it began. `changes`: what those change.
     ///
-    /// A commit stands for one task only, and not if it was taken back.
+    /// Nothing that was taken back does; for the work of one `task`, nothing that is another's.
     pub(super) fn stand_in(
         &self,
-        task: &TaskId,
+        task: Option<&TaskId>,
         lost: &Lost,
         later: &[Oid],
         changes: &HashMap<Oid, Digest>,
@@ -173,10 +175,8 @@ impl History {
         let mut later: Vec<Place> = later.iter().filter_map(|id| self.find(id.as_str())).collect();
         later.retain(|place| !self.undone.contains_key(place));
         later.sort_unstable();
-        let by_trailer = |place: &&Place| {
-            self.named.get(*place).is_some_and(|named| named.by_trailer && named.task == *task)
-        };
-        if let Some(place) = later.iter().find(by_trailer) {
+        let names = |named: &Named| named.by_trailer && Some(&named.task) == task;
+        if let Some(place) = later.iter().find(|place| self.named.get(*place).is_some_and(names)) {
             return StandIn::Found(*place, "names it");
         }
         let change = |place: Place| changes.get(&self.commits[place].id);
@@ -190,7 +190,8 @@ impl History {
         let found: Vec<Place> = later.iter().copied().filter(step).collect();
         let made: HashSet<&Digest> = found.iter().filter_map(|place| change(*place)).collect();
         let found = if all.is_empty() && !steps.is_empty() && made == steps { found } else { all };
-        match (found.first(), found.iter().find(|place| self.other_owner(**place, task).is_some())) {
+        let others = |place: &&Place| task.is_some_and(|task| self.other_owner(**place, task).is_some());
+        match (found.first(), found.iter().find(others)) {
             (None, _) => StandIn::Nothing,
             (Some(_), Some(others)) => StandIn::OfAnother(*others),
             (Some(place), None) if self.commits[*place].tree == lost.tree => {

@@ -286,3 +286,53 @@ fn work_that_was_being_merged_and_is_squashed_into_the_base_is_completed() {
     );
     believes(&sandbox, FIRST, &format!("but {} there leaves the same files", short(&squashed)));
 }
+
+/// Somebody worked on a branch, squashed all of it into the target, and goes on there.
+#[test]
+fn a_branch_of_many_tasks_that_was_squashed_is_known_as_a_whole() {
+    for branch_is_there in [true, false] {
+        let sandbox = shop();
+        sandbox.git(["switch", "-q", "-c", "feature"]);
+        let mut tasks = Vec::new();
+        for id in ["L1-001", "L1-002"] {
+            sandbox.git(["switch", "-q", "-c", "work"]);
+            let hash = commit(&sandbox, &format!("src/{id}.txt"), "done\n", "Work");
+            sandbox.git(["switch", "-q", "feature"]);
+            sandbox.git(["merge", "-q", "--no-ff", "-m", "Merge", "work"]);
+            sandbox.git(["branch", "-q", "-d", "work"]);
+            tasks.push((id, hash));
+        }
+        sandbox.git(["switch", "-q", "main"]);
+        commit(&sandbox, "more.txt", "more\n", "More");
+        let squashed = squash(&sandbox, "feature", "All of it (#4)");
+        if !branch_is_there {
+            sandbox.git(["branch", "-q", "-D", "feature"]);
+        }
+        claim(&sandbox, &[("L1-001", &tasks[0].1), ("L1-002", &tasks[1].1)]);
+        let why = format!("but {} there holds it, with other work", short(&squashed));
+        let _ = sandbox
+            .run(&format!("import {PLAN} --dry-run"))
+            .exits(0)
+            .says(&why)
+            .says("2 completed, 1 to be done");
+        // A part of it may be taken back.
+        sandbox.git(["rm", "-q", "src/L1-001.txt"]);
+        sandbox.git(["commit", "-q", "-m", "Not yet"]);
+        believes(&sandbox, ["pending", "completed", "pending"], "1 completed, 2 to be done");
+    }
+}
+
+/// The branch went on: what was squashed is not all of it.
+#[test]
+fn what_a_squashed_branch_did_not_have_yet_is_not_done() {
+    let sandbox = shop();
+    sandbox.git(["switch", "-q", "-c", "feature"]);
+    let first = commit(&sandbox, "src/L1-001.txt", "done\n", "Work");
+    sandbox.git(["switch", "-q", "main"]);
+    squash(&sandbox, "feature", "The first (#4)");
+    sandbox.git(["switch", "-q", "feature"]);
+    let second = commit(&sandbox, "src/L1-002.txt", "done\n", "Work");
+    sandbox.git(["switch", "-q", "main"]);
+    claim(&sandbox, &[("L1-001", &first), ("L1-002", &second)]);
+    believes(&sandbox, FIRST, "there leaves the same files");
+}

@@ -256,7 +256,7 @@ fn a_project_that_was_moved_goes_on_where_it_is() {
 fn a_hash_counts_if_it_means_one_commit() {
     let sandbox = shop();
     let hash = land(&sandbox, "L1-001", "Add invoices");
-    for (said, believed) in [
+    for (said, understood) in [
         (hash.to_uppercase(), true),
         (format!("  {hash} "), true),
         ("ghi9012".to_owned(), false),
@@ -271,7 +271,7 @@ fn a_hash_counts_if_it_means_one_commit() {
         );
         let out = sandbox.run(&format!("import {PLAN} --dry-run")).exits(0);
         let owned = out.contains("is L1-001's as well");
-        assert_eq!(owned, believed, "{said:?}\n{out}");
+        assert_eq!(owned, understood, "{said:?}\n{out}");
         let _ = out.says("L1-002   completed → pending");
     }
 }

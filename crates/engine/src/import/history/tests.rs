@@ -109,7 +109,7 @@ impl World {
         let steps = steps.iter().map(|step| digest(step)).collect();
         let lost = Lost { tree: oid(103), whole: digest("whole"), steps };
         let later: Vec<Oid> = later.iter().map(|n| oid(*n)).collect();
-        self.history.stand_in(&id("T1"), &lost, &later, &self.changes)
+        self.history.stand_in(Some(&id("T1")), &lost, &later, &self.changes)
     }
 }
 
