@@ -234,7 +234,10 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
         progress.base.as_ref().ok_or_else(|| Trouble::Transient("the worktree has no base".to_owned()))?;
     let captured =
         |work| vec![Command::Captured { task: order.task.id.clone(), fence: order.fence(), pass, work }];
-    let base_tree = repo.tree_of(base)?;
+    let mut base_tree = repo.tree_of(base)?;
+    if order.run.settings.no_commits {
+        base_tree = without_ours(order, base_tree)?;
+    }
     let as_work = |commit, tree: Oid, markers| Work {
         commit,
         changed: tree != base_tree,
@@ -246,7 +249,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
         modified: Vec::new(),
     };
     if order.run.settings.no_commits {
-        return Ok(captured(as_work(None, repo.worktree_tree(&order.site.project.root)?, Vec::new())));
+        return Ok(captured(as_work(None, tree_in_place(order)?, Vec::new())));
     }
     let worktree = order.worktree()?;
     let settings = &order.run.settings;
@@ -365,17 +368,25 @@ fn run_in_place(
     tree: &Oid,
     jobs: &Utf8Path,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let repo = order.repo()?;
-    let root = &order.site.project.root;
-    let bench = order.bench(jobs, root, tree);
+    let bench = order.bench(jobs, &order.site.project.root, tree);
     let mut results = Vec::new();
     for check in wanted {
-        let clean = repo.worktree_tree(root)? == *tree;
+        let clean = tree_in_place(order)? == *tree;
         let mut result = bench.run(check, &|job| order.running.begin(job))?;
-        if !clean || repo.worktree_tree(root)? != *tree {
+        if !clean || tree_in_place(order)? != *tree {
             result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
         }
         results.push(result);
     }
     Ok(results)
+}
+
+/// What is in the checkout, but for what Piton itself writes there meanwhile.
+fn tree_in_place(order: &Order) -> Result<Oid, Trouble> {
+    without_ours(order, order.repo()?.worktree_tree(&order.site.project.root)?)
+}
+
+fn without_ours(order: &Order, tree: Oid) -> Result<Oid, Trouble> {
+    let repo = order.repo()?;
+    Ok(repo.settle(tree, &repo.resolve("HEAD")?, &order.site.owned)?)
 }

@@ -134,6 +134,7 @@ impl Mirror {
             // One that stays in sight does no harm but for that.
             let _ = repo.exclude(&path);
         }
+        let _ = repo.exclude_beginning(folder.join(disk::HALF_WRITTEN).as_str());
     }
 
     /// Hear what was written into the file, and write what is true now. Without patience somebody else's lock is

@@ -358,6 +358,11 @@ impl Repo {
         super::worktree::exclude(self, file)
     }
 
+    /// The same for everything whose path begins so.
+    pub fn exclude_beginning(&self, path: &str) -> Result<(), GitError> {
+        super::worktree::exclude_beginning(self, path)
+    }
+
     pub fn checkouts(&self) -> Result<Vec<Checkout>, GitError> {
         let list = || self.git.call(["worktree", "list", "--porcelain", "-z"]).bytes();
         let list = list().or_else(|_| {

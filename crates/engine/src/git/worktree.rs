@@ -434,10 +434,20 @@ fn check_surroundings(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
 
 /// Hide a path from `git status` and `git add` in every checkout of this repository. Once is enough.
 pub(super) fn exclude(repo: &Repo, path: &str) -> Result<(), GitError> {
+    exclude_line(repo, &format!("/{}", escaped(path)))
+}
+
+/// The same for every path that begins so.
+pub(super) fn exclude_beginning(repo: &Repo, path: &str) -> Result<(), GitError> {
+    exclude_line(repo, &format!("/{}*", escaped(path)))
+}
+
+fn escaped(path: &str) -> String {
+    path.chars().flat_map(|c| if "\\*?[ ".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
+}
+
+fn exclude_line(repo: &Repo, line: &str) -> Result<(), GitError> {
     let file = repo.common_dir().join("info/exclude");
-    let escaped: String =
-        path.chars().flat_map(|c| if "\\*?[ ".contains(c) { vec!['\\', c] } else { vec![c] }).collect();
-    let line = format!("/{escaped}");
     let text = match fs::read_to_string(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         other => other.map_err(GitError::io(file.clone()))?,
