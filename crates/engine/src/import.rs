@@ -53,13 +53,14 @@ impl Judged {
     }
 }
 
-/// Judge every task of a plan.
+/// Judge every task of a plan. `is_taken`: whether a worktree is that of another run.
 pub fn judge(
     repo: &Repo,
     tip: &Oid,
     tasks: &[TaskSpec],
     state: &ForeignState,
     worktree_dir: &Utf8Path,
+    is_taken: &dyn Fn(&Utf8Path) -> bool,
 ) -> Result<Vec<Belief>, GitError> {
     let ids: HashSet<&TaskId> = tasks.iter().map(|spec| &spec.id).collect();
     let mut history = History::new(repo.history(tip)?, &repo.reverts(tip)?, &ids);
@@ -67,7 +68,7 @@ pub fn judge(
         let recorded = task.commits.iter().filter_map(|commit| history.find(&commit.hash));
         recorded.collect::<Vec<_>>().into_iter().for_each(|place| history.give(place, id));
     }
-    let mut judge = Judge { repo, tip, history, state, worktree_dir, wholes: None };
+    let mut judge = Judge { repo, tip, history, state, worktree_dir, is_taken, wholes: None };
     tasks.iter().map(|spec| judge.task(spec)).collect()
 }
 
@@ -77,6 +78,7 @@ struct Judge<'a> {
     history: History,
     state: &'a ForeignState,
     worktree_dir: &'a Utf8Path,
+    is_taken: &'a dyn Fn(&Utf8Path) -> bool,
     /// Found when they are asked for.
     wholes: Option<Vec<Whole>>,
 }
@@ -215,11 +217,14 @@ impl Judge<'_> {
                 }
                 StandIn::Nothing => None,
             },
-            (None, _) if verified => {
-                let merged = self.merged_branch(spec, task)?;
-                merged.map(|place| (place, format!("its branch was merged, with {}", self.name(place))))
-            }
             (None, _) => None,
+        };
+        let found = match found {
+            None if verified => self.merged_branch(spec, task)?.map(|place| {
+                let why = format!("its branch was merged, with {}", self.name(place));
+                (place, why)
+            }),
+            found => found,
         };
         let Some((place, why)) = found else { return Ok(Err(doubt)) };
         self.history.give(place, &spec.id);
@@ -382,8 +387,10 @@ impl Judge<'_> {
     /// The worktree of a task, where Piton would look for it: one elsewhere is left to whoever made it.
     fn worktree(&self, spec: &TaskSpec, task: &ForeignTask) -> Result<Result<Worktree, String>, GitError> {
         let path = self.worktree_dir.join(spec.id.as_str());
-        if let Some(worktree) = Worktree::open(self.repo, &path)? {
-            return Ok(Ok(worktree));
+        match Worktree::open(self.repo, &path)? {
+            Some(_) if (self.is_taken)(&path) => return Ok(Err("its worktree is another run's".to_owned())),
+            Some(worktree) => return Ok(Ok(worktree)),
+            None => {}
         }
         let told =
             task.worktree_path.as_deref().map(Utf8Path::new).filter(|told| *told != path && told.exists());
@@ -401,7 +408,12 @@ impl Judge<'_> {
         Ok(Some(Left { worktree: Some(worktree), base, head, tree, place }))
     }
 
+    /// The branch of a task. Where another run works on a task of that name, the branch is that run's.
     fn branch(&self, spec: &TaskSpec, task: &ForeignTask) -> Result<Option<(String, Oid)>, GitError> {
+        let path = self.worktree_dir.join(spec.id.as_str());
+        if (self.is_taken)(&path) && Worktree::open(self.repo, &path)?.is_some() {
+            return Ok(None);
+        }
         let name = task.branch.clone().unwrap_or_else(|| format!("worktree-{}", spec.id));
         // A name that git would not take is nobody's branch.
         let tip = self.repo.branch_tip(&name).unwrap_or(None);

@@ -130,7 +130,7 @@ impl Project {
     }
 
     /// The run that a worktree's folder belongs to.
-    fn owner(&self, path: &Utf8Path) -> Option<String> {
+    pub fn owner(&self, path: &Utf8Path) -> Option<String> {
         std::fs::read_to_string(self.owner_record(path)).ok()
     }
 

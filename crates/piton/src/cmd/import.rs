@@ -142,7 +142,8 @@ impl TakeOver {
         let target = begin::target(args, repo)?;
         let tip = repo.branch_tip(&target)?;
         let tip = tip.ok_or_else(|| Failure::new(format!("there is no branch `{target}`")))?;
-        let beliefs = import::judge(repo, &tip, &found.plan.tasks, &state, &worktree_dir)?;
+        let is_taken = |path: &Utf8Path| project.owner(path).is_some();
+        let beliefs = import::judge(repo, &tip, &found.plan.tasks, &state, &worktree_dir, &is_taken)?;
         let planned = |id: &&TaskId| !found.plan.tasks.iter().any(|spec| spec.id == **id);
         let orphans = state.tasks.keys().filter(planned).cloned().collect();
         Ok(TakeOver { state, beliefs, orphans, worktree_dir })

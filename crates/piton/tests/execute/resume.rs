@@ -311,3 +311,30 @@ fn a_worktree_and_a_branch_that_were_taken_over_are_cleaned_up() {
         assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 1, "{status}");
     }
 }
+
+/// Ids come back in every plan, and so do the names of worktrees.
+#[test]
+fn a_worktree_of_another_run_is_not_taken_over() {
+    for status in ["in_progress", "verified"] {
+        let sandbox = shop();
+        sandbox.script("[L1-001]\nwrite src/L1-001.txt wrong\n");
+        let _ = sandbox.run(&format!("run {PLAN}")).exits(4);
+        let theirs = sandbox.worktrees().join("L1-001");
+        assert!(theirs.join("src/L1-001.txt").exists());
+        // A second plan with the same ids, which another system was working on.
+        let other = "docs/tasks/other";
+        sandbox.git(["mv", PLAN, other]);
+        sandbox.git(["commit", "-q", "-m", "Another plan"]);
+        crate::write_plan(&sandbox);
+        sandbox.commit("And the first one");
+        let task = json!({ "status": status, "attempts": 1, "worktree_path": theirs });
+        sandbox.write(
+            format!("{other}/execute-state.json"),
+            &json!({ "tasks": { "L1-001": task } }).to_string(),
+        );
+        sandbox.script(&all_write());
+        let run = sandbox.run(&format!("run {other}")).exits(0);
+        let _ = run.says("its worktree is another run's").says("L1-001   attempt 1 started");
+        assert_eq!(sandbox.read(theirs.join("src/L1-001.txt")), "wrong\n");
+    }
+}
