@@ -123,7 +123,7 @@ fn without_commits_the_state_file_is_not_part_of_the_work() {
     // Some people have it in their history.
     sandbox.write(format!("{PLAN}/execute-state.json"), "{}");
     // As if the file were written at this moment, which shows in the folder for an instant.
-    let step = format!("touch {PLAN}/.piton-new; $PITON journal add busy; test -s src/L1-001.txt");
+    let step = format!("$PITON journal add busy; touch {PLAN}/.piton-new; test -s src/L1-001.txt");
     let task = crate::task_xml("1-foundation", "L1-001", "Add invoices");
     let task = task.replace("test -s src/L1-001.txt", &step.replace("$PITON", env!("CARGO_BIN_EXE_piton")));
     sandbox.write(format!("{PLAN}/1-foundation/L1-001-task.xml"), &task);
