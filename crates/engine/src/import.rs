@@ -3,17 +3,15 @@
 //! Each task is judged on its own commits. A claim counts as far as git bears it out; what is in the history counts
 //! although nobody claims it. Nothing here changes the repository.
 
-mod history;
-
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::execute::state::{ForeignState, ForeignTask, TaskStatus};
 use piton_core::plan::{Oid, TaskId, TaskSpec};
 use piton_core::run::{Past, PastCommit, Proof, Status, Work};
 
-use self::history::{History, LastWord, Lost, Place, StandIn};
 use crate::git::{GitError, Repo, Worktree};
+use crate::landed::{Landed, LastWord, Place, StandIn, is_hash};
 
 /// What is believed about one task, and why.
 #[derive(Clone, Debug)]
@@ -63,24 +61,27 @@ pub fn judge(
     is_taken: &dyn Fn(&Utf8Path) -> bool,
 ) -> Result<Vec<Belief>, GitError> {
     let ids: HashSet<&TaskId> = tasks.iter().map(|spec| &spec.id).collect();
-    let mut history = History::new(repo.history(tip)?, &repo.reverts(tip)?, &ids);
+    let mut landed = Landed::read(repo, tip, &ids)?;
     for (id, task) in state.tasks.iter().filter(|(id, _)| ids.contains(id)) {
-        let recorded = task.commits.iter().filter_map(|commit| history.find(&commit.hash));
-        recorded.collect::<Vec<_>>().into_iter().for_each(|place| history.give(place, id));
+        let recorded = task.commits.iter().filter_map(|commit| landed.history.find(&commit.hash));
+        recorded.collect::<Vec<_>>().into_iter().for_each(|place| landed.history.give(place, id));
     }
-    let mut judge = Judge { repo, tip, history, state, worktree_dir, is_taken, wholes: None };
+    let mut judge = Judge { repo, tip, landed, state, worktree_dir, is_taken };
+    for (id, task) in &state.tasks {
+        if let Recorded::Lost(commit) = judge.recorded(id, task)? {
+            judge.landed.miss(commit);
+        }
+    }
     tasks.iter().map(|spec| judge.task(spec)).collect()
 }
 
 struct Judge<'a> {
     repo: &'a Repo,
     tip: &'a Oid,
-    history: History,
+    landed: Landed<'a>,
     state: &'a ForeignState,
     worktree_dir: &'a Utf8Path,
     is_taken: &'a dyn Fn(&Utf8Path) -> bool,
-    /// Found when they are asked for.
-    wholes: Option<Vec<Whole>>,
 }
 
 /// The last commit that was recorded for a task and exists.
@@ -90,14 +91,6 @@ enum Recorded {
     /// In the target, but another task names it or records it as well: it proves nothing.
     Shared(Place),
     Lost(Oid),
-}
-
-/// A history that the target has as one commit.
-struct Whole {
-    of: Oid,
-    /// Its commits.
-    holds: HashSet<Oid>,
-    place: Place,
 }
 
 /// Work that is not part of the target.
@@ -173,22 +166,21 @@ impl Judge<'_> {
         claims_done: bool,
     ) -> Result<Result<(Oid, String), String>, GitError> {
         let verified = matches!(task.status, TaskStatus::Verified | TaskStatus::Merging);
-        // Commits of work that did not pass are no proof.
-        let recorded =
-            if claims_done || verified { self.recorded(&spec.id, task)? } else { Recorded::Nothing };
-        let mut own = self.history.naming(spec);
+        let recorded = self.recorded(&spec.id, task)?;
+        let mut own = self.landed.history.naming(spec);
         if let Recorded::InTarget(place) = recorded {
             own.push(place);
         }
         let mut doubt = match (&recorded, task.commits.last()) {
             (Recorded::Shared(place), _) => {
-                let owner = self.history.other_owner(*place, &spec.id).map_or("another", TaskId::as_str);
+                let owner =
+                    self.landed.history.other_owner(*place, &spec.id).map_or("another", TaskId::as_str);
                 format!("its commit {} is {owner}'s as well", self.name(*place))
             }
             (_, Some(commit)) => format!("its commit {} is not part of the target", short(&commit.hash)),
             (_, None) => "no commit in the target names it".to_owned(),
         };
-        let found = match (self.history.last_word(&own), recorded) {
+        let found = match (self.landed.history.last_word(&own), recorded) {
             (Some(LastWord::TakenBack(by)), _) => {
                 return Ok(Err(format!("{} took back what it had done", self.name(by))));
             }
@@ -201,17 +193,18 @@ impl Judge<'_> {
             (Some(LastWord::Landed(place)), _) => {
                 Some((place, format!("{} in the target names it", self.name(place))))
             }
-            (None, Recorded::Lost(lost)) => match self.stand_in(spec, &lost)? {
+            (None, Recorded::Lost(lost)) => match self.landed.stand_in(&spec.id, &lost)? {
                 StandIn::Found(place, how) => {
                     Some((place, format!("{doubt}, but {} there {how}", self.name(place))))
                 }
                 StandIn::Holds(place) => {
                     // It is others' work as well.
                     let why = format!("{doubt}, but {} there holds it, with other work", self.name(place));
-                    return Ok(Ok((self.history.commit(place).id.clone(), why)));
+                    return Ok(Ok((self.landed.history.commit(place).id.clone(), why)));
                 }
                 StandIn::OfAnother(place) => {
-                    let owner = self.history.other_owner(place, &spec.id).map_or("another", TaskId::as_str);
+                    let owner =
+                        self.landed.history.other_owner(place, &spec.id).map_or("another", TaskId::as_str);
                     doubt = format!("{doubt}; {} there does the same, but for {owner}", self.name(place));
                     None
                 }
@@ -227,24 +220,29 @@ impl Judge<'_> {
             found => found,
         };
         let Some((place, why)) = found else { return Ok(Err(doubt)) };
-        self.history.give(place, &spec.id);
-        Ok(Ok((self.history.commit(place).id.clone(), why)))
+        self.landed.history.give(place, &spec.id);
+        Ok(Ok((self.landed.history.commit(place).id.clone(), why)))
     }
 
     fn name(&self, place: Place) -> &str {
-        self.history.commit(place).id.short()
+        self.landed.history.commit(place).id.short()
     }
 
     fn recorded(&self, id: &TaskId, task: &ForeignTask) -> Result<Recorded, GitError> {
+        use TaskStatus::{Completed, Merging, Verified};
         let mut last = Recorded::Nothing;
+        if !matches!(task.status, Completed | Merging | Verified) {
+            // Commits of work that did not pass are no proof.
+            return Ok(last);
+        }
         for commit in task.commits.iter().rev() {
             let hash = commit.hash.trim().to_ascii_lowercase();
-            match self.history.find(&hash) {
-                Some(place) if self.history.other_owner(place, id).is_none() => {
+            match self.landed.history.find(&hash) {
+                Some(place) if self.landed.history.other_owner(place, id).is_none() => {
                     return Ok(Recorded::InTarget(place));
                 }
                 Some(place) => last = Recorded::Shared(place),
-                None if history::is_hash(&hash) => {
+                None if is_hash(&hash) => {
                     if let Some(id) = self.repo.find_commit(&hash)? {
                         return Ok(Recorded::Lost(id));
                     }
@@ -255,70 +253,14 @@ impl Judge<'_> {
         Ok(last)
     }
 
-    /// What the target has in place of a commit that it no longer has: the same work, or more that holds it.
-    fn stand_in(&mut self, spec: &TaskSpec, lost: &Oid) -> Result<StandIn, GitError> {
-        let alone = self.same_work(Some(&spec.id), lost)?;
-        if matches!(alone, StandIn::Found(..)) {
-            return Ok(alone);
-        }
-        let whole = self.wholes()?.iter().find(|whole| whole.of != *lost && whole.holds.contains(lost));
-        let Some(place) = whole.map(|whole| whole.place) else { return Ok(alone) };
-        // All of it is there, but this part of it may be gone again.
-        let parent = self.repo.parent(lost)?;
-        let kept =
-            parent.map(|parent| self.repo.is_taken_back(&parent, lost, self.tip)).transpose()? == Some(false);
-        Ok(if kept { StandIn::Holds(place) } else { StandIn::Nothing })
-    }
-
-    /// The commit that does what `lost` did since it left the target's history; `task`: if it may be that task's.
-    fn same_work(&self, task: Option<&TaskId>, lost: &Oid) -> Result<StandIn, GitError> {
-        let (repo, tip) = (self.repo, self.tip);
-        let Some(base) = repo.merge_base(lost, tip)? else { return Ok(StandIn::Nothing) };
-        // A change of nothing is everywhere.
-        let Some(whole) = repo.change(&base, lost)? else { return Ok(StandIn::Nothing) };
-        let steps = repo.changes_beyond(tip, lost, &[])?.into_values().collect();
-        let work = Lost { tree: repo.tree_of(lost)?, whole, steps };
-        let changes = repo.changes_beyond(lost, tip, &repo.diff_names(&base, lost)?)?;
-        let found = self.history.stand_in(task, &work, &repo.beyond(lost, &[tip])?, &changes);
-        let gone = matches!(found, StandIn::Found(..)) && repo.is_taken_back(&base, lost, tip)?;
-        Ok(if gone { StandIn::Nothing } else { found })
-    }
-
-    /// Histories with lost commits in them that the target has as one: somebody squashed a branch with many tasks.
-    fn wholes(&mut self) -> Result<&[Whole], GitError> {
-        if self.wholes.is_none() {
-            let lost = self.recorded_and_lost()?;
-            let tips = self.repo.tips_with(&lost)?;
-            let mut wholes = Vec::new();
-            for of in lost.into_iter().chain(tips).collect::<BTreeSet<Oid>>() {
-                if let StandIn::Found(place, _) = self.same_work(None, &of)? {
-                    let holds = self.repo.beyond(self.tip, &[&of])?.into_iter().collect();
-                    wholes.push(Whole { of, holds, place });
-                }
-            }
-            self.wholes = Some(wholes);
-        }
-        Ok(self.wholes.as_deref().unwrap_or_default())
-    }
-
-    fn recorded_and_lost(&self) -> Result<Vec<Oid>, GitError> {
-        let mut lost = Vec::new();
-        for (id, task) in &self.state.tasks {
-            if let Recorded::Lost(commit) = self.recorded(id, task)? {
-                lost.push(commit);
-            }
-        }
-        Ok(lost)
-    }
-
     /// The tip of a task's branch, if it was committed to and is part of the target.
     fn merged_branch(&self, spec: &TaskSpec, task: &ForeignTask) -> Result<Option<Place>, GitError> {
         let tip = match self.worktree(spec, task)? {
             Ok(worktree) => worktree.head()?,
             Err(_) => self.branch(spec, task)?.map(|(_, tip)| tip),
         };
-        let merged = tip.and_then(|tip| self.history.merged(&tip));
-        Ok(merged.filter(|place| self.history.other_owner(*place, &spec.id).is_none()))
+        let merged = tip.and_then(|tip| self.landed.history.merged(&tip));
+        Ok(merged.filter(|place| self.landed.history.other_owner(*place, &spec.id).is_none()))
     }
 
     /// A task that is not part of the target.

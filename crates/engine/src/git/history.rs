@@ -1,6 +1,6 @@
 //! Reading a branch's history, and beginning one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 use piton_core::message::{RUN_TRAILER, TASK_TRAILER};
@@ -43,7 +43,7 @@ impl Repo {
     }
 
     /// The tips of branches and tags that have any of these commits.
-    pub fn tips_with(&self, commits: &[Oid]) -> Result<Vec<Oid>, GitError> {
+    pub fn tips_with(&self, commits: &BTreeSet<Oid>) -> Result<Vec<Oid>, GitError> {
         let commits: Vec<String> = commits.iter().map(|commit| format!("--contains={commit}")).collect();
         let mut tips = Vec::new();
         for portion in portions(&commits) {

@@ -336,3 +336,28 @@ fn what_a_squashed_branch_did_not_have_yet_is_not_done() {
     claim(&sandbox, &[("L1-001", &first), ("L1-002", &second)]);
     believes(&sandbox, FIRST, "there leaves the same files");
 }
+
+/// A run of Piton's own, whose landings a person squashed, rebased in other words, or threw away.
+#[test]
+fn a_run_goes_on_after_its_landings_were_rewritten() {
+    for (way, done) in [("squashed", true), ("squashed beside other work", true), ("thrown away", false)] {
+        let sandbox = shop();
+        let before = sandbox.git(["rev-parse", "main"]);
+        let _ = sandbox.run(&format!("run {PLAN} --layer 1-foundation")).exits(0);
+        let landed = sandbox.git(["rev-parse", "main"]);
+        sandbox.git(["reset", "-q", "--hard", &before]);
+        match way {
+            "squashed" => drop(squash(&sandbox, &landed, "All of it")),
+            "thrown away" => {}
+            _ => {
+                commit(&sandbox, "more.txt", "more\n", "More");
+                squash(&sandbox, &landed, "All of it");
+            }
+        }
+        let run = sandbox.run(&format!("run {PLAN}")).exits(0);
+        assert_eq!(run.contains("no longer landed"), !done, "{way}\n{run}");
+        assert_eq!(run.contains("L1-001   attempt"), !done, "{way}\n{run}");
+        assert_eq!(statuses(&sandbox), ["completed"; 3], "{way}");
+        let _ = sandbox.run("doctor").exits(0);
+    }
+}

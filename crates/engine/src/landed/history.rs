@@ -8,10 +8,10 @@ use piton_core::plan::{Digest, Oid, TaskId, TaskSpec};
 use crate::git::Commit;
 
 /// A commit by its place in the history: the smaller, the newer.
-pub(super) type Place = usize;
+pub(crate) type Place = usize;
 
 #[derive(Debug)]
-pub(super) struct History {
+pub(crate) struct History {
     commits: Vec<Commit>,
     /// Sorted, to find short hashes.
     ids: Vec<(String, Place)>,
@@ -32,7 +32,7 @@ struct Named {
 
 /// The end of a task's story in the target.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum LastWord {
+pub(crate) enum LastWord {
     Landed(Place),
     TakenBack(Place),
 }
@@ -49,7 +49,7 @@ pub(super) struct Lost {
 
 /// What the target has in place of lost work.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum StandIn {
+pub(crate) enum StandIn {
     Found(Place, &'static str),
     /// More than this work, as one.
     Holds(Place),
@@ -100,12 +100,12 @@ impl History {
         history
     }
 
-    pub(super) fn commit(&self, place: Place) -> &Commit {
+    pub(crate) fn commit(&self, place: Place) -> &Commit {
         &self.commits[place]
     }
 
     /// The commit a hash stands for, if it is part of the history and no other one is meant.
-    pub(super) fn find(&self, hash: &str) -> Option<Place> {
+    pub(crate) fn find(&self, hash: &str) -> Option<Place> {
         let hash = hash.trim().to_ascii_lowercase();
         if !is_hash(&hash) {
             return None;
@@ -119,7 +119,7 @@ impl History {
     }
 
     /// The commits that name a task by its id and its title: ids come back in every plan, titles rarely.
-    pub(super) fn naming(&self, spec: &TaskSpec) -> Vec<Place> {
+    pub(crate) fn naming(&self, spec: &TaskSpec) -> Vec<Place> {
         let title = plain(&spec.title);
         let places = self.by_task.get(&spec.id).map(Vec::as_slice).unwrap_or_default();
         let titled = |place: &Place| plain(&self.commits[*place].subject).ends_with(&title);
@@ -127,12 +127,12 @@ impl History {
     }
 
     /// Somebody says, or it was found, that a commit is a task's work.
-    pub(super) fn give(&mut self, place: Place, task: &TaskId) {
+    pub(crate) fn give(&mut self, place: Place, task: &TaskId) {
         self.owners.entry(place).or_default().insert(task.clone());
     }
 
     /// Whose work a commit is, if it is not this task's alone. Its message tells more than a note beside it.
-    pub(super) fn other_owner(&self, place: Place, task: &TaskId) -> Option<&TaskId> {
+    pub(crate) fn other_owner(&self, place: Place, task: &TaskId) -> Option<&TaskId> {
         match self.named.get(&place) {
             Some(named) => Some(&named.task).filter(|named| *named != task),
             None => self.owners.get(&place)?.iter().find(|owner| *owner != task),
@@ -140,7 +140,7 @@ impl History {
     }
 
     /// What came last: one of a task's commits, or one that took it back.
-    pub(super) fn last_word(&self, own: &[Place]) -> Option<LastWord> {
+    pub(crate) fn last_word(&self, own: &[Place]) -> Option<LastWord> {
         let landed = own.iter().copied().min()?;
         let back = own.iter().filter_map(|place| self.undone.get(place)).copied().min();
         Some(match back.filter(|back| *back < landed) {
@@ -150,7 +150,7 @@ impl History {
     }
 
     /// A commit that came in by a merge: one that was itself the tip once may be where a branch began.
-    pub(super) fn merged(&self, id: &Oid) -> Option<Place> {
+    pub(crate) fn merged(&self, id: &Oid) -> Option<Place> {
         let mut tip = self.commits.first();
         while let Some(commit) = tip {
             if commit.id == *id {
@@ -203,7 +203,7 @@ impl History {
 }
 
 /// Whether a text can be the beginning of a commit's name.
-pub(super) fn is_hash(text: &str) -> bool {
+pub(crate) fn is_hash(text: &str) -> bool {
     text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
