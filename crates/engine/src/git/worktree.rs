@@ -79,6 +79,10 @@ impl Worktree {
                 Worktree::mend(repo, &path, &entry, base, &rescue)
             }
             (Some(entry), Folder::Free) => {
+                if let Some(why) = locked_by_a_person(&entry) {
+                    // It may be on a drive that is not there.
+                    return Err(GitError::Locked { path, why });
+                }
                 let rescued = forget(repo, &path, &entry, &rescue)?;
                 let worktree = Worktree::make(repo, &path, base)?;
                 Ok(Added { worktree, how: Making::PutRight { rescued } })

@@ -221,6 +221,23 @@ fn a_worktree_that_somebody_locked_goes_on_and_is_not_taken_away() {
     assert!(!path.exists());
 }
 
+/// It may be on a drive that is not there, with work in it.
+#[test]
+fn a_locked_worktree_whose_folder_is_gone_is_not_forgotten() {
+    let sandbox = shop();
+    let path = worktree_with_work(&sandbox);
+    sandbox.git(["worktree", "lock", "--reason", "on a drive", path.as_str()]);
+    fs::remove_dir_all(&path).expect("our own folder");
+    left_as(&sandbox, "in_progress", 1);
+    let run = sandbox.run(&format!("run {PLAN}")).exits(4);
+    let _ = run.says("needs a person: ").says("is locked (on a drive): `git worktree unlock` lets it go");
+    assert!(sandbox.git(["worktree", "list", "--porcelain"]).contains("locked on a drive"));
+    sandbox.git(["worktree", "unlock", path.as_str()]);
+    let _ = sandbox.run("unblock L1-001").exits(0);
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(0);
+    assert_eq!(statuses(&sandbox), DONE);
+}
+
 /// The other system died after git had moved the base and before it said so.
 #[test]
 fn what_was_being_merged_and_is_in_the_base_is_completed() {
