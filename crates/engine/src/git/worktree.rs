@@ -259,6 +259,9 @@ impl Worktree {
         if !is_ready(entry) {
             // It may call files unchanged that are torn; without one, git reads them all.
             remove_if_there(&index)?;
+            if is_torn(&entry.join("locked")) {
+                remove_if_there(&entry.join("locked"))?;
+            }
         }
         let whole = !half_made && points_to(path, entry) && index.is_file() && !is_torn(&index);
         point_to(path, entry)?;
@@ -297,11 +300,15 @@ fn is_half_made(entry: &Utf8Path) -> bool {
     fs::read_to_string(entry.join("locked")).is_ok_and(|why| why.trim() == INITIALIZING)
 }
 
-/// Why somebody locked it, in brackets if they said so. Git's own word marks one that is not finished.
+/// Why somebody locked it, in brackets if they said so. Git's own word marks one that is not finished, and a power cut
+/// may take that word: an empty lock counts only where the worktree was finished since.
 fn locked_by_a_person(entry: &Utf8Path) -> Option<String> {
     let why = fs::read_to_string(entry.join("locked")).ok()?.trim().to_owned();
-    let why = if why.is_empty() || why == INITIALIZING { why } else { format!(" ({why})") };
-    (why != INITIALIZING).then_some(why)
+    match why.as_str() {
+        INITIALIZING => None,
+        "" => is_ready(entry).then_some(why),
+        _ => Some(format!(" ({why})")),
+    }
 }
 
 /// The right to make worktrees and take them away. While it is held, none of ours is half made.

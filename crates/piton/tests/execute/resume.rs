@@ -206,19 +206,21 @@ fn a_branch_that_is_checked_out_elsewhere_is_left_there() {
 
 #[test]
 fn a_worktree_that_somebody_locked_goes_on_and_is_not_taken_away() {
-    let sandbox = shop();
-    let path = worktree_with_work(&sandbox);
-    sandbox.git(["worktree", "lock", "--reason", "I am looking", path.as_str()]);
-    left_as(&sandbox, "in_progress", 1);
-    let run = sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-001   attempt 1 started");
-    let _ = run.says("worktree kept: ").says("I am looking");
-    assert_eq!(statuses(&sandbox), DONE);
-    assert!(path.join("src/L1-001.txt").exists());
-    assert!(sandbox.git(["worktree", "list", "--porcelain"]).contains("locked I am looking"));
-    // Whoever locked it lets it go.
-    sandbox.git(["worktree", "unlock", path.as_str()]);
-    let _ = sandbox.run("clean").exits(0);
-    assert!(!path.exists());
+    for (reason, told) in [("I am looking", "is locked (I am looking): "), ("", "is locked: ")] {
+        let sandbox = shop();
+        let path = worktree_with_work(&sandbox);
+        sandbox.git(["worktree", "lock", "--reason", reason, path.as_str()]);
+        left_as(&sandbox, "in_progress", 1);
+        let run = sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-001   attempt 1 started");
+        let _ = run.says("worktree kept: ").says(told);
+        assert_eq!(statuses(&sandbox), DONE);
+        assert!(path.join("src/L1-001.txt").exists());
+        assert!(sandbox.git(["worktree", "list", "--porcelain"]).contains("\nlocked"));
+        // Whoever locked it lets it go.
+        sandbox.git(["worktree", "unlock", path.as_str()]);
+        let _ = sandbox.run("clean").exits(0);
+        assert!(!path.exists());
+    }
 }
 
 /// It may be on a drive that is not there, with work in it.
