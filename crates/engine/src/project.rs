@@ -138,6 +138,13 @@ impl Project {
         self.home.join("worktrees").join(Digest::of_bytes(path.as_str().as_bytes()).short())
     }
 
+    /// Give a worktree that is there to a run.
+    pub fn give_worktree(&self, path: &Utf8Path, run: &RunId) -> io::Result<()> {
+        let _lock = Lock::take(&self.home.join("locks/worktree-owners.lock"))?;
+        disk::private_folder(&self.home.join("worktrees"))?;
+        disk::write(&self.owner_record(path), run.as_str().as_bytes())
+    }
+
     /// Where the worktree of this name is, or goes; with the run's id where another run has that folder.
     pub fn worktree_path(&self, run: &RunId, dir: &Utf8Path, name: &str) -> io::Result<Utf8PathBuf> {
         let _lock = Lock::take(&self.home.join("locks/worktree-owners.lock"))?;

@@ -205,7 +205,7 @@ fn take_over(
         return Ok(None);
     }
     let Some(state) = import::look(&found.path, project)? else { return Ok(None) };
-    let taken = TakeOver::new(args, found, project, state)?;
+    let taken = TakeOver::new(args, found, project, journal, state)?;
     let run = taken.begin(args, found, project, journal)?;
     if !args.loudness.json && !args.loudness.quiet {
         taken.tell(false);

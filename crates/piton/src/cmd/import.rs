@@ -11,7 +11,7 @@ use piton_engine::git::{RefChange, Repo, Worktree};
 use piton_engine::import::{self, Belief};
 use piton_engine::journal::Journal;
 use piton_engine::project::{Project, new_run_id};
-use piton_engine::{clock, disk, files};
+use piton_engine::{clock, crash, disk, files};
 use serde_json::json;
 
 use super::{Exit, FINE, begin, issue};
@@ -54,7 +54,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
         return Ok(FINE);
     }
     let state = look(&found.path, &project)?.unwrap_or_default();
-    let taken = TakeOver::new(&flags, &mut found, &project, state)?;
+    let taken = TakeOver::new(&flags, &mut found, &project, &journal, state)?;
     if args.dry_run {
         taken.tell(args.json);
         return Ok(FINE);
@@ -125,6 +125,7 @@ impl TakeOver {
         args: &Run,
         found: &mut FoundPlan,
         project: &Project,
+        journal: &Journal,
         state: ForeignState,
     ) -> Outcome<TakeOver> {
         let repo = repo_of(project)?;
@@ -142,7 +143,12 @@ impl TakeOver {
         let target = begin::target(args, repo)?;
         let tip = repo.branch_tip(&target)?;
         let tip = tip.ok_or_else(|| Failure::new(format!("there is no branch `{target}`")))?;
-        let is_taken = |path: &Utf8Path| project.owner(path).is_some();
+        // An earlier run of this plan is given up for this one, unless somebody works on it.
+        let mut others = journal.runs()?;
+        others.retain(|run| run.plan != found.path || project.engine_lives(&run.id));
+        let is_taken = |path: &Utf8Path| {
+            project.owner(path).is_some_and(|owner| others.iter().any(|run| run.id.as_str() == owner))
+        };
         let beliefs = import::judge(repo, &tip, &found.plan.tasks, &state, &worktree_dir, &is_taken)?;
         let planned = |id: &&TaskId| !found.plan.tasks.iter().any(|spec| spec.id == **id);
         let orphans = state.tasks.keys().filter(planned).cloned().collect();
@@ -159,6 +165,7 @@ impl TakeOver {
     ) -> Outcome<RunId> {
         let id = new_run_id(&found.plan.name);
         self.adopt_worktrees(project, &id)?;
+        crash::point("import.adopted");
         let args = Run { worktree_dir: Some(self.worktree_dir.clone()), ..args.clone() };
         let mut commands = vec![begin::creation(&args, found, project, &id)?];
         for belief in &self.beliefs {
@@ -188,9 +195,8 @@ impl TakeOver {
             let work = belief.past.as_ref().and_then(|past| past.work.as_ref()?.commit.clone());
             let mut head = work.clone();
             if let Some(path) = &belief.worktree {
-                let place = project.worktree_path(run, &self.worktree_dir, belief.task.as_str());
-                let place = place.map_err(Failure::io(format!("cannot take over {path}")))?;
-                if let (true, Some(worktree)) = (place == *path, Worktree::open(repo, path)?) {
+                project.give_worktree(path, run).map_err(Failure::io(format!("cannot take over {path}")))?;
+                if let Some(worktree) = Worktree::open(repo, path)? {
                     worktree.make_ready(&format!("{run}/{}", belief.task))?;
                     worktree.detach()?;
                     head = worktree.head()?;

@@ -357,3 +357,43 @@ fn a_worktree_of_another_run_is_not_taken_over() {
         assert_eq!(sandbox.read(theirs.join("src/L1-001.txt")), "wrong\n");
     }
 }
+
+/// Whoever takes a run over may die over it, too.
+#[test]
+fn a_take_over_that_dies_is_begun_again() {
+    for status in ["in_progress", "verified"] {
+        let sandbox = shop();
+        let path = worktree_with_work(&sandbox);
+        if status == "in_progress" {
+            sandbox.write(path.join("src/half.txt"), "half done\n");
+        }
+        left_as(&sandbox, status, 1);
+        let killed = sandbox.piton(["run", PLAN]).env("PITON_CRASH", "import.adopted:1").spawn().wait();
+        assert_eq!(killed.code, None, "{killed}");
+        let _ = sandbox.run("status").exits(1).says("no run");
+        let why = match status {
+            "verified" => "only its checks are run again",
+            _ => "the same attempt goes on",
+        };
+        let _ = sandbox.run(&format!("run {PLAN}")).exits(0).says(why);
+        assert_eq!(statuses(&sandbox), DONE);
+        assert!(!path.exists());
+        let landed = sandbox.git(["ls-tree", "-r", "--name-only", "main", "src"]);
+        assert_eq!(landed.contains("half.txt"), status == "in_progress", "{landed}");
+        let _ = sandbox.run("doctor").exits(0);
+    }
+}
+
+/// Somebody takes a run over anew, from a file that says more.
+#[test]
+fn a_second_take_over_goes_on_where_the_first_one_was() {
+    let sandbox = shop();
+    let path = worktree(&sandbox);
+    sandbox.write(path.join("src/half.txt"), "half done\n");
+    left_as(&sandbox, "in_progress", 2);
+    let _ = sandbox.run(&format!("import {PLAN}")).exits(0).says("the same attempt goes on");
+    left_as(&sandbox, "in_progress", 3);
+    let _ = sandbox.run(&format!("import {PLAN} --reset")).exits(0).says("the same attempt goes on");
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-001   attempt 3 started");
+    assert_eq!(sandbox.git(["show", "main:src/half.txt"]), "half done");
+}
