@@ -301,7 +301,7 @@ impl Judge<'_> {
         let mut gone = match self.worktree(spec, task)? {
             Ok(worktree) => match self.in_worktree(worktree)? {
                 Some(left) => return Ok(Ok(left)),
-                None => "its branch is gone".to_owned(),
+                None => "its branch is gone, or has nothing in common with the target".to_owned(),
             },
             Err(gone) => gone,
         };
@@ -357,9 +357,11 @@ impl Judge<'_> {
             return Ok(None);
         }
         let name = task.branch.clone().unwrap_or_else(|| format!("worktree-{}", spec.id));
-        // A name that git would not take is nobody's branch.
-        let tip = self.repo.branch_tip(&name).unwrap_or(None);
-        Ok(tip.map(|tip| (name, tip)))
+        match self.repo.branch_tip(&name) {
+            // A name that git would not take is nobody's branch.
+            Err(GitError::BadName(_)) => Ok(None),
+            tip => Ok(tip?.map(|tip| (name, tip))),
+        }
     }
 }
 
