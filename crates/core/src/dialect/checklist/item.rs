@@ -313,7 +313,10 @@ fn lettered(text: &str) -> Option<usize> {
         let letters = if joint == 0 { run(end, u8::is_ascii_alphabetic).min(2) } else { 0 };
         let more = run(end + joint + letters, u8::is_ascii_digit);
         if joint + letters == 0 || more == 0 {
-            return Some(end);
+            // One letter more, as in `T012a`.
+            let suffix =
+                letters == 1 && joint == 0 && !bytes.get(end + 1).is_some_and(u8::is_ascii_alphanumeric);
+            return Some(end + usize::from(suffix));
         }
         end += joint + letters + more;
     }

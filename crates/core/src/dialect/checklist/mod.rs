@@ -17,7 +17,7 @@ use crate::diagnostic::Diagnostic;
 
 pub use item::{Advice, number};
 pub use scan::scan;
-pub use tick::tick;
+pub use tick::{replace, tick};
 
 /// A text, line by line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,15 +7,22 @@ use super::Mark;
 /// The bytes of a file with other marks at these places of its text. Nothing if the bytes are no such text, or if
 /// places overlap.
 pub fn tick(bytes: &[u8], text: &str, marks: &[(Range<usize>, Mark)]) -> Option<Vec<u8>> {
-    let mut marks: Vec<&(Range<usize>, Mark)> = marks.iter().collect();
-    marks.sort_by_key(|(place, _)| place.start);
-    if marks.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
+    let signs: Vec<(Range<usize>, &str)> =
+        marks.iter().map(|(place, mark)| (place.clone(), mark.sign())).collect();
+    replace(bytes, text, &signs)
+}
+
+/// The same with any words: for cells of tables that say how far something is.
+pub fn replace(bytes: &[u8], text: &str, words: &[(Range<usize>, &str)]) -> Option<Vec<u8>> {
+    let mut words: Vec<&(Range<usize>, &str)> = words.iter().collect();
+    words.sort_by_key(|(place, _)| place.start);
+    if words.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
         return None;
     }
     let mut origins = Origins::of(bytes)?;
-    let mut new = Vec::with_capacity(bytes.len() + marks.len());
+    let mut new = Vec::with_capacity(bytes.len() + words.len());
     let mut written = 0;
-    for (place, mark) in marks {
+    for (place, word) in words {
         let inside = text.get(place.clone())?;
         let (start, end) = (origins.seek(place.start)?, origins.seek(place.end)?);
         // What was read is still there, byte for byte; broken bytes were read as something else.
@@ -24,7 +31,7 @@ pub fn tick(bytes: &[u8], text: &str, marks: &[(Range<usize>, Mark)]) -> Option<
             return None;
         }
         new.extend_from_slice(&bytes[written..start]);
-        new.extend_from_slice(mark.sign().as_bytes());
+        new.extend_from_slice(word.as_bytes());
         written = end;
     }
     new.extend_from_slice(&bytes[written..]);
