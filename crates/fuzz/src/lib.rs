@@ -13,6 +13,7 @@ mod names;
 mod outputs;
 mod plans;
 mod states;
+mod todolists;
 mod vary;
 mod words;
 
@@ -44,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "decode", check: folders::decode, words: folders::BYTES },
     Target { name: "list", check: lists::list, words: lists::WORDS },
     Target { name: "issue", check: lists::issue, words: lists::WORDS },
+    Target { name: "rwkit", check: todolists::rwkit, words: todolists::WORDS },
     Target { name: "state", check: states::state, words: states::WORDS },
     Target { name: "edits", check: states::heard, words: states::WORDS },
     Target { name: "issue_state", check: issues::state, words: issues::STATES },

@@ -45,6 +45,7 @@ targets![
     decode,
     list,
     issue,
+    rwkit,
     state,
     edits,
     issue_state,

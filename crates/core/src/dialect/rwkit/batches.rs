@@ -25,7 +25,10 @@ pub fn batches(tasks: &[TaskSpec]) -> Vec<Vec<TaskId>> {
 
 /// One level, whose tasks come in the order they are wanted.
 fn split(tasks: &[TaskSpec], level: &[usize]) -> Vec<Vec<usize>> {
-    let most = level.len().div_ceil(level.len().div_ceil(LARGEST));
+    let few = level.len().div_ceil(LARGEST);
+    let (even, odd) = (level.len() / few, level.len() % few);
+    // Writers of one file may need more batches than that.
+    let most = |batch: usize| if batch < few { even + usize::from(batch < odd) } else { LARGEST };
     let mut batches: Vec<Vec<usize>> = Vec::new();
     // For each file, the first batch after its last writer.
     let mut free: HashMap<&RepoPath, usize> = HashMap::new();
@@ -39,7 +42,7 @@ fn split(tasks: &[TaskSpec], level: &[usize]) -> Vec<Vec<usize>> {
             open.push(batch);
         }
         batches[batch].push(task);
-        if batches[batch].len() == most {
+        if batches[batch].len() == most(batch) {
             open[batch] = batch + 1;
         }
         free.extend(tasks[task].files.iter().map(|file| (file, batch + 1)));

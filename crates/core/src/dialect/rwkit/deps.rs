@@ -154,8 +154,13 @@ impl<'l, 'f> Deps<'l, 'f> {
         if self.range(task, said, &at) {
             return;
         }
-        if let Some(story) = self.story(said) {
-            return self.of_stories.entry(story).or_default().push(task);
+        if let Some(word) = story_word(said) {
+            let id = story_id(word).unwrap_or_else(|| word.to_owned());
+            match self.story_ids.get(&id.to_lowercase()) {
+                Some(&story) => return self.of_stories.entry(story).or_default().push(task),
+                None if story_id(word).is_some() => return self.unknown(task, word, &at),
+                None => {}
+            }
         }
         let words: Vec<&str> = said.split_whitespace().map(stripped).collect();
         if words.len() == 1
@@ -276,20 +281,6 @@ impl<'l, 'f> Deps<'l, 'f> {
         }
     }
 
-    /// `All US-001 tasks`, `US-001`, `DB tasks`.
-    fn story(&self, said: &str) -> Option<usize> {
-        const FILL: [&str; 14] = [
-            "all", "of", "the", "task", "tasks", "in", "for", "from", "story", "user", "every", "each",
-            "other", "stories",
-        ];
-        let mut words =
-            said.split_whitespace().filter(|word| !FILL.iter().any(|fill| word.eq_ignore_ascii_case(fill)));
-        let word = words.next().filter(|_| words.next().is_none())?;
-        let word = stripped(word);
-        let id = story_id(word).unwrap_or_else(|| word.to_owned());
-        self.story_ids.get(&id.to_lowercase()).copied()
-    }
-
     fn unknown(&mut self, task: usize, need: &str, at: &Range<usize>) {
         let message = format!("`{}` waits for `{}`, which is not there", self.list.tasks[task].id, cut(need));
         // `T1` for `T001` is the commonest slip, and found at once.
@@ -332,6 +323,15 @@ impl<'l, 'f> Deps<'l, 'f> {
             }
         }
     }
+}
+
+/// The story that words are about: `All US-001 tasks`, `US-001`, `DB tasks`.
+fn story_word(said: &str) -> Option<&str> {
+    const FILL: [&str; 11] =
+        ["all", "of", "the", "task", "tasks", "in", "for", "from", "story", "user", "other"];
+    let is_fill = |word: &&str| FILL.iter().any(|fill| word.eq_ignore_ascii_case(fill));
+    let mut words = said.split_whitespace().filter(|word| !is_fill(word));
+    words.next().filter(|_| words.next().is_none()).map(stripped)
 }
 
 /// Who waits for a task, directly or not.

@@ -109,7 +109,6 @@ impl Mentions {
         let mut mentions = Mentions::default();
         let apart = |c: char| c.is_whitespace() || "`\"'(),;|*<>─├└│:".contains(c);
         for word in text.split(apart).filter(|word| !word.is_empty()) {
-            let start = word.as_ptr() as usize - text.as_ptr() as usize;
             let bare = word.trim_matches(|c: char| "[]{}.!?".contains(c));
             // `app/[id]` keeps its brackets, `[files:` has none to keep.
             let path = word.trim_start_matches(|c: char| "[{".contains(c)).trim_end_matches(['.', '!', '?']);
@@ -118,14 +117,16 @@ impl Mentions {
             } else {
                 path
             };
-            let at = start..start + word.len();
+            let place = |part: &str| {
+                let from = part.as_ptr() as usize - text.as_ptr() as usize;
+                from..from + part.len()
+            };
             if let Some(id) = story_id(bare) {
-                mentions.stories.add(&id, start + (word.len() - word.trim_start_matches('[').len())..at.end);
+                mentions.stories.add(&id, place(bare));
             } else if is_task(bare) {
-                mentions.tasks.add(bare, at);
+                mentions.tasks.add(bare, place(bare));
             } else if is_file(path) {
-                let from = start + (path.as_ptr() as usize - word.as_ptr() as usize);
-                mentions.files.add(base(path), from..from + path.len());
+                mentions.files.add(base(path), place(path));
             }
         }
         mentions

@@ -43,7 +43,8 @@ impl Head {
             words.advance();
         }
         let last = words.pieces.len() - 1;
-        let said = |pieces: &[Range<usize>]| plain(pieces.iter().map(|piece| &text[piece.clone()]));
+        let said =
+            |pieces: &[Range<usize>]| plain(pieces.iter().map(|piece| unbulleted(&text[piece.clone()])));
         let title = said(&words.pieces[..last]);
         let note = said(&words.pieces[last..]);
         // Without tags, or with all of them before the text, the last piece is the text.
@@ -71,6 +72,12 @@ pub(super) fn priority_of(word: &str) -> Option<u32> {
     let digits = word.strip_prefix(['P', 'p']).filter(|digits| (1..=2).contains(&digits.len()))?;
     let number = digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u32>().ok())??;
     Some(number.max(1))
+}
+
+/// Without the bullet of a line that goes on with tags.
+fn unbulleted(piece: &str) -> &str {
+    let last = piece.rsplit_once('\n').filter(|(_, last)| matches!(last.trim(), "" | "-" | "*" | "+" | "•"));
+    last.map_or(piece, |(before, _)| before)
 }
 
 /// Text on one line, without emphasis around all of it.

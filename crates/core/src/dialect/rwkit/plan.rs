@@ -323,7 +323,7 @@ impl Maker<'_, '_> {
                 self.found.forgive(Diagnostic::warning(sixth.at.clone(), message).label("split the task"));
             }
         }
-        let sizeless = |task: &&Task| task.size.is_none() && task.files.is_some();
+        let sizeless = |task: &&Task| task.size.is_none() && task.files.is_some() && !task.in_table;
         if let Some(first) = open().find(sizeless) {
             let message = format!("no size is given for {}", counted(open().filter(sizeless).count()));
             self.found.forgive(

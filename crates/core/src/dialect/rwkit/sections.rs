@@ -93,7 +93,10 @@ pub(super) fn story_heading(heading: &str) -> Option<(String, String)> {
     let rest = worded.unwrap_or(said);
     let first = rest.split(|c: char| c.is_whitespace() || c == ':').next().unwrap_or_default();
     let word = bare(first);
-    let title = |rest: &str| plain(std::iter::once(rest.trim_start_matches(|c: char| ":-–—*) ".contains(c))));
+    let title = |rest: &str| {
+        let rest = rest.trim_start_matches(|c: char| ":-–—) ".contains(c));
+        plain(std::iter::once(rest)).trim_matches('*').trim().to_owned()
+    };
     if let Some(id) = story_id(word) {
         return Some((id, title(&rest[first.len()..])));
     }

@@ -58,6 +58,8 @@ pub struct Task {
     pub place: Option<Range<usize>>,
     /// From 1.
     pub line: usize,
+    /// It is a row, and has no line with a box.
+    pub(super) in_table: bool,
     /// The list says that it cannot go on.
     pub blocked: bool,
     pub(super) at: Range<usize>,
@@ -359,6 +361,7 @@ impl Builder<'_, '_> {
             mark: item.mark,
             place: Some(item.place.clone()),
             line: nth + 1,
+            in_table: false,
             blocked: blocked && !item.mark.is_done(),
             at: head.id.as_ref().map_or_else(|| line.text.clone(), |id| id.at.clone()),
             note: head.note.clone(),
@@ -469,7 +472,9 @@ impl Builder<'_, '_> {
             names.iter().zip(&row).filter(|(name, cell)| !used.contains(&name.as_str()) && !cell.is_empty());
         let note: Vec<String> = note
             .filter(|(_, cell)| Some(*cell) != deps.as_ref())
-            .map(|(name, cell)| format!("{name}: {}", &text[cell.clone()]))
+            .map(|(name, cell)| {
+                plain([name.as_str(), ":", &text[cell.clone()]].into_iter()).replace(" : ", ": ")
+            })
             .collect();
         let task = Task {
             id: self.id(Some(&id), nth),
@@ -477,11 +482,10 @@ impl Builder<'_, '_> {
             mark,
             place,
             line: nth + 1,
+            in_table: true,
             blocked: status.as_ref().is_some_and(|(said, _)| says_blocked(said)) && !mark.is_done(),
             at: id.at,
-            note: plain(note.iter().map(String::as_str).flat_map(|part| [part, ";"]))
-                .trim_end_matches([' ', ';'])
-                .to_owned(),
+            note: note.join("; "),
             priority,
             story: None,
             section: self.section.story(),

@@ -67,7 +67,7 @@ pub(super) fn compare(list: &Todolist, found: &mut Found) {
     // Some count the tasks that only tables have, others do not.
     let count = |is: &dyn Fn(&&Task) -> bool| -> [usize; 2] {
         let all = list.tasks.iter().filter(is).count();
-        [all, all - list.tasks.iter().filter(|task| task.place.is_none()).filter(is).count()]
+        [all, all - list.tasks.iter().filter(|task| task.in_table).filter(is).count()]
     };
     let (total, done) = (count(&|_| true), count(&|task| task.is_done()));
     let open = [total[0] - done[0], total[1] - done[1]];

@@ -38,11 +38,11 @@ fn i9_a_range_is_every_task_in_it() {
 fn i9_a_range_without_one_of_its_ends_is_refused() {
     assert_eq!(
         last(3, "T002-T007").1,
-        "4:30: error: `T099` waits for `T002-T007`, and not all of that is there (there is no `T007`)\n"
+        "4:31: error: `T099` waits for `T002-T007`, and not all of that is there (there is no `T007`)\n"
     );
     assert_eq!(
         last(3, "T003-T001").1,
-        "4:30: error: `T099` waits for `T003-T001`, and not all of that is there (`T001` comes before `T003`)\n"
+        "4:31: error: `T099` waits for `T003-T001`, and not all of that is there (`T001` comes before `T003`)\n"
     );
 }
 
@@ -53,18 +53,18 @@ fn i10_a_story_stands_for_its_tasks_and_other_words_are_told() {
     }
     let text = "- [ ] T001 P1 DB Make it [files: a] [size: S]\n- [ ] T002 P1 ALL Test it [deps: DB tasks] [files: b] [size: S]\n";
     assert_eq!(needs(&reading(text))[1], "T002 < [T001]", "a pseudo-story is one");
-    let expected = "3:30: warning: `T099` waits for \"service tasks\", which is no task (not waited for)\n";
+    let expected = "3:31: warning: `T099` waits for \"service tasks\", which is no task (not waited for)\n";
     assert_eq!(last(2, "service tasks"), ("[]".to_owned(), expected.to_owned()));
     let strict = reading_with(&folder(&[(LIST, &list(2, "service tasks"))]), None, &profiles(), true);
     assert!(!strict.reading.is_usable());
     assert_eq!(
         last(2, "T001 when it is ready"),
-        ("[T001]".to_owned(), "3:30: warning: `T099` waits for \"T001 when it is ready\", which is no task (only `T001` is waited for)\n".to_owned())
+        ("[T001]".to_owned(), "3:31: warning: `T099` waits for \"T001 when it is ready\", which is no task (only `T001` is waited for)\n".to_owned())
     );
     assert_eq!(quiet(2, "T001 (the table)"), "[T001]");
     assert_eq!(
         last(2, "All US-009 tasks").1,
-        "3:30: warning: `T099` waits for \"All US-009 tasks\", which is no task (not waited for)\n"
+        "3:31: error: `T099` waits for `US-009`, which is not there (no task has this id)\n"
     );
 }
 
@@ -106,14 +106,14 @@ fn i8_case_drifts_and_width_does_not() {
         last(2, "t001"),
         (
             "[T001]".to_owned(),
-            "3:30: warning: `t001` is written `T001` elsewhere (read as the same)\n".to_owned()
+            "3:31: warning: `t001` is written `T001` elsewhere (read as the same)\n".to_owned()
         )
     );
     assert_eq!(
         last(2, "T1"),
         (
             "[]".to_owned(),
-            "3:30: error: `T099` waits for `T1`, which is not there (did you mean `T001`?)\n".to_owned()
+            "3:31: error: `T099` waits for `T1`, which is not there (did you mean `T001`?)\n".to_owned()
         )
     );
 }
@@ -122,20 +122,20 @@ fn i8_case_drifts_and_width_does_not() {
 fn i13_an_unknown_id_is_refused_with_the_nearest() {
     assert_eq!(
         last(2, "T003").1,
-        "3:30: error: `T099` waits for `T003`, which is not there (did you mean `T001`?)\n"
+        "3:31: error: `T099` waits for `T003`, which is not there (did you mean `T001`?)\n"
     );
     assert_eq!(
         last(2, "T002, X-99999").1,
-        "3:36: error: `T099` waits for `X-99999`, which is not there (no task has this id)\n"
+        "3:37: error: `T099` waits for `X-99999`, which is not there (no task has this id)\n"
     );
 }
 
 #[test]
 fn i14_a_task_does_not_wait_for_itself_nor_in_a_circle() {
-    assert_eq!(last(1, "T099").1, "2:30: error: `T099` waits for itself (remove this)\n");
+    assert_eq!(last(1, "T099").1, "2:31: error: `T099` waits for itself (remove this)\n");
     assert_eq!(
         last(1, "T001-T099").1,
-        "2:30: error: `T099` waits for itself (remove this)\n",
+        "2:31: error: `T099` waits for itself (remove this)\n",
         "nor by a range that it stands in"
     );
     let text = "- [ ] T001 a [deps: T003] [files: a] [size: S]\n- [ ] T002 b [deps: T001] [files: b] [size: S]\n- [ ] T003 c [deps: T009, T002] [files: c] [size: S]\n- [ ] T009 c [files: d] [size: S]\n";
