@@ -15,10 +15,18 @@ pub const LARGEST: usize = 7;
 /// about the same size if it is too large for one; levels are never put together. Two writers of one file stand in
 /// different batches.
 pub fn batches(tasks: &[TaskSpec]) -> Vec<Vec<TaskId>> {
-    let levels = levels(tasks);
+    let position: HashMap<&TaskId, usize> =
+        tasks.iter().enumerate().map(|(nth, task)| (&task.id, nth)).collect();
+    let needs = |task: &TaskSpec| task.depends_on.iter().filter_map(|id| position.get(id).copied()).collect();
+    let needs: Vec<BTreeSet<usize>> = tasks.iter().map(needs).collect();
+    in_levels(tasks, &Levels::of(&needs))
+}
+
+/// The same where the levels are known.
+pub(super) fn in_levels(tasks: &[TaskSpec], levels: &Levels) -> Vec<Vec<TaskId>> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
-    order.sort_by_key(|&task| (levels[task], tasks[task].priority, task));
-    let level = |a: &usize, b: &usize| levels[*a] == levels[*b];
+    order.sort_by_key(|&task| (levels.of[task], tasks[task].priority, task));
+    let level = |a: &usize, b: &usize| levels.of[*a] == levels.of[*b];
     let batches = order.chunk_by(level).flat_map(|level| split(tasks, level));
     batches.map(|batch| batch.into_iter().map(|task| tasks[task].id.clone()).collect()).collect()
 }
@@ -63,45 +71,49 @@ fn first_open(open: &mut [usize], from: usize) -> usize {
     at
 }
 
-/// The longest chain of dependencies before each task. Tasks that wait for each other in a circle come last.
-pub(super) fn levels(tasks: &[TaskSpec]) -> Vec<usize> {
-    let position: HashMap<&TaskId, usize> =
-        tasks.iter().enumerate().map(|(nth, task)| (&task.id, nth)).collect();
-    let mut dependents = vec![Vec::new(); tasks.len()];
-    let mut missing = vec![0_usize; tasks.len()];
-    for (nth, task) in tasks.iter().enumerate() {
-        let needs: BTreeSet<usize> =
-            task.depends_on.iter().filter_map(|id| position.get(id).copied()).collect();
-        missing[nth] = needs.len();
-        needs.into_iter().for_each(|need| dependents[need].push(nth));
-    }
-    let mut levels = vec![0; tasks.len()];
-    let mut free: Vec<usize> = (0..tasks.len()).filter(|&nth| missing[nth] == 0).collect();
-    let mut last = 0;
-    while let Some(task) = free.pop() {
-        last = last.max(levels[task] + 1);
-        for &next in &dependents[task] {
-            levels[next] = levels[next].max(levels[task] + 1);
-            missing[next] -= 1;
-            if missing[next] == 0 {
-                free.push(next);
+/// The longest chain of dependencies before each task.
+pub(super) struct Levels {
+    pub(super) of: Vec<usize>,
+    /// Tasks wait for each other in a circle. They come last.
+    pub(super) are_circular: bool,
+}
+
+impl Levels {
+    /// By what each task waits for.
+    pub(super) fn of(needs: &[BTreeSet<usize>]) -> Levels {
+        let mut dependents = vec![Vec::new(); needs.len()];
+        for (task, needs) in needs.iter().enumerate() {
+            needs.iter().for_each(|need| dependents[*need].push(task));
+        }
+        let mut missing: Vec<usize> = needs.iter().map(BTreeSet::len).collect();
+        let mut of = vec![0; needs.len()];
+        let mut free: Vec<usize> = (0..needs.len()).filter(|&task| missing[task] == 0).collect();
+        let mut last = 0;
+        while let Some(task) = free.pop() {
+            last = last.max(of[task] + 1);
+            for &next in &dependents[task] {
+                of[next] = of[next].max(of[task] + 1);
+                missing[next] -= 1;
+                if missing[next] == 0 {
+                    free.push(next);
+                }
             }
         }
+        let circular = |missing: &usize| *missing > 0;
+        for (level, _) in of.iter_mut().zip(&missing).filter(|(_, missing)| circular(missing)) {
+            *level = last;
+        }
+        Levels { are_circular: missing.iter().any(circular), of }
     }
-    for (level, missing) in levels.iter_mut().zip(missing) {
-        *level = if missing > 0 { last } else { *level };
-    }
-    levels
 }
 
 /// Say which tasks would write one file at the same time, if they were not kept apart: one word for each file.
-pub(super) fn tell_writers(list: &Todolist, tasks: &[TaskSpec], found: &mut Found) {
-    let levels = levels(tasks);
+pub(super) fn tell_writers(list: &Todolist, levels: &Levels, found: &mut Found) {
     let mut writers: HashMap<(usize, &RepoPath), Vec<(usize, usize)>> = HashMap::new();
     let mut files = Vec::new();
     for (nth, task) in list.tasks.iter().enumerate().filter(|(_, task)| !task.is_done()) {
         for (file, said) in task.files.iter().flatten().enumerate() {
-            let key = (levels[nth], &said.value);
+            let key = (levels.of[nth], &said.value);
             let writers = writers.entry(key).or_default();
             writers.push((nth, file));
             if writers.len() == 2 {
@@ -114,7 +126,7 @@ pub(super) fn tell_writers(list: &Todolist, tasks: &[TaskSpec], found: &mut Foun
         let (second, nth) = writers[1];
         let at = list.tasks[second].files.as_ref().map_or(0..0, |files| files[nth].at.clone());
         let ids: Vec<String> =
-            writers.iter().take(4).map(|(nth, _)| format!("`{}`", tasks[*nth].id)).collect();
+            writers.iter().take(4).map(|(nth, _)| format!("`{}`", list.tasks[*nth].id)).collect();
         let more = if writers.len() > 4 { format!(" and {} more", writers.len() - 4) } else { String::new() };
         let message =
             format!("{}{more} write `{}`, and none waits for another", ids.join(", "), cut(file.1.as_str()));
@@ -143,19 +155,20 @@ pub(super) fn compare(list: &Todolist, text: &str, needs: &[BTreeSet<usize>], fo
                 found.push(Diagnostic::warning(row.id.at.clone(), message).label("passed over"));
                 continue;
             };
-            if let Some(first) = batch_of[task].replace(batch) {
+            if batch_of[task].is_some() {
                 let told =
                     Diagnostic::warning(row.id.at.clone(), format!("`{}` is in two batches", row.id.value));
                 found.push(told.label("what it waits for decides"));
-                batch_of[task] = Some(first);
+                continue;
             }
+            batch_of[task] = Some(batch);
             rows.push((task, batch, row));
         }
     }
     for (task, batch, row) in rows {
         let id = &list.tasks[task].id;
         let early = needs[task].iter().find(|need| batch_of[**need].is_some_and(|other| other >= batch));
-        if let Some(early) = early.filter(|_| batch_of[task] == Some(batch)) {
+        if let Some(early) = early {
             let place =
                 if batch_of[*early] == Some(batch) { "in the same batch" } else { "in a later batch" };
             let message = format!("`{id}` waits for `{}`, which is {place}", list.tasks[*early].id);

@@ -308,18 +308,14 @@ impl<'l, 'f> Deps<'l, 'f> {
         }
         let mut steps = STEPS;
         for (story, waiting) in of_stories {
-            let all: BTreeSet<usize> = waiting.into_iter().collect();
-            for &task in &all {
+            let waiting: BTreeSet<usize> = waiting.into_iter().collect();
+            let all = self.by_story[story].iter().filter(|task| !waiting.contains(task));
+            let all: Vec<usize> = all.copied().collect();
+            for &task in &waiting {
                 let behind = behind(&dependents, task, &mut steps);
-                for &need in &self.by_story[story] {
-                    if self.edges == 0 {
-                        return;
-                    }
-                    if !all.contains(&need) && !behind.contains(&need) {
-                        self.edges -= 1;
-                        self.needs[task].insert(need);
-                    }
-                }
+                let within = &all[..all.len().min(self.edges)];
+                self.edges -= within.len();
+                self.needs[task].extend(within.iter().filter(|need| !behind.contains(need)));
             }
         }
     }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::about::{About, AboutTask, Story};
+use super::batches::Levels;
 use super::prompt::{self, Source};
 use super::todolist::{Task, Todolist};
 use super::{batches, deps, differ, stem, totals};
@@ -167,12 +168,15 @@ impl Maker<'_, '_> {
             let spec = self.task(task, depends_on, &mut retold);
             specs.push(spec);
         }
-        if let Err(cycle) = Graph::new(&specs) {
+        let levels = Levels::of(&needs);
+        if levels.are_circular
+            && let Err(cycle) = Graph::new(&specs)
+        {
             self.cycle(cycle);
         }
         batches::compare(list, self.source.text, &needs, self.found);
-        batches::tell_writers(list, &specs, self.found);
-        let batches = batches::batches(&specs);
+        batches::tell_writers(list, &levels, self.found);
+        let batches = batches::in_levels(&specs, &levels);
         let nth = |nth: usize| u32::try_from(nth).unwrap_or(u32::MAX);
         let of: HashMap<&TaskId, u32> = batches
             .iter()

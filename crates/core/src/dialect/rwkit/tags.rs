@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 use crate::dialect::found::Found;
-use crate::dialect::text::key;
 
 /// What a tag is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,30 +43,31 @@ impl Tagged {
     pub(super) fn of(text: &str, at: Range<usize>, found: &mut Found) -> Tagged {
         let line = &text[at.clone()];
         let brackets = Brackets::of(line);
-        let starts: Vec<(usize, Start)> =
-            brackets.opened.iter().filter_map(|&open| Some((open, Start::at(line, open)?))).collect();
+        let starts =
+            brackets.pairs.iter().filter_map(|&(open, close)| Some((open, close, Start::at(line, open)?)));
+        let starts: Vec<(usize, Option<usize>, Start)> = starts.collect();
         let mut tagged = Tagged::default();
         let (mut free, mut own) = (0, 0);
-        for (nth, (open, start)) in starts.iter().enumerate() {
+        for (nth, (open, closed, start)) in starts.iter().enumerate() {
             if *open < free {
                 continue;
             }
-            let (close, end) = match brackets.close[*open] {
-                Some(close) => (close, close + 1),
-                None => {
+            let (close, end) = closed.map_or_else(
+                || {
                     // It ends where the next one begins.
-                    let next = starts[nth + 1..].iter().map(|(open, _)| *open).next().unwrap_or(line.len());
+                    let next = starts.get(nth + 1).map_or(line.len(), |(open, ..)| *open);
                     let inside = line[..next].trim_end();
                     let close = inside.strip_suffix(']').map_or(inside.len(), str::len);
                     (close.max(start.value), inside.len().max(start.value))
-                }
-            };
+                },
+                |close| (close, close + 1),
+            );
             // `[Guide: setup](guide.md)` is a link.
             if line[end..].starts_with('(') && start.name == Name::Other {
                 continue;
             }
             let shift = |range: Range<usize>| range.start + at.start..range.end + at.start;
-            if brackets.close[*open].is_none() && start.name != Name::Other {
+            if closed.is_none() && start.name != Name::Other {
                 let told = Diagnostic::warning(shift(*open..end), "the brackets of this tag do not match");
                 found.push(told.label("read up to here").help("close each `[` with a `]`"));
             }
@@ -115,30 +115,26 @@ impl Tagged {
 }
 
 /// Which bracket closes which.
+#[derive(Default)]
 struct Brackets {
-    opened: Vec<usize>,
-    /// By byte; none where nothing closes it.
-    close: Vec<Option<usize>>,
+    /// Where each opens, and where it is closed, if it is.
+    pairs: Vec<(usize, Option<usize>)>,
     /// The first that closes nothing.
     stray: Option<usize>,
 }
 
 impl Brackets {
     fn of(line: &str) -> Brackets {
-        let mut brackets = Brackets { opened: Vec::new(), close: Vec::new(), stray: None };
-        if !line.contains(['[', ']']) {
-            return brackets;
-        }
-        brackets.close = vec![None; line.len()];
+        let mut brackets = Brackets::default();
         let mut open = Vec::new();
         for (at, byte) in line.bytes().enumerate() {
             match byte {
                 b'[' => {
-                    brackets.opened.push(at);
-                    open.push(at);
+                    open.push(brackets.pairs.len());
+                    brackets.pairs.push((at, None));
                 }
                 b']' => match open.pop() {
-                    Some(start) => brackets.close[start] = Some(at),
+                    Some(pair) => brackets.pairs[pair].1 = Some(at),
                     None => drop(brackets.stray.get_or_insert(at)),
                 },
                 _ => {}
@@ -180,12 +176,17 @@ impl Start {
         if value.starts_with("//") {
             return None;
         }
-        let name = match key(said).to_lowercase().as_str() {
-            "agent" | "agents" => Name::Agent,
-            "deps" | "dep" | "depends" | "dependencies" | "depends-on" | "depends_on" => Name::Deps,
-            "files" | "file" => Name::Files,
-            "size" => Name::Size,
-            _ => Name::Other,
+        let is = |names: &[&str]| names.iter().any(|name| said.eq_ignore_ascii_case(name));
+        let name = if is(&["agent", "agents"]) {
+            Name::Agent
+        } else if is(&["deps", "dep", "depends", "dependencies", "depends-on", "depends_on"]) {
+            Name::Deps
+        } else if is(&["files", "file"]) {
+            Name::Files
+        } else if is(&["size"]) {
+            Name::Size
+        } else {
+            Name::Other
         };
         Some(Start { name, word, value: line.len() - value.len() })
     }

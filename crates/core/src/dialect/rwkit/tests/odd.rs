@@ -101,7 +101,7 @@ fn b12_a_large_list_takes_no_longer_than_its_size() {
         [&plain, &ranges, &stories, &unknown, &twice, &writers, &chain, &criteria, &table];
     for line in shapes {
         let (mut text, mut count) = (String::new(), 0);
-        while text.len() < 400 << 10 {
+        while text.len() < 200 << 10 {
             count += 1;
             text += &line(count);
         }
