@@ -58,7 +58,8 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
     let (inside, behind) = (&rest[1..close], &rest[close + 1..]);
     let (mark, known) = mark(inside);
     let word = inside.trim();
-    if behind.starts_with(['(', '[']) {
+    // A link; nobody writes one without a text, such as `[ ][agent: x]`.
+    if behind.starts_with('(') || (behind.starts_with('[') && inside != " ") {
         return None;
     }
     let plain = matches!(inside, " " | "x" | "X") || (late && known);

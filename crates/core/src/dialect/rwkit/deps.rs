@@ -163,13 +163,9 @@ impl<'l, 'f> Deps<'l, 'f> {
             }
         }
         let words: Vec<&str> = said.split_whitespace().map(stripped).collect();
-        if words.len() == 1
-            || number(said).is_some_and(|(_, rest)| rest.is_empty())
-            || story_id(said).is_some()
-        {
-            if said.contains(|c: char| c.is_ascii_digit()) {
-                return self.unknown(task, bare, &at);
-            }
+        let alone = words.len() == 1 || number(said).is_some_and(|(_, rest)| rest.is_empty());
+        if alone && said.contains(|c: char| c.is_ascii_digit()) {
+            return self.unknown(task, bare, &at);
         }
         let ids: Vec<&str> = words.iter().copied().filter(|word| self.is_known(word)).collect();
         let all = ids.len() == words.len();

@@ -148,7 +148,7 @@ impl Words<'_> {
                 .bytes()
                 .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || b"-_".contains(&byte));
         let piece = &self.text[self.pieces[self.nth].clone()];
-        let behind = piece.trim_start().split_whitespace().nth(1).and_then(|next| next.chars().next());
+        let behind = piece.split_whitespace().nth(1).and_then(|next| next.chars().next());
         let sentence = behind.is_none_or(|c| !c.is_lowercase() && !"-–—/&+".contains(c));
         (is_word && has_priority && (word == "ALL" || (sentence && behind.is_some())))
             .then(|| word.to_owned())

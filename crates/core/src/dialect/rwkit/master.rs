@@ -109,6 +109,7 @@ pub fn compare(master: &Master, count: impl Fn(&RepoPath) -> Option<(usize, usiz
         let at = entry.status_at.clone().unwrap_or_else(|| entry.at.clone());
         problems.push(Diagnostic::warning(at, message).label("the list decides"));
     }
+    problems.sort_by_key(|problem| problem.span.start);
     problems
 }
 

@@ -170,7 +170,7 @@ impl Start {
             // `[BLOCKED]` says as much without a value.
             let flag = behind.starts_with(']')
                 && ["blocked", "deferred"].iter().any(|flag| said.eq_ignore_ascii_case(flag));
-            return flag.then(|| Start { name: Name::Other, value: word.end, word });
+            return flag.then_some(Start { name: Name::Other, value: word.end, word });
         };
         // A path in the text, such as `[http://…]`.
         if value.starts_with("//") {

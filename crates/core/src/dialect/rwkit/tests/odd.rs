@@ -115,13 +115,13 @@ fn b12_a_large_list_takes_no_longer_than_its_size() {
 
 #[test]
 fn c1_to_c7_marks_and_bullets() {
-    let text = "- [X] T001 a\n* [ ] T002 b\n+ [ ] T003 c\n1. [ ] T004 d\n2) [x] T005 e\n- [-] T006 f\n- [~] T007 g\n- [/] T008 h\n- [✓] T009 i\n-[ ] T010 j\n- [x ] T011 k\n- [] T012 l\n- [ ]* T013 m\n- [BLOCKED] T014 n\n- T015 [ ] o\n";
+    let text = "- [X] T001 a\n* [ ] T002 b\n+ [ ] T003 c\n1. [ ] T004 d\n2) [x] T005 e\n- [-] T006 f\n- [~] T007 g\n- [/] T008 h\n- [✓] T009 i\n-[ ] T010 j\n- [x ] T011 k\n- [] T012 l\n- [ ]* T013 m\n- [BLOCKED] T014 n\n- T015 [ ] o\n- [ ][size: S] T016 p\n";
     let read = reading(text);
     assert_eq!(
         tasks(&read),
         [
             "T001 a x", "T002 b", "T003 c", "T004 d", "T005 e x", "T006 f", "T007 g", "T008 h", "T009 i x",
-            "T010 j", "T011 k x", "T012 l", "T013 m", "T014 n", "T015 o"
+            "T010 j", "T011 k x", "T012 l", "T013 m", "T014 n", "T015 o", "T016 p"
         ]
     );
     assert!(read.before[&TaskId::new("T014").expect("an id")].blocked);
