@@ -58,8 +58,8 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
     let (inside, behind) = (&rest[1..close], &rest[close + 1..]);
     let (mark, known) = mark(inside);
     let word = inside.trim();
-    // A link; nobody writes one without a text, such as `[ ][agent: x]`.
-    if behind.starts_with('(') || (behind.starts_with('[') && inside != " ") {
+    // A link; `[ ][agent: x]` is none.
+    if behind.starts_with('(') || (behind.starts_with('[') && !is_tag(behind)) {
         return None;
     }
     let plain = matches!(inside, " " | "x" | "X") || (late && known);
@@ -101,6 +101,13 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
     };
     let item = Item { mark, place: span(inside), optional: starred.is_some(), struck, ordinal, advice };
     Some(Boxed { item, text: span(said), slip })
+}
+
+/// `[agent: …`.
+fn is_tag(text: &str) -> bool {
+    let inside = text.trim_start_matches('[');
+    let word = inside.bytes().take_while(u8::is_ascii_alphabetic).count();
+    word > 0 && inside[word..].starts_with(':')
 }
 
 /// A bullet and what follows it; without one, the text as it is.

@@ -14,6 +14,7 @@ mod line;
 pub mod master;
 pub mod plan;
 mod prompt;
+mod rows;
 mod sections;
 mod tables;
 mod tags;

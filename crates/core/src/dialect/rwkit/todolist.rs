@@ -5,15 +5,15 @@ use std::ops::Range;
 
 use super::about::Story;
 use super::files::files;
-use super::line::{Head, bare, is_certain, plain, priority_of, story_id};
+use super::line::{Head, is_certain, plain, story_id};
+use super::rows::TaskRow;
 use super::sections::{Section, is_criteria, story_heading};
-use super::tables::{Columns, cells, is_rule};
+use super::tables::{Columns, cells};
 use super::tags::{Name, Tagged};
 use super::totals::{self, Total};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::checklist::{Checklist, Item, Kind, Line, Mark, number};
 use crate::dialect::found::{Found, Said, cut};
-use crate::dialect::issue::plan::Word;
 use crate::plan::{RepoPath, TaskId};
 
 /// So many lines below a task may go on with its tags.
@@ -157,7 +157,7 @@ struct Builder<'l, 'f> {
     /// Tasks without an id.
     unnumbered: Vec<usize>,
     /// Tasks that tables name, which may be nowhere else.
-    in_tables: Vec<Task>,
+    in_tables: Vec<(Task, Option<Said<String>>)>,
     /// Boxes in the list of batches, which may be nowhere else.
     in_batches: Vec<(usize, Task)>,
 }
@@ -356,7 +356,7 @@ impl Builder<'_, '_> {
             self.found.push(told.label("the box decides"));
         }
         Task {
-            id: self.id(head.id.as_ref(), nth),
+            id: head.id.as_ref().map_or_else(unnamed, |id| task_id(id, nth + 1, self.found)),
             title: head.title.clone(),
             mark: item.mark,
             place: Some(item.place.clone()),
@@ -387,119 +387,23 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// An id that cannot be one is told, and counts as none.
-    fn id(&mut self, said: Option<&Said<String>>, nth: usize) -> TaskId {
-        let Some(said) = said else { return unnamed() };
-        TaskId::new(&said.value).unwrap_or_else(|reason| {
-            let message = format!("`{}` cannot be an id: {reason}", cut(&said.value));
-            let called = format!("L{}", nth + 1);
-            self.found
-                .push(Diagnostic::warning(said.at.clone(), message).label(format!("called `{called}` here")));
-            TaskId::new(&called).expect("a letter and a number are an id")
-        })
-    }
-
     fn table(&mut self, nth: usize, line: &Line) {
-        let cells = cells(self.text, &line.text);
         let Some(columns) = &self.columns else {
-            self.columns = Some(Columns::of(self.text, &cells));
+            self.columns = Some(Columns::of(self.text, &cells(self.text, &line.text)));
             return;
         };
-        if is_rule(self.text, &cells) {
-            return;
-        }
-        let column = |names: &[&str]| columns.find(names).and_then(|nth| cells.get(nth)).cloned();
-        let Some(own) = column(&["task", "task id", "id", "tasks"]) else { return };
-        let said = &self.text[own.clone()];
-        let Some((id, rest)) = number(said).filter(|(id, _)| is_certain(id)) else { return };
-        let start = own.start + (id.as_ptr() as usize - said.as_ptr() as usize);
-        let id = Said { value: id.to_owned(), at: start..start + id.len() };
-        let deps = column(&["deps", "dependencies", "depends on", "dependency"]);
+        let Some(row) = TaskRow::of(self.text, columns, line) else { return };
         if self.section.batches.is_some() {
             if self.out.batches.is_empty() {
                 self.out.batches.push(FileBatch { at: line.text.clone(), rows: Vec::new() });
             }
             let batch = self.out.batches.last_mut().expect("one was made");
-            batch.rows.push(Row { id, deps });
+            batch.rows.push(Row { deps: row.deps(), id: row.id });
             return;
         }
-        let text = self.text;
-        let word = |names: &[&str]| {
-            let at = column(names)?;
-            let value = bare(&text[at.clone()]).trim().to_owned();
-            (!value.is_empty() && value != "-").then_some(Said { value, at })
-        };
-        let story = word(&["story", "user story"]).and_then(|said| {
-            let first = said.value.split_whitespace().next().unwrap_or_default();
-            Some(Said {
-                value: story_id(bare(first)).or_else(|| Some(said.value.clone()))?,
-                at: said.at.clone(),
-            })
-        });
-        let described = word(&["description", "title", "name", "task description"]).map(|said| said.value);
-        let status = column(&["status", "done"]).map(|at| (text[at.clone()].to_owned(), at));
-        let (mark, place) = status.as_ref().map_or((Mark::Open, None), |(said, at)| status_cell(said, at));
-        let listed = column(&["files", "file"]);
-        let row: Vec<Range<usize>> = cells.clone();
-        let names = columns.names().to_vec();
-        let priority = word(&["priority"]).and_then(|said| priority_of(&said.value));
-        let (agent, size) = (word(&["agent"]), word(&["size"]));
-        let mut named: Option<Vec<Said<RepoPath>>> = None;
-        if let Some(at) = &listed {
-            files(text, at, named.get_or_insert_default(), self.found);
-        }
-        let heading = plain(std::iter::once(&text[self.section.heading.clone()]));
-        let title = plain(std::iter::once(rest));
-        let title = Some(title).filter(|title| !title.is_empty()).or(described).unwrap_or_else(|| {
-            let about = story.as_ref().map_or("", |story| story.value.as_str());
-            format!("{heading}: {about}").trim_matches([' ', ':']).to_owned()
-        });
-        // What no other field has a place for.
-        let used = [
-            "task",
-            "task id",
-            "id",
-            "tasks",
-            "story",
-            "user story",
-            "agent",
-            "size",
-            "priority",
-            "status",
-            "done",
-        ];
-        let note =
-            names.iter().zip(&row).filter(|(name, cell)| !used.contains(&name.as_str()) && !cell.is_empty());
-        let note: Vec<String> = note
-            .filter(|(_, cell)| Some(*cell) != deps.as_ref())
-            .map(|(name, cell)| {
-                plain([name.as_str(), ":", &text[cell.clone()]].into_iter()).replace(" : ", ": ")
-            })
-            .collect();
-        let task = Task {
-            id: self.id(Some(&id), nth),
-            title,
-            mark,
-            place,
-            line: nth + 1,
-            in_table: true,
-            blocked: status.as_ref().is_some_and(|(said, _)| says_blocked(said)) && !mark.is_done(),
-            at: id.at,
-            note: note.join("; "),
-            priority,
-            story: None,
-            section: self.section.story(),
-            agent,
-            size,
-            deps: deps.into_iter().collect(),
-            files: named,
-            others: Vec::new(),
-            steps: Vec::new(),
-            details: nth + 1..nth + 1,
-            indent: line.indent,
-        };
-        let story = self.story_of(story.as_ref());
-        self.in_tables.push(Task { story, ..task });
+        let heading = plain(std::iter::once(&self.text[self.section.heading.clone()]));
+        let task = Task { section: self.section.story(), ..row.task(nth + 1, &heading, self.found) };
+        self.in_tables.push((task, row.story()));
     }
 
     fn finish(mut self) -> Todolist {
@@ -515,9 +419,11 @@ impl Builder<'_, '_> {
             }
         }
         known.extend(self.out.tasks.iter().map(|task| task.id.folded()));
-        for task in std::mem::take(&mut self.in_tables) {
+        for (task, story) in std::mem::take(&mut self.in_tables) {
             if !self.out.dropped.contains(&task.id.folded()) && known.insert(task.id.folded()) {
-                self.out.tasks.push(task);
+                let story =
+                    story.map(|said| self.story(&said.value, Told { at: said.at, ..Told::default() }));
+                self.out.tasks.push(Task { story: story.or(task.section), ..task });
             }
         }
         self.name_all();
@@ -565,6 +471,16 @@ impl Builder<'_, '_> {
     }
 }
 
+/// An id that cannot be one is told, and the line takes its place.
+pub(super) fn task_id(said: &Said<String>, line: usize, found: &mut Found) -> TaskId {
+    TaskId::new(&said.value).unwrap_or_else(|reason| {
+        let message = format!("`{}` cannot be an id: {reason}", cut(&said.value));
+        let told = Diagnostic::warning(said.at.clone(), message);
+        found.push(told.label(format!("called `L{line}` here")));
+        TaskId::new(&format!("L{line}")).expect("a letter and a number are an id")
+    })
+}
+
 /// Stands in until every id is known.
 fn unnamed() -> TaskId {
     TaskId::new("task").expect("a word is an id")
@@ -575,18 +491,7 @@ fn is_heading_task(id: &str) -> bool {
     is_certain(id) || (id.contains('-') && story_id(id).is_none())
 }
 
-fn says_blocked(text: &str) -> bool {
+pub(super) fn says_blocked(text: &str) -> bool {
     let plain = text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
     plain.starts_with("blocked")
-}
-
-/// What a cell says about a status: a box, a sign or a word.
-fn status_cell(said: &str, at: &Range<usize>) -> (Mark, Option<Range<usize>>) {
-    let inside = said.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    match inside {
-        Some("x" | "X") => (Mark::Done, Some(at.start + 1..at.end - 1)),
-        Some(" ") => (Mark::Open, Some(at.start + 1..at.end - 1)),
-        _ if Word::read(said) == Some(Word::Completed) => (Mark::Done, None),
-        _ => (Mark::Open, None),
-    }
 }
