@@ -42,7 +42,7 @@ pub struct AboutTask {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<String>,
-    /// As they are written.
+    /// From the root of the project: files, folders that end in `/`, and patterns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
 }

@@ -309,10 +309,12 @@ impl Maker<'_, '_> {
         let open = || self.source.list.tasks.iter().filter(|task| !task.is_done());
         for task in open() {
             if let Some(size) = &task.size {
-                let known = size.value.trim_matches(['`', '*']).to_uppercase();
+                // `M (70k tokens)` says more than it has to.
+                let known = size.value.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+                let known = known.unwrap_or_default().to_uppercase();
                 let told = match known.as_str() {
-                    "XS" | "S" | "M" => None,
-                    "L" | "XL" | "XXL" => Some("too large for one agent; split it"),
+                    "XS" | "S" | "M" | "SMALL" | "MEDIUM" => None,
+                    "L" | "XL" | "XXL" | "LARGE" => Some("too large for one agent; split it"),
                     _ => Some("S or M"),
                 };
                 if let Some(label) = told {

@@ -488,7 +488,8 @@ fn unnamed() -> TaskId {
 
 /// `TASK-2.7.1`, `PAY-001`, `Task 1.1`: headings that other systems have instead of boxes.
 fn is_heading_task(id: &str) -> bool {
-    is_certain(id) || (id.contains('-') && story_id(id).is_none())
+    let serial = id.rsplit_once('-').is_some_and(|(_, last)| last.len() >= 3);
+    is_certain(id) || (serial && story_id(id).is_none())
 }
 
 pub(super) fn says_blocked(text: &str) -> bool {
