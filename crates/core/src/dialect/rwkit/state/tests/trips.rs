@@ -1,0 +1,162 @@
+//! From a file of another hand into a journal, and back into a file: what was told comes back, and what is counted is
+//! counted right, which in the example it was not.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::plan::TaskId;
+use crate::run::{Note, Past, PastError, Proof, Status};
+
+/// As the description of the file shows it.
+const EXAMPLE: &str = include_str!("fixtures/example.json");
+
+/// What a task is believed to be, as an import makes it where git bears out every claim.
+fn past(told: &ForeignTask) -> Past {
+    let (status, proof) = match told.status {
+        TaskWord::Completed => (Status::Completed, Some(Proof::Landed { commit: oid(7), verified: oid(7) })),
+        TaskWord::Failed => (Status::Failed, None),
+        TaskWord::Blocked => (Status::Abandoned, None),
+        TaskWord::Pending | TaskWord::InProgress | TaskWord::Skipped => (Status::Pending, None),
+    };
+    let error = |message: &String| PastError {
+        attempt: told.attempts,
+        message: message.clone(),
+        ..PastError::default()
+    };
+    Past {
+        status,
+        spent: told.attempts,
+        proof,
+        base: None,
+        work: None,
+        recheck: false,
+        started_at: told.started_at,
+        completed_at: told.completed_at,
+        merged_at: None,
+        commits: Vec::new(),
+        errors: told.error.iter().map(error).collect(),
+        feedback: Vec::new(),
+    }
+}
+
+/// A list of every task that the file names, in its batches, and after them the gates.
+fn adopt(state: &ForeignState) -> (Bench, Facts) {
+    let mut groups: Vec<String> = state.batches.iter().map(|batch| format!("batch-{}", batch.id)).collect();
+    groups.push("rest".to_owned());
+    let rest = groups.len() - 1;
+    let in_batches = state.batches.iter().flat_map(|batch| &batch.tasks).map(|name| id(name));
+    let all: BTreeSet<TaskId> = state
+        .tasks
+        .keys()
+        .chain(state.listed.keys())
+        .cloned()
+        .chain(in_batches)
+        .chain([id("task-005")])
+        .collect();
+    let mut tasks = Vec::new();
+    for name in &all {
+        let of = |batch: &ForeignBatch| batch.tasks.iter().any(|task| task == name.as_str());
+        let group = state.batches.iter().position(of).unwrap_or(rest);
+        let mut spec = task(name.as_str(), &[], u32::try_from(group).expect("few batches"), 4);
+        if let Some(told) = state.tasks.get(name) {
+            spec.title.clone_from(&told.description);
+        }
+        tasks.push(spec);
+    }
+    for name in state.gates.keys() {
+        let group = u32::try_from(groups.len()).expect("few gates");
+        tasks.push(task(&format!("gate-{name}"), &[], group, 3));
+        groups.push(name.clone());
+    }
+    let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
+    let mut bench = bench(&groups, tasks);
+    bench.now = state.updated_at.expect("a time");
+    for (name, told) in state.tasks.iter().chain(&state.listed) {
+        let past = Box::new(past(told));
+        bench.accept(&Command::Adopt { task: name.clone(), by: "import".to_owned(), past });
+        let report = Box::new(told.report.clone());
+        bench.note(Note::Told { task: name.clone(), report });
+    }
+    for (name, word) in &state.gates {
+        let (task, by) = (gate_task(name).expect("a valid name"), "import".to_owned());
+        let command = match word {
+            GateWord::Degraded => Command::Skip { task, by, reason: "degraded".to_owned() },
+            GateWord::Passed | GateWord::Approved => {
+                let claim =
+                    Claim::Done { tree: None, results: bench.results(task.as_str(), &Verdict::Pass, "") };
+                Command::Report { task, by, fence: None, claim, report: Box::default() }
+            }
+        };
+        bench.accept(&command);
+    }
+    bench.note(Note::Began { began: state.started_at.expect("a time") });
+    let fields = state.carried(|task| all.contains(task));
+    bench.note(Note::Carried { file: FILE.to_owned(), fields });
+    (bench, facts_of(state))
+}
+
+fn facts_of(state: &ForeignState) -> Facts {
+    let about = |told: &ForeignTask| TaskFacts {
+        story: told.story.clone(),
+        agent: told.agent.clone(),
+        files: Vec::new(),
+    };
+    let stories = state.stories.iter().map(|(id, title)| UserStory { id: id.clone(), title: title.clone() });
+    Facts {
+        todolist_path: state.todolist_path.clone().unwrap_or_default(),
+        plan_path: state.plan_path.clone().unwrap_or_default(),
+        clarified_requirements_path: state.clarified_requirements_path.clone().unwrap_or_default(),
+        analysis_report_path: state.analysis_report_path.clone().unwrap_or_default(),
+        project_name: state.project_name.clone().unwrap_or_default(),
+        project_path: state.project_path.clone().unwrap_or_default(),
+        auto_answer: state.auto_answer,
+        stories: stories.collect(),
+        tasks: state.tasks.iter().map(|(id, told)| (id.clone(), about(told))).collect(),
+    }
+}
+
+/// Each field of the old file that is not the same in the new one, but for those that are only there.
+fn differences(old: &Value, new: &Value, at: &str, found: &mut Vec<String>) {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            for (key, value) in old {
+                differences(value, new.get(key).unwrap_or(&Value::Null), &format!("{at}.{key}"), found);
+            }
+        }
+        (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+            for (n, (old, new)) in old.iter().zip(new).enumerate() {
+                differences(old, new, &format!("{at}[{n}]"), found);
+            }
+        }
+        (old, new) if old == new => {}
+        (old, new) => found.push(format!("{at}: {old} → {new}")),
+    }
+}
+
+#[test]
+fn the_example_comes_back() {
+    let reading = read(EXAMPLE);
+    assert!(reading.is_usable(), "{:?}", reading.problems);
+    let (mut bench, facts) = adopt(&reading.state);
+    bench.attach();
+    let new = value(&project(&bench.state, &bench.chronicle, &facts).expect("a run"));
+    let mut found = Vec::new();
+    differences(&reading.state.value, &new, "", &mut found);
+    insta::assert_snapshot!(found.join("\n"));
+    recounted(&new);
+}
+
+#[test]
+fn a_file_of_ours_comes_back_as_it_was() {
+    for bench in [fresh(), middle(), over()] {
+        let reading = read(&shown(&bench));
+        assert_eq!(reading.problems, []);
+        assert_eq!(reading.state.piton_seq, Some(bench.chronicle.seq));
+        assert_eq!(reading.state.piton_run.as_deref(), Some("voice-notes-1"));
+        assert_eq!(reading.state.value, json(&bench));
+        for (name, task) in &reading.state.tasks {
+            let known = bench.task(name.as_str());
+            assert_eq!((task.status, task.attempts), (TaskWord::of(known.status()), known.spent));
+        }
+    }
+}
