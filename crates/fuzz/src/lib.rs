@@ -12,6 +12,7 @@ mod lists;
 mod names;
 mod outputs;
 mod plans;
+mod rwkit;
 mod states;
 mod vary;
 mod words;
@@ -48,6 +49,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "edits", check: states::heard, words: states::WORDS },
     Target { name: "issue_state", check: issues::state, words: issues::STATES },
     Target { name: "issue_edits", check: issues::heard, words: issues::STATES },
+    Target { name: "rwkit_state", check: rwkit::state, words: rwkit::WORDS },
+    Target { name: "rwkit_edits", check: rwkit::heard, words: rwkit::WORDS },
     Target { name: "journal", check: issues::journal, words: issues::ENTRIES },
     Target { name: "git", check: answers::git, words: answers::WORDS },
     Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },

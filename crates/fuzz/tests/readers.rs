@@ -49,6 +49,8 @@ targets![
     edits,
     issue_state,
     issue_edits,
+    rwkit_state,
+    rwkit_edits,
     journal,
     git,
     runners,

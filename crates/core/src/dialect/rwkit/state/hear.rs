@@ -47,12 +47,19 @@ struct Listener {
     edits: Vec<Edit>,
 }
 
-/// One task before and after, with its failed attempts.
+/// One task before and after, with its failed attempts; after, somebody may have left them out.
 struct Pair<'v> {
     id: TaskId,
     before: &'v Value,
     after: &'v Value,
     retries: (i64, Option<i64>),
+}
+
+impl Pair<'_> {
+    fn is_same(&self) -> bool {
+        let (was, is) = self.retries;
+        self.before == self.after && is.is_none_or(|is| is == was)
+    }
 }
 
 impl Listener {
@@ -143,8 +150,10 @@ impl Listener {
             match after.get(name) {
                 Some(after) if after.is_object() => {
                     let pair = Pair { id, before, after, retries: retries(name) };
-                    self.planned(&pair);
-                    self.task(&pair);
+                    if !pair.is_same() {
+                        self.planned(&pair);
+                        self.task(&pair);
+                    }
                 }
                 Some(_) => self.nonsense(Some(&id), format!("{id} changed"), "a task must be an object"),
                 None => self.nonsense(Some(&id), format!("{id} is gone"), "tasks are the list's"),
@@ -336,21 +345,20 @@ impl Listener {
 
     /// Lines that were not there before. Lines that are gone were only rotated.
     fn logs(&mut self, shown: &Value, found: &Value) {
-        let lines = |file: &Value| file["logs"].as_array().cloned().unwrap_or_default();
         if !matches!(found["logs"], Value::Null | Value::Array(_)) {
             return self.nonsense(None, "`logs` changed".to_owned(), "it must be a list");
         }
         let mut known: HashMap<String, usize> = HashMap::new();
-        for line in lines(shown) {
+        for line in shown["logs"].as_array().into_iter().flatten() {
             *known.entry(line.to_string()).or_default() += 1;
         }
-        for line in lines(found) {
+        for line in found["logs"].as_array().into_iter().flatten() {
             if let Some(left) = known.get_mut(&line.to_string()).filter(|left| **left > 0) {
                 *left -= 1;
                 continue;
             }
             let level = line["level"].as_str().and_then(Level::meant).unwrap_or(Level::Info);
-            match said(&line["message"]).or_else(|| said(&line)) {
+            match said(&line["message"]).or_else(|| said(line)) {
                 Some(message) => {
                     let text = log::entry(level, message);
                     self.edits.push(Edit { task: None, what: What::Noted { text } });

@@ -75,22 +75,48 @@ pub struct ForeignState {
 impl ForeignState {
     /// What is not ours to understand, to be carried along: unknown fields, and tasks that a run does not have.
     pub fn carried(&self, has: impl Fn(&TaskId) -> bool) -> Value {
-        let mut fields = foreign(&self.value);
-        let entries = self.value.get("tasks").and_then(Value::as_object);
-        for (key, entry) in entries.into_iter().flatten() {
-            let Ok(id) = TaskId::new(key.trim()) else { continue };
-            if has(&id) {
-                continue;
+        let mut value = self.value.clone();
+        let mut orphans = Map::new();
+        if let Some(tasks) = value.get_mut("tasks") {
+            let by_id = by_id(tasks);
+            for (key, entry) in by_id.iter().filter(|(key, _)| TaskId::new(key).is_ok_and(|id| !has(&id))) {
+                let mut orphan = entry.clone();
+                if let Value::Object(fields) = &mut orphan {
+                    fields.entry("status").or_insert_with(|| TaskWord::Pending.word().into());
+                }
+                orphans.insert(key.clone(), orphan);
             }
-            let mut orphan = entry.clone();
-            if let Value::Object(fields) = &mut orphan {
-                fields.entry("status").or_insert_with(|| TaskWord::Pending.word().into());
-            }
-            if let Value::Object(kept) = fields.entry("tasks").or_insert_with(|| Value::Object(Map::new())) {
-                kept.insert(id.to_string(), orphan);
-            }
+            *tasks = Value::Object(by_id);
+        }
+        let mut fields = foreign(&value);
+        if !orphans.is_empty()
+            && let Value::Object(tasks) = fields.entry("tasks").or_insert_with(|| Value::Object(Map::new()))
+        {
+            tasks.extend(orphans);
         }
         Value::Object(fields)
+    }
+}
+
+/// Tasks as the file writes them, even if they were a list.
+fn by_id(tasks: &Value) -> Map<String, Value> {
+    let listed = |task: &Value| {
+        let mut task = task.clone();
+        let fields = task.as_object_mut()?;
+        // An id that is null is none, as for the reader.
+        let names = ["id", "task_id"].map(|name| fields.shift_remove(name).filter(|id| !id.is_null()));
+        let id = match names.into_iter().flatten().next()? {
+            Value::String(id) => id,
+            id => id.to_string(),
+        };
+        Some((id.trim().to_owned(), task))
+    };
+    match tasks {
+        Value::Object(tasks) => {
+            tasks.iter().map(|(key, task)| (key.trim().to_owned(), task.clone())).collect()
+        }
+        Value::Array(tasks) => tasks.iter().filter_map(listed).collect(),
+        _ => Map::new(),
     }
 }
 

@@ -355,7 +355,9 @@ impl Writer<'_> {
     /// Rounds that have ended: those that found something, and the one that did not.
     fn qa_cycles(&self) -> u32 {
         let review = self.named_gates().find(|(name, _)| *name == REVIEW);
-        review.map_or(0, |(_, told)| told.task.spent + u32::from(told.status == Status::Completed))
+        review.map_or(0, |(_, told)| {
+            told.task.spent.saturating_add(u32::from(told.status == Status::Completed))
+        })
     }
 
     fn degraded(&self) -> impl Iterator<Item = &str> {

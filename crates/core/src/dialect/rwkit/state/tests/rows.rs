@@ -226,6 +226,8 @@ fn numbers_may_be_text_and_ids_numbers_if_nothing_is_lost() {
         ],
     );
     assert_eq!(state.tasks[&id("7")].dependencies, ["1"]);
+    let orphan = value_of!({"dependencies": [1], "status": "pending"});
+    assert_eq!(state.carried(|_| false), value_of!({"tasks": {"7": orphan}}), "as the file writes it");
     refused(
         r#"{"tasks": [{"id": 1.10}]}"#,
         "1:19 error: an id written as a fraction may have lost a digit (this is a number)",
