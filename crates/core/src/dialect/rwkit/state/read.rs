@@ -16,7 +16,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::fields::{Fields, Reader, get};
 use crate::dialect::json::{self, Kind, Node};
 use crate::plan::TaskId;
-use crate::run::Report;
+use crate::run::{Past, PastError, Proof, Report, Status};
 use crate::time::Timestamp;
 
 /// Failures of a task after which nobody by the book tries again.
@@ -140,6 +140,39 @@ pub struct ForeignTask {
     pub verified: bool,
     /// Where it stands in the text.
     pub at: Range<usize>,
+}
+
+impl ForeignTask {
+    /// What a run takes over of it. It is completed only with a proof: without one it is to be done.
+    pub fn past(&self, proof: Option<Proof>) -> Past {
+        let status = match self.status {
+            _ if proof.is_some() => Status::Completed,
+            TaskWord::Failed => Status::Failed,
+            TaskWord::Blocked => Status::Abandoned,
+            TaskWord::Pending | TaskWord::InProgress | TaskWord::Completed | TaskWord::Skipped => {
+                Status::Pending
+            }
+        };
+        // The versions before the third do not count.
+        let least = u32::from(matches!(status, Status::Failed | Status::Abandoned));
+        let spent = self.attempts.max(least);
+        let error =
+            |message: &String| PastError { attempt: spent, message: message.clone(), ..PastError::default() };
+        Past {
+            status,
+            spent,
+            proof,
+            base: None,
+            work: None,
+            recheck: false,
+            started_at: self.started_at,
+            completed_at: self.completed_at,
+            merged_at: None,
+            commits: Vec::new(),
+            errors: self.error.iter().map(error).collect(),
+            feedback: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

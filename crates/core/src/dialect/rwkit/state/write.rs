@@ -31,7 +31,7 @@ pub fn project(state: &State, chronicle: &Chronicle, facts: &Facts) -> Option<St
     let (mut gates, mut tasks): (Vec<Told>, Vec<Told>) =
         all.into_iter().partition(|told| gate_of(&told.task.id).is_some());
     gates.sort_by_key(|told| told.task.group);
-    let batches = number_batches(run, &tasks, &gates);
+    let batches = number_batches(run, &tasks);
     for told in &mut tasks {
         told.batch = batches.get(told.task.group as usize).copied().flatten().unwrap_or(0);
     }
@@ -52,13 +52,13 @@ pub fn text(file: &StateFile) -> String {
     text.expect("its keys are strings and its numbers finite") + "\n"
 }
 
-/// Which batch each group is. A group of gates is none; the others are numbered as they come, so that a batch is found
-/// at the place that it is called by.
-fn number_batches(run: &Run, tasks: &[Told], gates: &[Told]) -> Vec<Option<u32>> {
-    let mut is_batch = vec![true; run.groups.len()];
-    for (told, holds) in gates.iter().map(|told| (told, false)).chain(tasks.iter().map(|told| (told, true))) {
+/// Which batch each group is. Only one that holds tasks is any, and they are numbered as they come: so a batch is found at
+/// the place that it is called by.
+fn number_batches(run: &Run, tasks: &[Told]) -> Vec<Option<u32>> {
+    let mut is_batch = vec![false; run.groups.len()];
+    for told in tasks {
         if let Some(is_batch) = is_batch.get_mut(told.task.group as usize) {
-            *is_batch = holds;
+            *is_batch = true;
         }
     }
     let mut next = 0..;

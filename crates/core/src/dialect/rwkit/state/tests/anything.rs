@@ -39,6 +39,7 @@ fn act(bench: &mut Bench, at: usize, choice: u8) {
         9 | 10 => Command::Start { task, holder: Holder::Ledger(by) },
         11 => Command::Detach { engine: "e1".to_owned(), reason: StopReason::Person },
         12 => Command::Attach { engine: "e1".to_owned(), session: bench.session() },
+        13 | 14 => return advance(bench, name),
         _ if bench.task(name).decided == Status::Completed => return,
         _ => report(
             Claim::Done { tree: None, results: bench.results(name, &Verdict::Pass, "") },
@@ -48,8 +49,31 @@ fn act(bench: &mut Bench, at: usize, choice: u8) {
     let _refused = bench.try_(&command);
 }
 
+/// The engine's next step on a task.
+fn advance(bench: &mut Bench, name: &str) {
+    let at = bench.task(name).clone();
+    let (task, fence) = (id(name), at.fence);
+    match at.decided {
+        Status::Pending | Status::Failed => {
+            let _refused = bench.try_(&Command::Start { task, holder: Holder::Engine });
+        }
+        _ if !at.is_engines() => {}
+        Status::InProgress if !at.progress.ready => bench.ready(name),
+        Status::InProgress => bench.work(name, &[(100 + fence, "Do it")]),
+        Status::Verifying => bench.checks_end(name, &Verdict::Pass, ""),
+        Status::Verified if bench.state.run().is_some_and(|run| run.merging.is_none()) => {
+            bench.prepare_landing(name);
+        }
+        Status::Merging => {
+            let commit = at.progress.commit.expect("captured");
+            let _refused = bench.try_(&Command::Landed { task, fence, commit });
+        }
+        _ => {}
+    }
+}
+
 fn any_run() -> impl Strategy<Value = Bench> {
-    proptest::collection::vec((0_usize..8, any::<u8>()), 0..60).prop_map(|steps| {
+    proptest::collection::vec((0_usize..8, any::<u8>()), 0..80).prop_map(|steps| {
         let mut bench = fresh();
         steps.into_iter().for_each(|(task, choice)| act(&mut bench, task, choice));
         bench

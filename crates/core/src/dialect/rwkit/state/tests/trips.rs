@@ -5,39 +5,10 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::plan::TaskId;
-use crate::run::{Note, Past, PastError, Proof, Status};
+use crate::run::{Note, Proof, Status};
 
 /// As the description of the file shows it.
 const EXAMPLE: &str = include_str!("fixtures/example.json");
-
-/// What a task is believed to be, as an import makes it where git bears out every claim.
-fn past(told: &ForeignTask) -> Past {
-    let (status, proof) = match told.status {
-        TaskWord::Completed => (Status::Completed, Some(Proof::Landed { commit: oid(7), verified: oid(7) })),
-        TaskWord::Failed => (Status::Failed, None),
-        TaskWord::Blocked => (Status::Abandoned, None),
-        TaskWord::Pending | TaskWord::InProgress | TaskWord::Skipped => (Status::Pending, None),
-    };
-    let error = |message: &String| PastError {
-        attempt: told.attempts,
-        message: message.clone(),
-        ..PastError::default()
-    };
-    Past {
-        status,
-        spent: told.attempts,
-        proof,
-        base: None,
-        work: None,
-        recheck: false,
-        started_at: told.started_at,
-        completed_at: told.completed_at,
-        merged_at: None,
-        commits: Vec::new(),
-        errors: told.error.iter().map(error).collect(),
-        feedback: Vec::new(),
-    }
-}
 
 /// A list of every task that the file names, in its batches, and after them the gates.
 fn adopt(state: &ForeignState) -> (Bench, Facts) {
@@ -72,7 +43,8 @@ fn adopt(state: &ForeignState) -> (Bench, Facts) {
     let mut bench = bench(&groups, tasks);
     bench.now = state.updated_at.expect("a time");
     for (name, told) in state.tasks.iter().chain(&state.listed) {
-        let past = Box::new(past(told));
+        let landed = || Proof::Landed { commit: oid(7), verified: oid(7) };
+        let past = Box::new(told.past((told.status == TaskWord::Completed).then(landed)));
         bench.accept(&Command::Adopt { task: name.clone(), by: "import".to_owned(), past });
         let report = Box::new(told.report.clone());
         bench.note(Note::Told { task: name.clone(), report });
@@ -159,4 +131,19 @@ fn a_file_of_ours_comes_back_as_it_was() {
             assert_eq!((task.status, task.attempts), (TaskWord::of(known.status()), known.spent));
         }
     }
+}
+
+#[test]
+fn what_git_does_not_bear_out_is_to_be_done() {
+    let text = r#"{"tasks": {"a": {"status": "completed"}, "b": {"status": "failed", "error": "no"},
+        "c": {"status": "blocked"}, "d": {"status": "skipped"}}, "retry_counts": {"c": 4}}"#;
+    let tasks = read(text).state.tasks;
+    let past = |name: &str| {
+        let past = tasks[&id(name)].past(None);
+        (past.status, past.spent, past.errors.len())
+    };
+    assert_eq!(past("a"), (Status::Pending, 0, 0));
+    assert_eq!(past("b"), (Status::Failed, 1, 1), "once at least, though nobody counted");
+    assert_eq!(past("c"), (Status::Abandoned, 4, 0));
+    assert_eq!(past("d"), (Status::Pending, 0, 0));
 }
