@@ -304,6 +304,9 @@ impl Listener {
 
     /// A gate is a task: what is said of it is said of that.
     fn gates(&mut self, shown: &Value, found: &Value) {
+        if !matches!(found["quality_gates"], Value::Null | Value::Object(_)) {
+            self.nonsense(None, "`quality_gates` changed".to_owned(), "it must be an object");
+        }
         let mut said: Vec<(&str, &Value)> = Vec::new();
         for (name, after) in found["quality_gates"].as_object().into_iter().flatten() {
             if *after != shown["quality_gates"][name] {

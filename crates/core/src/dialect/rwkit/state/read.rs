@@ -557,7 +557,9 @@ fn compare(reader: &mut Reader, root: Fields, state: &ForeignState) {
         *total += 1;
         *done += usize::from(task.status == TaskWord::Completed);
     }
-    for (id, node) in part(reader, root, "user_stories") {
+    // What is no story was told of where they were read.
+    let told = get(root, "user_stories").and_then(Node::entries).unwrap_or_default();
+    for (id, node) in told {
         let Kind::Object(fields) = &node.kind else { continue };
         let (total, done) = stories.get(id.as_str()).copied().unwrap_or_default();
         recount(reader, fields, "total_tasks", total);

@@ -176,6 +176,7 @@ fn what_makes_no_sense_is_said_to_make_none() {
             file["tasks"]["T099"] = value_of!({"description": "x", "files_mentioned": ["../../etc"]});
         }),
         told(&bench, |file| file["quality_gates"]["a/b"] = value_of!("passed")),
+        told(&bench, |file| file["quality_gates"] = value_of!("passed")),
         told(&bench, |file| file["logs"] = value_of!("none")),
         told(&bench, |file| file["logs"] = value_of!([{"level": "info"}])),
     ];

@@ -407,3 +407,21 @@ fn what_no_reader_can_hold_is_refused() {
     let deep = format!("{{\"a\": {}", "[".repeat(100_000));
     refused(&deep, "1:70 error: this is nested too deeply (reading stopped here)");
 }
+
+#[test]
+fn what_is_no_object_is_refused_once() {
+    let text = r#"{"config": 1, "user_stories": [], "progress": "x", "tasks": {"T001": []}, "retry_counts": 2,
+"quality_gates": true, "resume_point": "", "batches": {}, "logs": 7}"#;
+    let errors = [
+        "1:12 error: `config` must be an object (this is a number)",
+        "1:31 error: `user_stories` must be an object (this is a list)",
+        "1:47 error: `progress` must be an object (this is text)",
+        "1:70 error: the task T001 must be an object (this is a list)",
+        "1:91 error: `retry_counts` must be an object (this is a number)",
+        "2:18 error: `quality_gates` must be an object (this is true or false)",
+        "2:40 error: `resume_point` must be an object (this is text)",
+        "2:55 error: `batches` must be a list (this is an object)",
+        "2:67 error: `logs` must be a list (this is a number)",
+    ];
+    assert_eq!(said(text), errors);
+}
