@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod answer;
 pub mod diagnostic;
 pub mod dialect;
 pub mod message;

@@ -10,6 +10,7 @@ use piton_core::time::Span;
 use piton_core::{review, runners};
 
 use crate::git::GitError;
+use crate::journal::{Journal, JournalError};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
 use crate::project::Project;
 use crate::{agent, clock, disk};
@@ -159,6 +160,8 @@ pub enum NoReport {
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
     Keeper(KeeperError),
     #[error("the check was stopped")]
     Stopped,
@@ -180,7 +183,7 @@ pub fn run_all(
     let repo = project.repo()?;
     let tree_now = || repo.map(|repo| repo.worktree_tree(place)).transpose();
     let tree = tree_now()?;
-    let agents = BTreeMap::new();
+    let agents = reviewers(project, run, spec)?;
     let jobs = project.task_folder(run, &spec.id);
     let bench = Bench {
         jobs: &jobs,
@@ -204,6 +207,19 @@ pub fn run_all(
         results.push(result);
     }
     Ok((tree, results))
+}
+
+/// The agents of the run, if one of them is to review.
+fn reviewers(
+    project: &Project,
+    run: &RunId,
+    spec: &TaskSpec,
+) -> Result<BTreeMap<String, Agent>, JournalError> {
+    if !spec.checks.iter().any(|check| matches!(check.run, Argv::Review { .. })) {
+        return Ok(BTreeMap::new());
+    }
+    let facts = Journal::open_existing(&project.home)?.map(|journal| journal.facts(run)).transpose()?;
+    Ok(facts.flatten().map(|facts| facts.settings.agents).unwrap_or_default())
 }
 
 /// The checks among `wanted` that have no pass on this tree in this environment, each command once.

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use camino::{Utf8Path, Utf8PathBuf};
 
 /// How the name of a file begins that is not whole yet.
-const HALF_WRITTEN: &str = ".piton-";
+pub const HALF_WRITTEN: &str = ".piton-";
 
 /// Replace `path` by `bytes` so that a crash leaves either the old file or the new one.
 pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod boot;
 pub mod checks;
+pub mod claims;
 pub mod clock;
 pub mod crash;
 pub mod disk;
@@ -16,5 +17,6 @@ pub mod git;
 pub mod import;
 pub mod journal;
 pub mod keeper;
+mod landed;
 pub mod lock;
 pub mod project;

@@ -130,12 +130,19 @@ impl Project {
     }
 
     /// The run that a worktree's folder belongs to.
-    fn owner(&self, path: &Utf8Path) -> Option<String> {
+    pub fn owner(&self, path: &Utf8Path) -> Option<String> {
         std::fs::read_to_string(self.owner_record(path)).ok()
     }
 
     fn owner_record(&self, path: &Utf8Path) -> Utf8PathBuf {
         self.home.join("worktrees").join(Digest::of_bytes(path.as_str().as_bytes()).short())
+    }
+
+    /// Give a worktree that is there to a run.
+    pub fn give_worktree(&self, path: &Utf8Path, run: &RunId) -> io::Result<()> {
+        let _lock = Lock::take(&self.home.join("locks/worktree-owners.lock"))?;
+        disk::private_folder(&self.home.join("worktrees"))?;
+        disk::write(&self.owner_record(path), run.as_str().as_bytes())
     }
 
     /// Where the worktree of this name is, or goes; with the run's id where another run has that folder.
@@ -153,6 +160,15 @@ impl Project {
             disk::write(&self.owner_record(&path), run.as_str().as_bytes())?;
         }
         Ok(path)
+    }
+}
+
+/// Take the folder of worktrees away if that was the last of it: only empty folders go, and only those that Piton names
+/// itself.
+pub(crate) fn remove_worktree_dir(dir: &Utf8Path) {
+    let _ = std::fs::remove_dir(dir);
+    if let Some(parent) = dir.parent().filter(|parent| parent.file_name() == Some(".worktrees")) {
+        let _ = std::fs::remove_dir(parent);
     }
 }
 

@@ -142,6 +142,7 @@ impl Shop {
             owned: Vec::new(),
             plan_now: Box::new(|| None),
             settle_files: Box::new(|| {}),
+            undecided: Box::new(|| false),
         };
         let (_handle, inbox) = channels();
         let reason = engine.run(inbox, &mut Silent).unwrap();

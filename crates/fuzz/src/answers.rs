@@ -36,6 +36,9 @@ pub(crate) const WORDS: &[&str] = &[
     ":100644 ",
     " A\u{0}",
     "M\u{0}",
+    "commit 0123456789abcdef0123456789abcdef01234567\n",
+    "@@ -1 +1 @@\n",
+    "This reverts commit 0123",
 ];
 
 pub(crate) fn git(bytes: &[u8]) {
@@ -72,6 +75,12 @@ pub(crate) fn git(bytes: &[u8]) {
         assert!([old, new].iter().flatten().all(|(mode, _)| mode != "000000"));
     }
     assert!(same(|| answers::landed(bytes, "run")).len() <= fields);
+    assert!(same(|| answers::history(bytes)).len() <= fields);
+    for (_, names) in same(|| answers::reverts(bytes)) {
+        assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_hexdigit())));
+    }
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"commit "));
+    assert!(same(|| answers::changes(bytes)).len() <= lines.count());
     for pin in same(|| answers::pins(&text)) {
         assert!(!pin.name.starts_with("refs/piton/") || text.contains("refs/piton/refs/piton/"));
     }

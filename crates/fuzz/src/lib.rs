@@ -12,7 +12,9 @@ mod lists;
 mod names;
 mod outputs;
 mod plans;
+mod rwkit;
 mod states;
+mod todolists;
 mod vary;
 mod words;
 
@@ -44,10 +46,13 @@ pub const TARGETS: &[Target] = &[
     Target { name: "decode", check: folders::decode, words: folders::BYTES },
     Target { name: "list", check: lists::list, words: lists::WORDS },
     Target { name: "issue", check: lists::issue, words: lists::WORDS },
+    Target { name: "rwkit", check: todolists::rwkit, words: todolists::WORDS },
     Target { name: "state", check: states::state, words: states::WORDS },
     Target { name: "edits", check: states::heard, words: states::WORDS },
     Target { name: "issue_state", check: issues::state, words: issues::STATES },
     Target { name: "issue_edits", check: issues::heard, words: issues::STATES },
+    Target { name: "rwkit_state", check: rwkit::state, words: rwkit::WORDS },
+    Target { name: "rwkit_edits", check: rwkit::heard, words: rwkit::WORDS },
     Target { name: "journal", check: issues::journal, words: issues::ENTRIES },
     Target { name: "git", check: answers::git, words: answers::WORDS },
     Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use piton_core::dialect::checklist::{self, Kind, Mark};
 use piton_core::dialect::issue::boxes;
-use piton_core::dialect::issue::plan::{Given, IssueReading, lint, read};
+use piton_core::dialect::issue::plan::{Given, IssueReading, Word, lint, read};
 use piton_core::dialect::native::Config;
 use piton_core::dialect::{mojibake, text, toolchain};
 use piton_core::plan::TaskId;
@@ -140,7 +140,7 @@ pub(crate) fn issue(bytes: &[u8]) {
 
 /// Whatever is ticked is read as done, and the plan stays the same.
 fn ticked(found: &IssueReading, bytes: &[u8], before: &IssueReading) {
-    let all: BTreeMap<TaskId, bool> = found.before.keys().map(|id| (id.clone(), true)).collect();
+    let all: BTreeMap<TaskId, Word> = found.before.keys().map(|id| (id.clone(), Word::Completed)).collect();
     let Some(new) = boxes::tick(bytes, &all) else { return };
     assert_eq!(new.missing, [], "every task has a box");
     let nodes = &before.outline.nodes;

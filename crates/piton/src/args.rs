@@ -7,8 +7,8 @@ use piton_core::plan::{Dialect, GroupId, Schedule, TaskId};
 mod ledger;
 
 pub(crate) use ledger::{
-    Add, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops, Orient, Raise, Report, Reported,
-    Skip, Start, Stop,
+    Add, Batch, By, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops, Orient,
+    Raise, Report, Reported, Skip, Start, Stop,
 };
 
 #[derive(Debug, Parser)]
@@ -106,6 +106,12 @@ pub(crate) enum Command {
     Complete(OfRun),
     /// Show how the project's own description was updated with the run's results
     Context(OfRun),
+    /// List the gates of a todolist's run, or say what one came to
+    Gate(Gate),
+    /// List the batches of a todolist's run
+    Batch(Batch),
+    /// Tell where a todolist's run goes on
+    ResumePoint(OfRun),
     /// List the operations of the ledger, each with the recipe it replaces
     Ops(Ops),
 }
@@ -149,6 +155,7 @@ pub(crate) struct New {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Plan {
     /// The plan's file, its folder, or the number of an issue that has one
     pub plan: Utf8PathBuf,
@@ -163,6 +170,9 @@ pub(crate) struct Plan {
     /// List every task, however many there are
     #[arg(long)]
     pub all: bool,
+    /// Write signs that were decoded wrongly, like `âœ…`, as they were meant; what was there is kept beside it
+    #[arg(long)]
+    pub fix_encoding: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -224,6 +234,9 @@ pub(crate) struct Run {
     /// Land on this branch instead; it is made if it does not exist
     #[arg(long, value_name = "BRANCH")]
     pub onto: Option<String>,
+    /// Let agents decide what they would ask, unless it destroys something
+    #[arg(long)]
+    pub auto_answer: bool,
     /// Send the pull request, or the comment and the label, of an issue with `gh`
     #[arg(long)]
     pub gh: bool,
@@ -248,6 +261,8 @@ pub(crate) enum DialectArg {
     Execute,
     /// An issue's folder with tasks.md, or plan.md
     Issue,
+    /// A todolist with stories and tags, of rw-kit
+    Rwkit,
 }
 
 impl From<DialectArg> for Dialect {
@@ -256,6 +271,7 @@ impl From<DialectArg> for Dialect {
             DialectArg::Native => Dialect::Native,
             DialectArg::Execute => Dialect::Execute,
             DialectArg::Issue => Dialect::Issue,
+            DialectArg::Rwkit => Dialect::Rwkit,
         }
     }
 }
@@ -486,6 +502,9 @@ pub(crate) enum SchemaName {
     ExecuteState,
     /// execution-state.json
     ExecutionState,
+    /// rw-kit.state.json
+    #[value(name = "rw-kit-state")]
+    RwKitState,
 }
 
 #[derive(Debug, Args)]
@@ -519,6 +538,7 @@ impl Run {
             author: None,
             base_branch: None,
             onto: None,
+            auto_answer: false,
             gh: false,
             schedule: None,
             agent: None,

@@ -3,11 +3,12 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, RunId, TaskSpec};
 use piton_core::run::{Command, Recorded, Status, Task};
-use piton_engine::files::{Judge, Judgement, Mirror};
+use piton_engine::claims::{Judgement, Place};
+use piton_engine::clock;
+use piton_engine::files::{Judge, Mirror};
 use piton_engine::journal::{Journal, JournalError, RunSummary};
 use piton_engine::lock::Lock;
 use piton_engine::project::Project;
-use piton_engine::{checks, clock};
 
 use crate::args::{Loudness, Run, Which};
 use crate::failure::{Failure, Outcome};
@@ -47,12 +48,24 @@ impl FoundRun {
     /// Carry a command out. What was written into the run's state file is heard first, and the file is true again
     /// when this returns, whether the command was taken or not.
     pub(crate) fn command(&mut self, command: &Command) -> Outcome<Vec<Recorded>> {
+        self.command_and(command, None)
+    }
+
+    /// The same, and if it was taken, another one before the file is written.
+    pub(crate) fn command_and(
+        &mut self,
+        command: &Command,
+        more: Option<&Command>,
+    ) -> Outcome<Vec<Recorded>> {
         let mut mirror = self.mirror()?;
         let mut judge = AtOnce { project: self.project.clone(), run: self.run.clone() };
         if let Some(mirror) = &mut mirror {
             mirror.settle(&mut self.journal, &mut judge, true)?;
         }
-        let outcome = self.journal.command(&self.run, command, clock::now());
+        let mut outcome = self.journal.command(&self.run, command, clock::now());
+        if let (Ok(events), Some(more)) = (&mut outcome, more) {
+            events.extend(self.journal.command(&self.run, more, clock::now())?);
+        }
         if let Some(mirror) = &mut mirror {
             let settled = mirror.settle(&mut self.journal, &mut judge, true);
             if let (Ok(_), Err(error)) = (&outcome, settled) {
@@ -90,21 +103,19 @@ struct AtOnce {
 }
 
 impl Judge for AtOnce {
-    fn judge(&mut self, task: &Task, spec: &TaskSpec) -> Option<Result<Judgement, String>> {
+    fn judge(
+        &mut self,
+        task: &Task,
+        spec: &TaskSpec,
+        place: Option<&Place>,
+    ) -> Option<Result<Judgement, String>> {
+        let place = place?;
         let judged = || -> Outcome<Judgement> {
             let tell =
                 |check: &Check| ui::say(format!("{} is said to be done: running `{}`", task.id, check.run));
-            let keeper = cmd::run::keeper()?;
-            checks::run_all(
-                &self.project,
-                &self.run,
-                spec,
-                &self.project.root,
-                &format!("{}.report", task.fence),
-                &keeper,
-                &tell,
-            )
-            .map_err(|no| Failure::new(no.to_string()))
+            let (name, keeper) = (format!("{}.report", task.fence), cmd::run::keeper()?);
+            let judged = place.judge(&self.project, &self.run, spec, &name, &keeper, &tell);
+            judged.map_err(|no| Failure::new(no.to_string()))
         };
         Some(judged().map_err(|failure| failure.message))
     }

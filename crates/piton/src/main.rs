@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use args::{Cli, Command, SchemaName};
 use clap::Parser;
 use failure::Outcome;
-use piton_core::dialect::{execute, issue, native};
+use piton_core::dialect::{execute, issue, native, rwkit};
 
 fn main() -> ExitCode {
     // A keeper is this binary in a small mode of its own: no thread, no arguments parsed, little memory.
@@ -72,6 +72,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
                 SchemaName::Config => native::config_schema(),
                 SchemaName::ExecuteState => execute::state::schema(),
                 SchemaName::ExecutionState => issue::state::schema(),
+                SchemaName::RwKitState => rwkit::state::schema(),
             });
             Ok(cmd::FINE)
         }
@@ -86,6 +87,9 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Queue(args) => cmd::overview::queue(args),
         Command::Complete(args) => cmd::overview::complete(args),
         Command::Context(args) => cmd::overview::context(args),
+        Command::Gate(args) => cmd::phases::gate(args),
+        Command::Batch(args) => cmd::phases::batch(args),
+        Command::ResumePoint(args) => cmd::phases::resume_point(args),
         Command::Ops(args) => cmd::ops::ops(args),
     }
 }

@@ -1,6 +1,7 @@
 //! A plan on disk: which system it is of, what it says, and what is wrong with it.
 
 mod issue;
+mod rwkit;
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -8,8 +9,9 @@ use std::time::SystemTime;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
 use piton_core::dialect::issue::plan::IssueReading;
+use piton_core::dialect::rwkit::{self as lists, plan::RwkitReading};
 use piton_core::dialect::{Folder, Reading, execute, native};
-use piton_core::plan::{Dialect, Plan};
+use piton_core::plan::{Check, Dialect, Plan};
 use piton_core::view::counted;
 
 use crate::failure::{Failure, Outcome};
@@ -33,6 +35,8 @@ pub(crate) struct FoundPlan {
     pub project_path: Option<Utf8PathBuf>,
     /// What else the folder of an issue tells.
     pub issue: Option<Box<IssueReading>>,
+    /// What else a todolist tells.
+    pub list: Option<Box<RwkitReading>>,
 }
 
 /// What the command line says about reading.
@@ -45,6 +49,8 @@ pub(crate) struct How<'a> {
     pub lint: bool,
     /// Where the project is, for the defaults it sets.
     pub project: Option<&'a Utf8Path>,
+    /// Tests that were found in it when the run began: what it has by now is its agents' work.
+    pub tests: Option<&'a [Check]>,
 }
 
 /// What was read, and the drawn warnings if there are any.
@@ -96,9 +102,11 @@ pub(crate) fn place(given: &Utf8Path, wish: Option<Dialect>) -> Outcome<(Utf8Pat
         "manifest.json" | "layer_plan.json" | "execute-state.json" => Dialect::Execute,
         "execution-state.json" | "journal.md" => Dialect::Issue,
         name if issue::is_part(name) => Dialect::Issue,
+        name if lists::is_list(name) => Dialect::Rwkit,
         _ => Dialect::Native,
     });
-    Ok((real(if dialect == Dialect::Native { given } else { folder })?, dialect))
+    let is_file = matches!(dialect, Dialect::Native | Dialect::Rwkit);
+    Ok((real(if is_file { given } else { folder })?, dialect))
 }
 
 /// The systems that a folder could be a plan of.
@@ -140,6 +148,8 @@ pub(crate) enum Source {
     File(String),
     Folder(Folder),
     Issue(Folder),
+    /// A todolist, and what it was made from.
+    List(Folder),
 }
 
 /// The plan at a place that [`place`] gave.
@@ -153,6 +163,7 @@ pub(crate) fn source(path: &Utf8Path, dialect: Dialect) -> Outcome<Source> {
         Dialect::Native => text_of(path).map(Source::File),
         Dialect::Execute => folder(path).map(Source::Folder),
         Dialect::Issue => folder(path).map(Source::Issue),
+        Dialect::Rwkit => rwkit::source(path).map(Source::List),
     }
 }
 
@@ -162,6 +173,7 @@ pub(crate) fn understand(path: &Utf8Path, source: &Source, how: How<'_>) -> Outc
         Source::File(text) => understand_native(path, text),
         Source::Folder(folder) => understand_execute(path, folder, how),
         Source::Issue(folder) => issue::understand(path, folder, how),
+        Source::List(folder) => rwkit::understand(path, folder, how),
     }
 }
 
@@ -175,7 +187,10 @@ fn understand_native(path: &Utf8Path, text: &str) -> Outcome<Read> {
     if errors > 0 {
         return Err(refused(path, errors, picture));
     }
-    Ok((FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: None, issue: None }, picture))
+    Ok((
+        FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: None, issue: None, list: None },
+        picture,
+    ))
 }
 
 fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome<Read> {
@@ -199,19 +214,22 @@ fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome
         let poor = execute::plan::lint(&reading);
         reading.problems.extend(poor);
     }
-    let picture = pictured(path, &reading)?;
-    Ok((FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: said, issue: None }, picture))
+    let picture = pictured(path, path, &reading)?;
+    Ok((
+        FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: said, issue: None, list: None },
+        picture,
+    ))
 }
 
-/// The problems of a folder drawn into its files; errors end here.
-fn pictured(path: &Utf8Path, reading: &Reading) -> Outcome<Option<String>> {
+/// The problems of a plan drawn into its files, which lie in this folder; errors end here.
+fn pictured(path: &Utf8Path, folder: &Utf8Path, reading: &Reading) -> Outcome<Option<String>> {
     let mut by_file: BTreeMap<&str, Vec<Diagnostic>> = BTreeMap::new();
     for problem in &reading.problems {
         by_file.entry(&problem.file).or_default().push(problem.diagnostic.clone());
     }
     let draw = |(file, diagnostics): (&&str, &Vec<Diagnostic>)| {
         let text = reading.texts.get(*file).map(String::as_str).unwrap_or_default();
-        picture::draw(&shown(&path.join(file)), text, diagnostics)
+        picture::draw(&shown(&folder.join(file)), text, diagnostics)
     };
     let pictures: Vec<String> = by_file.iter().map(draw).collect();
     let picture = (!pictures.is_empty()).then(|| pictures.join("\n\n"));
@@ -228,21 +246,32 @@ fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
 fn folder(path: &Utf8Path) -> Outcome<Folder> {
     let mut folder = Folder::default();
     for name in files(path) {
-        let file = path.join(&name);
-        let size =
-            file.metadata().map(|data| data.len()).map_err(Failure::io(format!("cannot read {file}")))?;
-        if size > LARGEST {
-            return Err(Failure::new(format!(
-                "{} has {} MB; a part of a plan has at most {}",
-                shown(&file),
-                size >> 20,
-                LARGEST >> 20
-            )));
-        }
-        let bytes = std::fs::read(&file).map_err(Failure::io(format!("cannot read {file}")))?;
+        let bytes = file_of(&path.join(&name))?;
         folder.files.insert(name, bytes);
     }
     Ok(folder)
+}
+
+/// One of them.
+fn file_of(file: &Utf8Path) -> Outcome<Vec<u8>> {
+    let size = file.metadata().map(|data| data.len()).map_err(Failure::io(format!("cannot read {file}")))?;
+    if size > LARGEST {
+        return Err(Failure::new(format!(
+            "{} has {} MB; a part of a plan has at most {}",
+            shown(file),
+            size >> 20,
+            LARGEST >> 20
+        )));
+    }
+    std::fs::read(file).map_err(Failure::io(format!("cannot read {file}")))
+}
+
+/// The paths of a plan's files.
+pub(crate) fn parts(path: &Utf8Path, dialect: Dialect) -> Vec<Utf8PathBuf> {
+    match dialect {
+        Dialect::Native | Dialect::Rwkit => vec![path.to_owned()],
+        Dialect::Execute | Dialect::Issue => files(path).iter().map(|name| path.join(name)).collect(),
+    }
 }
 
 /// Their names, with `/` between the parts.

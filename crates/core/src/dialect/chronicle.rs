@@ -204,6 +204,9 @@ pub struct Feedback {
     pub text: String,
 }
 
+/// Who tells what was seen and nobody said.
+pub const BY_GIT: &str = "git";
+
 /// What somebody told about their work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::Addition;
 use crate::plan::TaskId;
 use crate::run::{Claim, Command, ContextUpdate, Holder, Note, Report};
 
@@ -42,11 +43,17 @@ pub enum What {
         reason: String,
     },
     Reset,
+    /// A task that the plan does not have yet; its system may tell its story and its agent with it.
+    Add {
+        task: Box<Addition>,
+        story: Option<String>,
+        agent: Option<String>,
+    },
     /// Commits or advice, while its status stays.
     Told {
         report: Report,
     },
-    /// An error that did not end the attempt.
+    /// An error that did not end the attempt, or an entry about the run.
     Noted {
         text: String,
     },
@@ -81,13 +88,15 @@ impl What {
 }
 
 /// The commands that an edit of this file comes to. A claim of done comes to none yet: whoever asks runs the checks first and
-/// reports with their results. So does an update of the context whose commit has to be looked up.
+/// reports with their results. So does an update of the context whose commit has to be looked up, and a task that is to be
+/// added: it is written into the plan, and the run extended by what is read there.
 pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
     let by = by.to_owned();
     let note = |note: Note| vec![Command::Note { by: by.clone(), note }];
     let task = match (&edit.task, &edit.what) {
         (Some(task), _) => task.clone(),
         (None, What::Stop) => return vec![Command::RequestStop { by, now: false }],
+        (None, What::Noted { text }) => return note(Note::Entry { task: None, text: text.clone() }),
         (None, What::Carried { fields }) => {
             return note(Note::Carried { file: file.to_owned(), fields: fields.clone() });
         }
@@ -108,7 +117,7 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
             let retry = Command::Retry { task: task.clone(), by: by.clone() };
             if *begin { vec![retry, start()] } else { vec![retry] }
         }
-        What::ReportDone { .. } => Vec::new(),
+        What::ReportDone { .. } | What::Add { .. } => Vec::new(),
         What::Failed { reason, report: told } => report(Claim::Failed { reason: reason.clone() }, told),
         What::Blocked { reason, report: told } => report(Claim::Blocked { reason: reason.clone() }, told),
         What::Skip => vec![Command::Skip { task, by, reason: format!("skipped in {file}") }],
@@ -147,6 +156,7 @@ impl fmt::Display for Edit {
             What::Skip => f.write_str("skipped"),
             What::Abandon { reason } => write!(f, "abandoned: {reason}"),
             What::Reset => f.write_str("reset"),
+            What::Add { task, .. } => write!(f, "added: {}", task.title),
             What::Told { report } => {
                 let hashes: Vec<&str> = report.commits.iter().map(|commit| commit.hash.as_str()).collect();
                 write!(f, "told: {}", format!("{} {}", hashes.join(" "), report.feedback).trim())

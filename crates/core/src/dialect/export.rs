@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::chronicle::Chronicle;
 use super::native::{self, Config, Overrides};
-use super::{Folder, execute, issue};
+use super::{Folder, execute, issue, rwkit};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Agent, Dialect, Plan, Settings, TaskId};
 use crate::run::{State, Status};
@@ -60,6 +60,7 @@ pub fn export(source: Source<'_>, to: Dialect, config: &Config, place: &execute:
         Dialect::Native => native::fit(source.plan),
         Dialect::Execute => execute::plan::fit(source.plan),
         Dialect::Issue => issue::plan::fit(source.plan),
+        Dialect::Rwkit => rwkit::write::fit(source.plan),
     };
     let names = Names::new(source.plan, &fitted);
     let is_done = |id: &TaskId| names.is_done(source.state, id);
@@ -80,6 +81,10 @@ pub fn export(source: Source<'_>, to: Dialect, config: &Config, place: &execute:
         Dialect::Issue => {
             files.extend(issue_files(source, &names));
             notes.extend(other_words(source, |status| issue::state::TaskWord::of(status).word()));
+        }
+        Dialect::Rwkit => {
+            files.extend(rwkit_state(source, &names, place));
+            notes.extend(other_words(source, |status| rwkit::state::TaskWord::of(status).word()));
         }
     }
     Exported { files, notes }
@@ -128,6 +133,17 @@ fn write(fitted: &Plan, to: Dialect, config: &Config, is_done: &dyn Fn(&TaskId) 
                 wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
             Written { files, back: read.reading.plan, wrong }
         }
+        Dialect::Rwkit => {
+            let files = rwkit::write::write(fitted, is_done);
+            let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
+            let list = files.first().map(|(name, _)| name.as_str()).unwrap_or_default();
+            let given = rwkit::plan::Given { list, plan: None, config, detected: &[], strict: false };
+            let read = rwkit::plan::read(&Folder { files: bytes.collect() }, &given);
+            let wrong = read.reading.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
+            let wrong =
+                wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
+            Written { files, back: read.reading.plan, wrong }
+        }
     }
 }
 
@@ -160,6 +176,18 @@ fn state_file(source: Source<'_>, names: &Names, place: &execute::state::Place) 
         |names: &BTreeMap<String, String>, old: &str| names.get(old).map_or(old, String::as_str).to_owned();
     file.rename(&|task| name(&names.tasks, task), &|group| name(&names.groups, group));
     Some((execute::state::FILE.to_owned(), execute::state::text(&file)))
+}
+
+/// The state file of a list. It has one place in the project, and is not of the list's folder.
+fn rwkit_state(source: Source<'_>, names: &Names, place: &execute::state::Place) -> Option<(String, String)> {
+    let mut file = rwkit::state::project(source.state, source.chronicle, &place.project_path)?;
+    for (id, _) in &mut file.tasks.0 {
+        if let Some(new) = names.tasks.get(id) {
+            id.clone_from(new);
+        }
+    }
+    let name = rwkit::state::FILE.rsplit('/').next().unwrap_or_default();
+    Some((name.to_owned(), rwkit::state::text(&file)))
 }
 
 /// The state file and the journal of an issue.
@@ -218,6 +246,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
     let Settings {
         dialect: _,
         issue,
+        list,
         schedule,
         max_parallel,
         exhausted,
@@ -234,6 +263,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
     } = before;
     let pairs = [
         ("issue", json!(issue), json!(after.issue)),
+        ("list", json!(list.is_some()), json!(after.list.is_some())),
         ("schedule", json!(schedule), json!(after.schedule)),
         ("max_parallel", json!(max_parallel), json!(after.max_parallel)),
         ("exhausted", json!(exhausted), json!(after.exhausted)),

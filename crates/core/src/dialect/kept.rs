@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::chronicle::Chronicle;
 use super::edit::{Edit, What};
 use super::execute::state as execute;
-use super::{issue, text};
+use super::issue::plan::Word;
+use super::{issue, rwkit, text};
 use crate::plan::{Dialect, TaskId};
 use crate::run::{Note, Report, State, Status};
 
@@ -20,7 +21,14 @@ pub fn state_file(dialect: Dialect) -> Option<&'static str> {
         Dialect::Native => None,
         Dialect::Execute => Some(execute::FILE),
         Dialect::Issue => Some(issue::state::FILE),
+        Dialect::Rwkit => Some(rwkit::state::FILE),
     }
+}
+
+/// Whether the system has one state file for a whole project, whichever of its plans is worked on: then its name is one
+/// in the project, not in the plan's folder.
+pub fn is_of_project(dialect: Dialect) -> bool {
+    dialect == Dialect::Rwkit
 }
 
 /// A state file as it should be.
@@ -46,6 +54,12 @@ pub fn picture(state: &State, chronicle: &Chronicle, place: &Place, claimed: &[T
             }
             Some(Picture { value, text: execute::text(&file) })
         }
+        Dialect::Rwkit => {
+            let mut file = rwkit::state::project(state, chronicle, &place.project_path)?;
+            let value = rwkit::state::value(&file);
+            file.claim(claimed);
+            Some(Picture { value, text: rwkit::state::text(&file) })
+        }
         Dialect::Issue => {
             let mut file = issue::state::project(state, chronicle, &about(state))?;
             let value = issue::state::value(&file);
@@ -66,6 +80,7 @@ pub fn edits(dialect: Dialect, shown: &Value, found: &Value) -> Vec<Edit> {
         Dialect::Native => Vec::new(),
         Dialect::Execute => execute::edits(shown, found),
         Dialect::Issue => issue::state::edits(shown, found),
+        Dialect::Rwkit => rwkit::state::edits(shown, found),
     }
 }
 
@@ -74,8 +89,10 @@ pub fn edits(dialect: Dialect, shown: &Value, found: &Value) -> Vec<Edit> {
 pub enum Beside {
     /// Told in words; it only grows.
     Journal,
-    /// The plan's own list, in which boxes are ticked.
+    /// A list in the plan's folder, in which boxes are ticked.
     Boxes(&'static str),
+    /// The plan itself is such a list.
+    List,
     /// What the last validation found. Nobody else writes it.
     Report,
 }
@@ -102,6 +119,7 @@ pub enum Put {
 pub fn beside(dialect: Dialect, is_there: impl Fn(&str) -> bool) -> Vec<Beside> {
     match dialect {
         Dialect::Native | Dialect::Execute => Vec::new(),
+        Dialect::Rwkit => vec![Beside::List],
         Dialect::Issue => {
             let list = issue::plan::LISTS.into_iter().find(|name| is_there(name)).map(Beside::Boxes);
             [Beside::Journal, Beside::Report].into_iter().chain(list).collect()
@@ -110,11 +128,13 @@ pub fn beside(dialect: Dialect, is_there: impl Fn(&str) -> bool) -> Vec<Beside> 
 }
 
 impl Beside {
-    pub fn name(self) -> &'static str {
+    /// What it is called in the plan's folder; `None` if it is the plan itself.
+    pub fn name(self) -> Option<&'static str> {
         match self {
-            Beside::Journal => issue::journal::FILE,
-            Beside::Boxes(name) => name,
-            Beside::Report => issue::tell::REPORT,
+            Beside::Journal => Some(issue::journal::FILE),
+            Beside::Boxes(name) => Some(name),
+            Beside::Report => Some(issue::tell::REPORT),
+            Beside::List => None,
         }
     }
 
@@ -139,7 +159,9 @@ impl Beside {
                     put: settled.append.map_or(Put::Nothing, |text| Put::Append(text.into_bytes())),
                 }
             }
-            Beside::Boxes(_) => found.map(|bytes| boxes(bytes, state, claimed)).unwrap_or_default(),
+            Beside::Boxes(_) | Beside::List => {
+                found.map(|bytes| self.boxes(bytes, state, claimed)).unwrap_or_default()
+            }
             Beside::Report => {
                 let report = issue::tell::verification(&about(state), state, chronicle);
                 let new = report.filter(|text| found != Some(text.as_bytes()));
@@ -157,50 +179,74 @@ impl Beside {
         match self {
             Beside::Journal => text.contains("## Task "),
             Beside::Report => text.starts_with("Verification report"),
-            Beside::Boxes(_) => !issue::boxes::ticked(bytes).is_empty() || text.contains("[ ]"),
+            Beside::Boxes(_) | Beside::List => !self.ticked(bytes).is_empty() || text.contains("[ ]"),
         }
     }
 
-    /// Whether everything of one version is in the other, ticks aside.
+    /// Whether everything of one version is in the other, ticks and words for a status aside.
     pub fn holds(self, now: &[u8], left: &[u8]) -> bool {
         let text = |bytes| text::decode(bytes, false).text;
         match self {
             Beside::Journal => issue::journal::added(&text(now), &text(left)).is_empty(),
             // It can be made again.
             Beside::Report => true,
-            Beside::Boxes(_) => {
+            Beside::Boxes(_) => issue::boxes::bare(now).starts_with(&issue::boxes::bare(left)),
+            Beside::List => {
                 let open = |bytes| text(bytes).replace("[x]", "[ ]").replace("[X]", "[ ]");
-                open(now).starts_with(&open(left))
+                open(now) == open(left)
             }
         }
     }
+
+    /// Tasks whose boxes are ticked, with what speaks against it.
+    fn ticked(self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
+        if self == Beside::List { rwkit::boxes::ticked(bytes) } else { issue::boxes::ticked(bytes) }
+    }
+
+    /// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
+    fn boxes(self, bytes: &[u8], state: &State, claimed: &[TaskId]) -> Settled {
+        let ticked = self.ticked(bytes);
+        let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
+        for task in state.tasks().filter(|task| !task.removed) {
+            let is_done = task.decided == Status::Completed;
+            if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
+                let what = match against {
+                    None => What::ReportDone { report: Report::default() },
+                    Some(why) => What::Nonsense {
+                        what: format!("the box of {} was ticked", task.id),
+                        why: (*why).to_owned(),
+                    },
+                };
+                edits.push(Edit { task: Some(task.id.clone()), what });
+            }
+            if !claimed.contains(&task.id) {
+                stand.insert(task.id.clone(), word(task.status()));
+            }
+        }
+        let new = if self == Beside::List {
+            let done = |(id, word): (TaskId, Word)| (id, word == Word::Completed);
+            rwkit::boxes::tick(bytes, &stand.into_iter().map(done).collect())
+        } else {
+            issue::boxes::tick(bytes, &stand)
+        };
+        let put = match new {
+            Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
+            _ => Put::Nothing,
+        };
+        Settled { notes: Vec::new(), edits, put }
+    }
 }
 
-/// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
-fn boxes(bytes: &[u8], state: &State, claimed: &[TaskId]) -> Settled {
-    let ticked = issue::boxes::ticked(bytes);
-    let (mut edits, mut done) = (Vec::new(), BTreeMap::new());
-    for task in state.tasks().filter(|task| !task.removed) {
-        let is_done = task.decided == Status::Completed;
-        if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
-            let what = match against {
-                None => What::ReportDone { report: Report::default() },
-                Some(why) => What::Nonsense {
-                    what: format!("the box of {} was ticked", task.id),
-                    why: (*why).to_owned(),
-                },
-            };
-            edits.push(Edit { task: Some(task.id.clone()), what });
-        }
-        if !claimed.contains(&task.id) {
-            done.insert(task.id.clone(), is_done);
+/// What a list that has words for it says of such a task.
+fn word(status: Status) -> Word {
+    match status {
+        Status::Completed => Word::Completed,
+        Status::Abandoned | Status::Blocked => Word::Blocked,
+        Status::Pending | Status::Failed | Status::Skipped | Status::Unreachable => Word::Pending,
+        Status::InProgress | Status::Confirming | Status::Verifying | Status::Verified | Status::Merging => {
+            Word::InProgress
         }
     }
-    let put = match issue::boxes::tick(bytes, &done) {
-        Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
-        _ => Put::Nothing,
-    };
-    Settled { notes: Vec::new(), edits, put }
 }
 
 /// The issue that a run is about.
@@ -220,6 +266,7 @@ pub fn offered(dialect: Dialect) -> &'static [&'static str] {
         Dialect::Native => &[],
         Dialect::Execute => &[execute::FILE],
         Dialect::Issue => &[issue::state::FILE, issue::journal::FILE, issue::tell::REPORT],
+        Dialect::Rwkit => &[rwkit::state::FILE],
     }
 }
 

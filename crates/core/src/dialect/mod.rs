@@ -14,6 +14,7 @@ mod json;
 pub mod kept;
 pub mod mojibake;
 pub mod native;
+pub mod rwkit;
 mod shape;
 pub mod text;
 pub mod toolchain;

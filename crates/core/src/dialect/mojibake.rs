@@ -1,9 +1,10 @@
 //! Signs that were UTF-8 once and were read as Windows-1252 or Latin-1 on their way: `âœ…` is ✅. Undoing that byte by
 //! byte fails where a byte was dropped, so the forms that signs take are looked up.
 //!
-//! This is for understanding what is read. Nobody's file is rewritten so.
+//! This is for understanding what is read. Nobody's file is rewritten so, unless they ask for it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// What systems write as a status, in a bar or as an arrow, and what editors make of quotes and dashes.
@@ -28,6 +29,17 @@ static FORMS: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
 
 /// The text with its signs as they were meant.
 pub fn understood(text: &str) -> Cow<'_, str> {
+    meant(text, |_, _| {})
+}
+
+/// The same, with how often each form stands for which sign.
+pub fn repaired(text: &str) -> (Cow<'_, str>, BTreeMap<(String, &'static str), usize>) {
+    let mut found: BTreeMap<(String, &'static str), usize> = BTreeMap::new();
+    let meant = meant(text, |form, sign| *found.entry((form.to_owned(), sign)).or_default() += 1);
+    (meant, found)
+}
+
+fn meant<'t>(text: &'t str, mut tell: impl FnMut(&str, &'static str)) -> Cow<'t, str> {
     let is_lead = |c: char| matches!(c, 'â' | 'ð' | 'ï' | 'Ã');
     if !text.contains(is_lead) {
         return Cow::Borrowed(text);
@@ -39,7 +51,10 @@ pub fn understood(text: &str) -> Cow<'_, str> {
         meant += before;
         let form = FORMS.iter().find(|(form, _)| broken.starts_with(form.as_str()));
         let (length, sign) = match form {
-            Some((form, sign)) => (form.len(), *sign),
+            Some((form, sign)) => {
+                tell(form, sign);
+                (form.len(), *sign)
+            }
             None => {
                 let length = broken.chars().next().map_or(0, char::len_utf8);
                 (length, &broken[..length])
@@ -90,6 +105,16 @@ mod tests {
         assert_eq!(understood("Ã¢Å“â€¦ twice"), "✅ twice");
         assert_eq!(understood("â\u{9c}\u{85} Latin-1"), "✅ Latin-1");
         assert_eq!(understood("âš\u{a0}ï¸\u{8f} and âš\u{a0}ï¸"), "⚠\u{fe0f} and ⚠\u{fe0f}");
+    }
+
+    #[test]
+    fn what_is_repaired_is_told() {
+        let (text, found) = repaired("âœ… a â†’ b âœ… été");
+        assert_eq!(text, "✅ a → b ✅ été");
+        let found: Vec<_> =
+            found.iter().map(|((form, sign), times)| (form.as_str(), *sign, *times)).collect();
+        assert_eq!(found, [("âœ…", "✅", 2), ("â†’", "→", 1)]);
+        assert!(repaired("✅ été").1.is_empty());
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! What is to be done: the plan as every dialect reads it, and the graph its tasks form.
 
+mod about;
 mod graph;
 mod id;
 mod model;
 
+pub use about::{About, AboutTask, Story};
 pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use model::{

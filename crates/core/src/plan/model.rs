@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{GroupId, RepoPath, TaskId};
+use super::{About, GroupId, RepoPath, TaskId};
 use crate::time::Span;
 
 /// Beyond this, agents fight for the machine rather than help each other.
@@ -200,6 +200,9 @@ pub struct Settings {
     /// What it is about, where its system works on issues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<Issue>,
+    /// What its list says beside the tasks, where its system works on lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<Box<About>>,
     pub schedule: Schedule,
     pub max_parallel: u32,
     pub exhausted: Exhausted,
@@ -251,6 +254,7 @@ impl Default for Settings {
         Settings {
             dialect: Dialect::Native,
             issue: None,
+            list: None,
             schedule: Schedule::Layered,
             max_parallel: 3,
             exhausted: Exhausted::Continue,
@@ -326,16 +330,19 @@ pub enum Dialect {
     Execute,
     /// A folder `issue-N-slug` with `tasks.md`, whose boxes are the tasks.
     Issue,
+    /// A todolist with stories, tags and batches.
+    Rwkit,
 }
 
 impl Dialect {
-    pub const ALL: [Dialect; 3] = [Dialect::Native, Dialect::Execute, Dialect::Issue];
+    pub const ALL: [Dialect; 4] = [Dialect::Native, Dialect::Execute, Dialect::Issue, Dialect::Rwkit];
 
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Native => "native",
             Dialect::Execute => "execute",
             Dialect::Issue => "issue",
+            Dialect::Rwkit => "rwkit",
         }
     }
 

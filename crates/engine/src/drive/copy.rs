@@ -18,9 +18,13 @@ fn places(order: &Order) -> Result<Vec<(&'static str, Utf8PathBuf)>, Trouble> {
     if order.run.settings.no_commits {
         return Ok(Vec::new());
     }
-    let root = order.site.project.root.canonicalize_utf8()?;
-    let Ok(inside) = Utf8Path::new(&order.run.plan).strip_prefix(&root) else { return Ok(Vec::new()) };
-    let names = kept::offered(order.run.settings.dialect).iter();
+    let (dialect, root) = (order.run.settings.dialect, order.site.project.root.canonicalize_utf8()?);
+    let inside = match kept::is_of_project(dialect) {
+        true => Ok(Utf8Path::new("")),
+        false => Utf8Path::new(&order.run.plan).strip_prefix(&root),
+    };
+    let Ok(inside) = inside else { return Ok(Vec::new()) };
+    let names = kept::offered(dialect).iter();
     Ok(names.map(|name| (*name, inside.join(name))).collect())
 }
 
@@ -34,7 +38,7 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
     for (name, place) in places {
         let Ok(text) = fs::read(order.site.project.root.join(&place)) else { continue };
         // What the copy was when the agent began.
-        let before = job.dir().join(name);
+        let before = kept_at(job, name);
         if before.exists() {
             continue;
         }
@@ -48,10 +52,15 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// Where a copy is kept as it was when the agent began.
+fn kept_at(job: &Job, name: &str) -> Utf8PathBuf {
+    job.dir().join(Utf8Path::new(name).file_name().unwrap_or(name))
+}
+
 /// What the agent wrote about its own task.
 fn told(order: &Order, job: &Job) -> Vec<Told> {
     let told = |(name, place): (&str, Utf8PathBuf)| {
-        let before = fs::read(job.dir().join(name)).ok()?;
+        let before = fs::read(kept_at(job, name)).ok()?;
         let after = fs::read(order.workplace().ok()?.join(place)).ok()?;
         kept::told(order.run.settings.dialect, &order.task.id, name, &before, &after)
     };

@@ -29,7 +29,7 @@ use piton_core::view::{self, Form, Orientation};
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::{clock, crash, git};
 pub use land::PINS;
 use order::{Order, Running, Site, Slots, Trouble};
@@ -73,6 +73,7 @@ pub struct Engine {
     pub owned: Vec<RepoPath>,
     pub plan_now: PlanNow,
     pub settle_files: SettleFiles,
+    pub undecided: Undecided,
 }
 
 /// The plan as its files say it, or why it cannot be read, if they were written since it was asked for last. Asked
@@ -81,6 +82,9 @@ pub type PlanNow = Box<dyn FnMut() -> Option<Result<Plan, String>>>;
 
 /// Brings the files of the plan's system up to date: asked before an agent gets its copies of them.
 pub type SettleFiles = Box<dyn Fn() + Send + Sync>;
+
+/// Whether a claim that was made in those files may still be undecided: asked before the engine leaves a task to others.
+pub type Undecided = Box<dyn FnMut() -> bool>;
 
 /// The way in for signals.
 #[derive(Clone, Debug)]
@@ -127,6 +131,7 @@ struct Loop<'o> {
     name: String,
     site: Arc<Site>,
     plan_now: PlanNow,
+    undecided: Undecided,
     /// The plan as it was last read, until it is what the run goes by.
     plan_seen: Option<Result<Plan, String>>,
     plan_diff: Option<String>,
@@ -143,8 +148,18 @@ struct Loop<'o> {
 
 impl<'o> Loop<'o> {
     fn begin(engine: Engine, inbox: Inbox, observer: &'o mut dyn Observer) -> Result<Loop<'o>, EngineError> {
-        let Engine { project, mut journal, run, lock, session, keeper, owned, plan_now, settle_files } =
-            engine;
+        let Engine {
+            project,
+            mut journal,
+            run,
+            lock,
+            session,
+            keeper,
+            owned,
+            plan_now,
+            settle_files,
+            undecided,
+        } = engine;
         let state = journal.load(&run)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
         let repo = project.repo()?.map(|repo| repo.guarded_by(Arc::new(lock)));
@@ -156,6 +171,7 @@ impl<'o> Loop<'o> {
             name: name.clone(),
             site: Arc::new(Site { project, repo, keeper, owned, settle_files, slots: Slots::new() }),
             plan_now,
+            undecided,
             plan_seen: None,
             plan_diff: None,
             inbox,
@@ -201,6 +217,7 @@ impl<'o> Loop<'o> {
             self.stop_what_is_unwanted();
             if !started
                 && let Some(reason) = self.finished(now)
+                && self.is_final(&reason)?
                 && self.end(&reason)?
             {
                 self.journal.close()?;
@@ -403,6 +420,18 @@ impl<'o> Loop<'o> {
         })
     }
 
+    /// A task that somebody holds whose claim is being decided is done, or ours, in a moment.
+    fn is_final(&mut self, reason: &StopReason) -> Result<bool, EngineError> {
+        if !matches!(reason, StopReason::Elsewhere { .. }) {
+            return Ok(true);
+        }
+        if (self.undecided)() {
+            return Ok(false);
+        }
+        self.hear_others()?;
+        Ok(view::at_rest(&self.state) == *reason)
+    }
+
     fn wait(&mut self) -> Result<(), EngineError> {
         let now = clock::now();
         let until_wake =
@@ -529,11 +558,7 @@ fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) {
     let rescue = git::Rescue::at(&format!("{run}/landing"), "Left in the worktree for merged trees");
     // What cannot be removed now is named by `piton clean`.
     let _ = git::Worktree::remove(repo, &path, &rescue);
-    // Only empty folders go, and only those that Piton names itself.
-    let _ = std::fs::remove_dir(dir);
-    if let Some(parent) = dir.parent().filter(|parent| parent.file_name() == Some(".worktrees")) {
-        let _ = std::fs::remove_dir(parent);
-    }
+    project::remove_worktree_dir(dir);
 }
 
 /// Carry an order out. Every end is a command, a panic too: a lost worker would hold its slot for ever.

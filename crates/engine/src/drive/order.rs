@@ -140,6 +140,7 @@ impl Trouble {
             Trouble::Git(
                 GitError::ForeignFolder { .. }
                 | GitError::ForeignRepository { .. }
+                | GitError::Locked { .. }
                 | GitError::BadAuthor(_)
                 | GitError::NotKept { .. }
                 | GitError::Unrelated { .. },

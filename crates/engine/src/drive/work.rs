@@ -3,12 +3,13 @@
 use std::fs;
 
 use camino::Utf8Path;
-use piton_core::plan::{Check, Oid};
+use piton_core::dialect::rwkit;
+use piton_core::plan::{Check, Dialect, Oid};
 use piton_core::prompt::Caller;
-use piton_core::run::{CheckResult, Class, Command, CommitMade, Verdict, Work};
+use piton_core::run::{AgentEnd, CheckResult, Class, Command, CommitMade, Verdict, Work};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
-use piton_core::{message, prompt};
+use piton_core::{answer, message, prompt};
 
 use super::copy;
 use super::order::{Order, Trouble};
@@ -221,8 +222,10 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     crash::point("work.ended");
     let tail = clean_text(&job.output().tail(TAIL)?);
     let (written, entries) = copy::report(order, &job);
-    let said = agent::take(&job.dir().join("outbox.jsonl")).or(written);
+    let said =
+        agent::take(&job.dir().join("outbox.jsonl")).or(written).or_else(|| said_in_words(order, &tail));
     let end = agent::end_of(&outcome.ended, &tail, said.as_ref(), spec, clock::now());
+    let end = if order.run.settings.auto_answer { answered(end, &tail) } else { end };
     let ended = Command::AgentEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
@@ -234,6 +237,26 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     Ok([ended].into_iter().chain(entries).collect())
 }
 
+/// What agents of a system that has words for it say at the end.
+fn said_in_words(order: &Order, tail: &str) -> Option<agent::Message> {
+    if order.run.settings.dialect != Dialect::Rwkit {
+        return None;
+    }
+    rwkit::said::said(tail).map(|report| agent::Message { said: agent::Said::Done, report })
+}
+
+/// A question that may be answered without a person is: the next try is told the answer.
+fn answered(end: AgentEnd, tail: &str) -> AgentEnd {
+    let AgentEnd::Blocked { reason } = &end else { return end };
+    match answer::answer(reason, tail) {
+        None => end,
+        Some(answer) => AgentEnd::Failed {
+            feedback: format!("You asked: {reason}\nNobody is there to ask; the answer is: {answer}\n"),
+            reason: format!("it asked, and is answered: {answer}"),
+        },
+    }
+}
+
 /// Make a commit of what the agent left.
 pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let _slot = order.site.slots.take();
@@ -243,7 +266,10 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
         progress.base.as_ref().ok_or_else(|| Trouble::Transient("the worktree has no base".to_owned()))?;
     let captured =
         |work| vec![Command::Captured { task: order.task.id.clone(), fence: order.fence(), pass, work }];
-    let base_tree = repo.tree_of(base)?;
+    let mut base_tree = repo.tree_of(base)?;
+    if order.run.settings.no_commits {
+        base_tree = without_ours(order, base_tree)?;
+    }
     let as_work = |commit, tree: Oid, markers| Work {
         commit,
         changed: tree != base_tree,
@@ -255,7 +281,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
         modified: Vec::new(),
     };
     if order.run.settings.no_commits {
-        return Ok(captured(as_work(None, repo.worktree_tree(&order.site.project.root)?, Vec::new())));
+        return Ok(captured(as_work(None, tree_in_place(order)?, Vec::new())));
     }
     let worktree = order.worktree()?;
     let settings = &order.run.settings;
@@ -374,17 +400,25 @@ fn run_in_place(
     tree: &Oid,
     jobs: &Utf8Path,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let repo = order.repo()?;
-    let root = &order.site.project.root;
-    let bench = order.bench(jobs, root, tree);
+    let bench = order.bench(jobs, &order.site.project.root, tree);
     let mut results = Vec::new();
     for check in wanted {
-        let clean = repo.worktree_tree(root)? == *tree;
+        let clean = tree_in_place(order)? == *tree;
         let mut result = bench.run(check, &|job| order.running.begin(job))?;
-        if !clean || repo.worktree_tree(root)? != *tree {
+        if !clean || tree_in_place(order)? != *tree {
             result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
         }
         results.push(result);
     }
     Ok(results)
+}
+
+/// What is in the checkout, but for what Piton itself writes there meanwhile.
+fn tree_in_place(order: &Order) -> Result<Oid, Trouble> {
+    without_ours(order, order.repo()?.worktree_tree(&order.site.project.root)?)
+}
+
+fn without_ours(order: &Order, tree: Oid) -> Result<Oid, Trouble> {
+    let repo = order.repo()?;
+    Ok(repo.settle(tree, &repo.resolve("HEAD")?, &order.site.owned)?)
 }

@@ -1,7 +1,7 @@
 //! The files beside the state file: a journal that only grows, a list whose boxes are ticked. They name no position of
 //! the journal, so what counts is what they hold: what is known is no news, and what is missing is put in.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use piton_core::dialect::edit::{Edit, What, commands};
 use piton_core::dialect::kept::{self, Beside, Put, Settled};
 use piton_core::run::Command;
@@ -18,13 +18,13 @@ impl Mirror {
         journal: &mut Journal,
         judge: &mut dyn Judge,
         beside: Beside,
-        folder: &Utf8Path,
     ) -> Result<bool, FilesError> {
-        let path = self.real_path(&folder.join(beside.name()))?;
+        let path = self.real_path(&self.path_of(beside))?;
+        let name = self.name_of(beside);
         for round in 0..ROUNDS {
             let found = read(&path)?;
             let news = self.look(beside, found.as_deref());
-            let entry = |note| Command::Note { by: beside.name().to_owned(), note };
+            let entry = |note| Command::Note { by: name.clone(), note };
             let entries: Vec<Command> = news.notes.into_iter().map(entry).collect();
             self.commit(journal, &entries)?;
             for edit in news.edits {
@@ -55,9 +55,9 @@ impl Mirror {
 
     /// A process that died between exchanging such a file and putting back what it displaced left somebody's text:
     /// it is kept. Our own, or what is there anyway, is not.
-    pub(super) fn keep_displaced(&self, folder: &Utf8Path, left: &[u8]) -> Result<(), FilesError> {
-        for beside in self.beside(folder) {
-            let path = folder.join(beside.name());
+    pub(super) fn keep_displaced(&self, left: &[u8]) -> Result<(), FilesError> {
+        for beside in self.beside() {
+            let path = self.path_of(beside);
             let Some(now) = read(&path)? else { continue };
             if beside.holds(&now, left) {
                 return Ok(());
@@ -70,8 +70,17 @@ impl Mirror {
         Ok(())
     }
 
-    pub(super) fn beside(&self, folder: &Utf8Path) -> Vec<Beside> {
-        kept::beside(self.dialect, |name| folder.join(name).is_file())
+    pub(super) fn beside(&self) -> Vec<Beside> {
+        kept::beside(self.dialect, |name| self.plan.join(name).is_file())
+    }
+
+    pub(super) fn path_of(&self, beside: Beside) -> Utf8PathBuf {
+        beside.name().map_or_else(|| self.plan.clone(), |name| self.plan.join(name))
+    }
+
+    /// Who speaks through it.
+    fn name_of(&self, beside: Beside) -> String {
+        self.path_of(beside).file_name().unwrap_or_default().to_owned()
     }
 
     fn look(&self, beside: Beside, found: Option<&[u8]>) -> Settled {
@@ -85,19 +94,20 @@ impl Mirror {
         beside: Beside,
         edit: &Edit,
     ) -> Result<(), FilesError> {
+        let name = self.name_of(beside);
         let wishes = match (&edit.task, &edit.what) {
             (Some(task), What::ReportDone { .. }) if self.judged.contains(task) => return Ok(()),
             (Some(task), What::ReportDone { report }) => {
-                match self.claim(journal, judge, task, report, beside.name(), edit)? {
+                match self.claim(journal, judge, task, report, &name, edit)? {
                     Some(wishes) => wishes,
                     None => return Ok(()),
                 }
             }
-            _ => commands(edit, beside.name(), beside.name()),
+            _ => commands(edit, &name, &name),
         };
         let refusals = self.commit(journal, &wishes)?;
         match refusals.first() {
-            Some(reason) => self.refuse_in(journal, beside.name(), &edit.to_string(), reason),
+            Some(reason) => self.refuse_in(journal, &name, &edit.to_string(), reason),
             None => Ok(()),
         }
     }

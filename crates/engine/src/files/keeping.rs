@@ -8,8 +8,8 @@ use std::time::Duration;
 use piton_core::plan::{RunId, TaskId, TaskSpec};
 use piton_core::run::Task;
 
-use super::mirror::{FilesError, Judge, Judgement, Mirror};
-use crate::checks;
+use super::mirror::{FilesError, Judge, Mirror};
+use crate::claims::{Judgement, Place};
 use crate::journal::Journal;
 use crate::project::Project;
 
@@ -26,8 +26,8 @@ pub struct Keeping {
 /// What the thread can be asked to do at once.
 #[derive(Debug)]
 enum Ask {
-    /// Bring the files up to date, and answer.
-    Settle(Sender<()>),
+    /// Bring the files up to date, and answer whether a claim is still being decided.
+    Settle(Sender<bool>),
     /// Once more, and be gone.
     End,
 }
@@ -42,13 +42,14 @@ impl Keeping {
         warn: impl Fn(&FilesError) + Send + 'static,
     ) -> Result<Option<Keeping>, FilesError> {
         let mut journal = Journal::open(&project.home)?;
-        let Some(mut mirror) = Mirror::of(project, &mut journal, run)? else { return Ok(None) };
         let mut judge = Beside {
             project: project.clone(),
             run: run.clone(),
             keeper: keeper.to_vec(),
             at_work: HashMap::new(),
         };
+        let taken = Mirror::taken(project, &mut journal, &mut judge, run)?;
+        let Some(mut mirror) = taken else { return Ok(None) };
         mirror.hide();
         mirror.settle(&mut journal, &mut judge, true)?;
         // What was called done while nobody looked may be what comes next: nothing begins before that is decided.
@@ -78,7 +79,7 @@ impl Keeping {
                 match ask {
                     None => {}
                     // Whoever asked may be gone.
-                    Some(Ask::Settle(answer)) => drop(answer.send(())),
+                    Some(Ask::Settle(answer)) => drop(answer.send(!mirror.claimed.is_empty())),
                     Some(Ask::End) => return,
                 }
             }
@@ -95,6 +96,29 @@ impl Keeping {
             if asks.send(Ask::Settle(answer)).is_ok() {
                 // Nothing is heard from a thread that has ended, and nothing is waited for.
                 let _ = answered.recv();
+            }
+        }
+    }
+
+    /// For whoever would end while a task is held by one of the files: whether a claim in them may still be undecided.
+    /// Never waits; asked once more, it knows.
+    pub fn undecided(&self) -> impl FnMut() -> bool + 'static {
+        let asks = self.asks.clone();
+        let mut asked: Option<Receiver<bool>> = None;
+        move || {
+            let Some(answered) = &asked else {
+                let (answer, answered) = channel();
+                let sent = asks.send(Ask::Settle(answer)).is_ok();
+                asked = sent.then_some(answered);
+                return sent;
+            };
+            match answered.try_recv() {
+                Err(TryRecvError::Empty) => true,
+                // Of a thread that has ended, nothing is decided any more.
+                answer => {
+                    asked = None;
+                    answer.unwrap_or(false)
+                }
             }
         }
     }
@@ -117,7 +141,12 @@ struct Beside {
 }
 
 impl Judge for Beside {
-    fn judge(&mut self, task: &Task, spec: &TaskSpec) -> Option<Result<Judgement, String>> {
+    fn judge(
+        &mut self,
+        task: &Task,
+        spec: &TaskSpec,
+        place: Option<&Place>,
+    ) -> Option<Result<Judgement, String>> {
         let key = (task.id.clone(), task.fence);
         if let Some(running) = self.at_work.get(&key) {
             return match running.try_recv() {
@@ -132,15 +161,16 @@ impl Judge for Beside {
                 }
             };
         }
+        let Some(place) = place.cloned() else {
+            return Some(Err("it was started or reset by somebody else while its checks ran".to_owned()));
+        };
         let (done, judged) = channel();
         let (project, run, spec, keeper) =
             (self.project.clone(), self.run.clone(), spec.clone(), self.keeper.clone());
         let fence = task.fence;
         let worker = move || {
-            let result = {
-                let name = format!("{fence}.report");
-                checks::run_all(&project, &run, &spec, &project.root, &name, &keeper, &|_| {})
-            };
+            let name = format!("{fence}.report");
+            let result = place.judge(&project, &run, &spec, &name, &keeper, &|_| {});
             // If nobody waits any more, the file still shows the claim.
             let _ = done.send(result.map_err(|no| no.to_string()));
         };

@@ -12,14 +12,13 @@ use std::time::SystemTime;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::chronicle::{Chronicle, Heard};
 use piton_core::dialect::edit::{Edit, What, commands};
-use piton_core::dialect::kept::{self, Place, Workplace};
-use piton_core::plan::{Dialect, Digest, Oid, RunId, TaskId, TaskSpec};
-use piton_core::run::{
-    CheckResult, Claim, Command, ContextUpdate, Holder, Note, Recorded, Report, State, Task,
-};
+use piton_core::dialect::kept::{self, Workplace};
+use piton_core::plan::{Dialect, Digest, RunId, TaskId, TaskSpec};
+use piton_core::run::{Claim, Command, ContextUpdate, Holder, Note, Recorded, Report, State, Task};
 use serde_json::Value;
 
 use super::touched::Touched;
+use crate::claims::{self, Judgement, Place};
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
 use crate::project::Project;
@@ -46,13 +45,15 @@ impl FilesError {
     }
 }
 
-/// What the checks of a task said that somebody called done.
-pub type Judgement = (Option<Oid>, Vec<CheckResult>);
-
-/// Whoever runs those checks: at once, or meanwhile.
+/// Whoever runs the checks of a task that somebody called done: at once, or meanwhile.
 pub trait Judge {
-    /// `None`: not yet, ask again.
-    fn judge(&mut self, task: &Task, spec: &TaskSpec) -> Option<Result<Judgement, String>>;
+    /// `None`: not yet, ask again. The place is told the first time.
+    fn judge(
+        &mut self,
+        task: &Task,
+        spec: &TaskSpec,
+        place: Option<&Place>,
+    ) -> Option<Result<Judgement, String>>;
 }
 
 /// A run and its state file.
@@ -63,7 +64,8 @@ pub struct Mirror {
     pub(super) dialect: Dialect,
     /// What the state file is called, which also is who speaks through it.
     file: &'static str,
-    path: Utf8PathBuf,
+    pub(super) path: Utf8PathBuf,
+    pub(super) plan: Utf8PathBuf,
     pub(super) state: State,
     pub(super) chronicle: Chronicle,
     pictures: VecDeque<(u64, Value)>,
@@ -95,21 +97,25 @@ impl Stamp {
 }
 
 impl Mirror {
-    /// The state file of a run, if its system keeps one and no newer run of the plan has taken it over.
-    pub fn of(project: &Project, journal: &mut Journal, run: &RunId) -> Result<Option<Mirror>, FilesError> {
+    /// Whoever it is of by now.
+    pub(super) fn open(
+        project: &Project,
+        journal: &mut Journal,
+        run: &RunId,
+    ) -> Result<Option<Mirror>, FilesError> {
         let Some(facts) = journal.facts(run)? else { return Ok(None) };
         let dialect = facts.settings.dialect;
         let Some(file) = kept::state_file(dialect) else { return Ok(None) };
-        let newest = journal.runs()?.into_iter().find(|other| other.plan == facts.plan);
-        if newest.is_none_or(|newest| newest.id != *run) {
-            return Ok(None);
-        }
+        let plan = Utf8PathBuf::from(&facts.plan);
+        let home = if kept::is_of_project(dialect) { &project.root } else { &plan };
+        let path = home.join(file);
         let mut mirror = Mirror {
             project: project.clone(),
             run: run.clone(),
             dialect,
             file,
-            path: Utf8Path::new(&facts.plan).join(file),
+            path,
+            plan,
             state: State::new(),
             chronicle: Chronicle::default(),
             pictures: VecDeque::new(),
@@ -128,12 +134,16 @@ impl Mirror {
     /// What is kept here is nobody's work: git does not see it, and no check is blamed for changing it.
     pub(super) fn hide(&self) {
         let root = self.project.root.canonicalize_utf8().unwrap_or_else(|_| self.project.root.clone());
-        let folder = self.path.parent().and_then(|folder| folder.strip_prefix(&root).ok());
+        let folder = match kept::is_of_project(self.dialect) {
+            true => Some(Utf8Path::new("")),
+            false => self.plan.strip_prefix(&root).ok(),
+        };
         let (Some(folder), Ok(Some(repo))) = (folder, self.project.repo()) else { return };
         for path in kept::offered(self.dialect).iter().flat_map(|name| with_neighbours(&folder.join(name))) {
             // One that stays in sight does no harm but for that.
             let _ = repo.exclude(&path);
         }
+        let _ = repo.exclude_beginning(folder.join(disk::HALF_WRITTEN).as_str());
     }
 
     /// Hear what was written into the file, and write what is true now. Without patience somebody else's lock is
@@ -149,28 +159,40 @@ impl Mirror {
             return Ok(());
         }
         let path = self.real_path(&self.path)?;
-        let folder = path.parent().unwrap_or(Utf8Path::new(".")).to_owned();
-        if !folder.is_dir() {
+        if !self.plan.exists() {
             // The plan is gone; the journal has it all.
             return Ok(());
         }
-        let lock = self.project.home.join(format!("locks/file-{}.lock", self.run));
+        let folder = path.parent().unwrap_or(Utf8Path::new(".")).to_owned();
+        fs::create_dir_all(&folder).map_err(FilesError::io(&folder))?;
+        let whose = match kept::is_of_project(self.dialect) {
+            true => self.dialect.name(),
+            false => self.run.as_str(),
+        };
+        let lock = self.project.home.join(format!("locks/file-{whose}.lock"));
         let _own = Lock::take(&lock).map_err(FilesError::io(&lock))?;
         let touch = path.with_extension("lock");
         let touched = if patient { Touched::take(&touch).map(Some) } else { Touched::try_take(&touch) };
         let Some(_touched) = touched.map_err(FilesError::io(&touch))? else { return Ok(()) };
         self.judged.clear();
         self.hear_what_was_displaced(journal, judge, &folder)?;
+        if kept::is_of_project(self.dialect) {
+            let lists = self.plan.parent().unwrap_or(Utf8Path::new(".")).to_owned();
+            self.hear_what_was_displaced(journal, judge, &lists)?;
+        }
         // Taken before anything is read: whoever writes from here on is seen now or the next time.
         let stamps = self.stamps();
-        let mut quiet = self.settle_state(journal, judge, &path)?;
-        let before = self.state.seq();
-        for beside in self.beside(&folder) {
-            quiet &= self.settle_beside(journal, judge, beside, &folder)?;
-        }
-        if self.state.seq() != before {
-            // What was said beside it is part of it, too.
+        let mut quiet = true;
+        for _ in 0..ROUNDS {
             quiet &= self.settle_state(journal, judge, &path)?;
+            let before = self.state.seq();
+            for beside in self.beside() {
+                quiet &= self.settle_beside(journal, judge, beside)?;
+            }
+            if self.state.seq() == before {
+                break;
+            }
+            // What was said in one of them is part of the others, too.
         }
         self.settled = stamps.filter(|_| quiet).map(|stamps| (stamps, self.state.seq()));
         Ok(())
@@ -245,6 +267,13 @@ impl Mirror {
         Ok(self.picture_at(journal, shown)?.map(|base| (shown, base)))
     }
 
+    /// A picture of another run that had the file before this one, and was heard then.
+    fn shows_another(&self, journal: &Journal, found: &Value) -> Result<bool, FilesError> {
+        let named = found.get("piton_run").and_then(Value::as_str).and_then(|name| RunId::new(name).ok());
+        let Some(other) = named.filter(|other| *other != self.run) else { return Ok(false) };
+        Ok(kept::is_of_project(self.dialect) && journal.facts(&other)?.is_some())
+    }
+
     fn is_heard(&self, shown: u64, edit: &Edit) -> bool {
         let told = key(edit);
         let known = |heard: &Heard| heard.file == self.file && heard.shown == shown && heard.edit == told;
@@ -257,8 +286,7 @@ impl Mirror {
     }
 
     fn stamps(&self) -> Option<Vec<Stamp>> {
-        let folder = self.path.parent()?;
-        let others = self.beside(folder).into_iter().map(|beside| folder.join(beside.name()));
+        let others = self.beside().into_iter().map(|beside| self.path_of(beside));
         std::iter::once(self.path.clone()).chain(others).map(|path| Stamp::of(&path)).collect()
     }
 
@@ -285,7 +313,7 @@ impl Mirror {
         self.state.take_changes();
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> kept::Place {
         let tasks = self.path.parent().unwrap_or(Utf8Path::new("."));
         place(&self.project, &self.run, &self.state, tasks)
     }
@@ -344,6 +372,9 @@ impl Mirror {
             }
         };
         let Some((shown, base)) = self.origin(journal, &found)? else {
+            if self.shows_another(journal, &found)? {
+                return Ok(());
+            }
             if read(&Utf8PathBuf::from(format!("{}.bak", self.path)))?.as_deref() == Some(bytes) {
                 // It was taken over, or is to be begun anew, and is safe.
                 return Ok(());
@@ -383,6 +414,11 @@ impl Mirror {
             }
             _ => commands(&self.news(edit), self.file, self.file),
         };
+        if let What::Add { task, .. } = &edit.what {
+            // It has to be in the plan as well, which is read by whoever started us.
+            let reason = format!("`piton add {} --title TEXT` adds it, to the plan and to the run", task.id);
+            self.refuse(journal, &edit.to_string(), &reason)?;
+        }
         let note = Note::Heard { file: self.file.to_owned(), shown, edit: key(edit) };
         wishes.push(Command::Note { by: self.file.to_owned(), note });
         let refusals = self.commit(journal, &wishes)?;
@@ -434,6 +470,17 @@ impl Mirror {
         };
         // Nobody else may begin it while its checks run.
         let start = Command::Start { task: id.clone(), holder: Holder::Ledger(by.clone()) };
+        let mut place = None;
+        if !self.claimed.contains(id) && journal.rehearse(&self.run, &start, clock::now()).is_ok() {
+            match Place::of(&self.project, &self.state, id, &report.commits) {
+                Ok(found) => place = Some(found),
+                Err(reason) => {
+                    self.remember(journal, id, report, file)?;
+                    self.refuse_in(journal, file, &edit.to_string(), &reason.to_string())?;
+                    return Ok(Some(Vec::new()));
+                }
+            }
+        }
         let refused = self.commit(journal, &[start])?;
         let (Some(task), Some(spec), true) = (held(self), journal.spec(&self.run, id)?, refused.is_empty())
         else {
@@ -441,7 +488,7 @@ impl Mirror {
             let holder = Holder::Ledger(by);
             return Ok(Some(vec![Command::Start { task: id.clone(), holder }]));
         };
-        let judged = judge.judge(&task, &spec);
+        let judged = judge.judge(&task, &spec, place.as_ref());
         if judged.is_some() {
             self.claimed.retain(|claimed| claimed != id);
             self.judged.push(id.clone());
@@ -450,24 +497,38 @@ impl Mirror {
             None if self.claimed.contains(id) => Ok(None),
             None => {
                 self.claimed.push(id.clone());
-                let report = self.unheard(id, report);
-                if report != Report::default() {
-                    // The file is written again while the checks run: what it tells would be gone.
-                    let note = Note::Told { task: id.clone(), report: Box::new(report) };
-                    self.commit(journal, &[Command::Note { by: file.to_owned(), note }])?;
-                }
+                self.remember(journal, id, report, file)?;
                 Ok(None)
             }
-            Some(Ok((tree, results))) => {
+            Some(Ok(judged)) => {
+                let seen = claims::seen(&self.project, &self.state, id, report, &judged);
+                let (tree, results) = judged;
                 let claim = Claim::Done { tree, results };
                 let (fence, report) = (Some(task.fence), Box::new(self.unheard(id, report)));
-                Ok(Some(vec![Command::Report { task: id.clone(), by, fence, claim, report }]))
+                let report = Command::Report { task: id.clone(), by, fence, claim, report };
+                Ok(Some(seen.into_iter().chain([report]).collect()))
             }
             Some(Err(reason)) => {
                 self.refuse_in(journal, file, &edit.to_string(), &reason)?;
                 Ok(Some(Vec::new()))
             }
         }
+    }
+
+    /// The file is written again while the checks run, and where a claim is refused: what it tells would be gone.
+    fn remember(
+        &mut self,
+        journal: &mut Journal,
+        id: &TaskId,
+        report: &Report,
+        file: &str,
+    ) -> Result<(), FilesError> {
+        let report = self.unheard(id, report);
+        if report == Report::default() {
+            return Ok(());
+        }
+        let note = Note::Told { task: id.clone(), report: Box::new(report) };
+        self.commit(journal, &[Command::Note { by: file.to_owned(), note }]).map(drop)
     }
 
     /// Record commands in one transaction; what was refused, and why.
@@ -523,32 +584,31 @@ impl Mirror {
             if serde_json::from_slice::<Value>(&bytes).is_ok() {
                 self.hear(journal, judge, &bytes)?;
             } else {
-                self.keep_displaced(folder, &bytes)?;
+                self.keep_displaced(&bytes)?;
             }
             fs::remove_file(&path).map_err(FilesError::io(&path))?;
         }
         Ok(())
     }
 
-    /// A link is followed, but not out of the project and the plan.
     pub(super) fn real_path(&self, path: &Utf8Path) -> Result<Utf8PathBuf, FilesError> {
-        let wrong = |what| FilesError::NotAFile { path: path.to_owned(), what };
-        match fs::symlink_metadata(path) {
-            Ok(data) if data.is_dir() => Err(wrong("a folder")),
-            Ok(data) if data.is_symlink() => {
-                let real = path.canonicalize_utf8().map_err(FilesError::io(path))?;
-                let inside = |folder: &Utf8Path| {
-                    folder.canonicalize_utf8().is_ok_and(|folder| real.starts_with(folder))
-                };
-                let home = path.parent().is_some_and(inside) || inside(&self.project.root);
-                if home && real.is_file() {
-                    Ok(real)
-                } else {
-                    Err(wrong("a link that leads out of the project"))
-                }
-            }
-            _ => Ok(path.to_owned()),
+        real_path(&self.project, path)
+    }
+}
+
+/// Where a state file really is: a link is followed, but not out of the project and the plan.
+pub fn real_path(project: &Project, path: &Utf8Path) -> Result<Utf8PathBuf, FilesError> {
+    let wrong = |what| FilesError::NotAFile { path: path.to_owned(), what };
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => Err(wrong("a folder")),
+        Ok(data) if data.is_symlink() => {
+            let real = path.canonicalize_utf8().map_err(FilesError::io(path))?;
+            let inside =
+                |folder: &Utf8Path| folder.canonicalize_utf8().is_ok_and(|folder| real.starts_with(folder));
+            let home = path.parent().is_some_and(inside) || inside(&project.root);
+            if home && real.is_file() { Ok(real) } else { Err(wrong("a link that leads out of the project")) }
         }
+        _ => Ok(path.to_owned()),
     }
 }
 
@@ -559,8 +619,8 @@ fn with_neighbours(file: &Utf8Path) -> Vec<String> {
 }
 
 /// Where a run is on disk, for a state file in this folder.
-pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) -> Place {
-    let mut place = Place {
+pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) -> kept::Place {
+    let mut place = kept::Place {
         project_path: project.root.to_string(),
         tasks_path: tasks.to_string(),
         elsewhere: BTreeMap::new(),

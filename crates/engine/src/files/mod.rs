@@ -3,7 +3,8 @@
 mod beside;
 mod keeping;
 mod mirror;
+mod owner;
 mod touched;
 
 pub use keeping::Keeping;
-pub use mirror::{FilesError, Judge, Judgement, Mirror, place};
+pub use mirror::{FilesError, Judge, Mirror, place, real_path};

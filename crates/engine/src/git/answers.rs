@@ -1,13 +1,13 @@
 //! Every reader of what git prints, as a function of bytes: the fuzzer's way in. Nothing else needs it, for
 //! whoever asks git gets values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 
-use piton_core::plan::Oid;
+use piton_core::plan::{Digest, Oid};
 
-use super::{Checkout, Pin, Rescued, Status};
-use super::{branch, capture, door, history, index, merge, repo, rescue};
+use super::{Checkout, Commit, Pin, Rescued, Status};
+use super::{branch, capture, change, door, history, index, merge, repo, rescue};
 
 pub fn status(list: &[u8]) -> Status {
     Status::parse(list)
@@ -37,6 +37,18 @@ pub fn differences(list: &[u8]) -> Vec<(OsString, Version, Version)> {
 
 pub fn landed(list: &[u8], run: &str) -> BTreeMap<String, Oid> {
     history::read_landed(list, run)
+}
+
+pub fn history(list: &[u8]) -> Vec<Commit> {
+    history::read_history(list)
+}
+
+pub fn reverts(list: &[u8]) -> Vec<(Oid, Vec<String>)> {
+    history::read_reverts(list)
+}
+
+pub fn changes(list: &[u8]) -> HashMap<Oid, Digest> {
+    change::read_changes(list)
 }
 
 pub fn pins(list: &str) -> Vec<Pin> {

@@ -43,10 +43,8 @@ impl Worktree {
         self.refuse_conflicts(&status)?;
         let made_commit = !status.is_clean();
         if made_commit {
-            if let Some(head) = status.head.as_ref().filter(|_| status.branch.is_some()) {
-                self.git()
-                    .call(["update-ref", "--no-deref", "-m", "piton: detach", "HEAD", head.as_str()])
-                    .run()?;
+            if status.branch.is_some() {
+                self.detach()?;
             }
             self.git().call(["add", "--all"]).run()?;
             let mut call = self.git().call([

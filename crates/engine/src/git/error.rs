@@ -37,6 +37,8 @@ pub enum GitError {
     ForeignRepository { path: Utf8PathBuf, repository: Utf8PathBuf },
     #[error("{worktree} contains other git repositories, whose commits may exist only there: {}", paths.join(", "))]
     NestedRepositories { worktree: Utf8PathBuf, paths: Vec<String> },
+    #[error("{path} is locked{why}: `git worktree unlock` lets it go")]
+    Locked { path: Utf8PathBuf, why: String },
     #[error("conflict markers are left in {}", files.join(", "))]
     ConflictMarkers { files: Vec<String> },
     #[error("conflicts without markers are not decided (git add or git rm decides): {}", files.join(", "))]

@@ -1,31 +1,57 @@
 //! Reading a branch's history, and beginning one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
 use piton_core::message::{RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::Oid;
 
-use super::door::{Git, fields, lossy, oid};
+use super::door::{Git, fields, lossy, oid, portions};
 use super::error::GitError;
 use super::repo::Repo;
+
+/// What git writes into the message of a commit that takes another one back, before its name.
+const REVERTS: &str = "This reverts commit ";
 
 /// A commit in a history, as far as its message tells whose work it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub id: Oid,
+    pub tree: Oid,
+    /// The commit it was made on.
+    pub parent: Option<Oid>,
     pub subject: String,
     /// The task that a trailer names.
     pub task: Option<String>,
 }
 
 impl Repo {
-    /// Every commit that `tip` holds, newest first.
+    /// Every commit that `tip` holds, each before those it was made on.
     pub fn history(&self, tip: &Oid) -> Result<Vec<Commit>, GitError> {
-        let format =
-            format!("--format=%H%x00%s%x00%(trailers:key=Task,key={TASK_TRAILER},valueonly,separator=%x2C)");
-        let call = self.git().call(["log", "-z", &format, "--end-of-options", tip.as_str(), "--"]);
-        Ok(read_history(&call.bytes()?))
+        let format = format!(
+            "--format=%H %T %P%x00%s%x00%(trailers:key=Task,key={TASK_TRAILER},valueonly,separator=%x2C)"
+        );
+        let call = self.git().call(["log", "--topo-order", "-z", &format, "--no-show-signature"]);
+        Ok(read_history(&call.args(["--end-of-options", tip.as_str(), "--"]).bytes()?))
+    }
+
+    /// The commits of `tip` that say they take others back, each with the names of those.
+    pub fn reverts(&self, tip: &Oid) -> Result<Vec<(Oid, Vec<String>)>, GitError> {
+        let call = self.git().call(["log", "-z", "--format=%H%x00%b", "--no-show-signature"]);
+        let call = call.args(["--fixed-strings", "--grep", REVERTS, "--end-of-options", tip.as_str(), "--"]);
+        Ok(read_reverts(&call.bytes()?))
+    }
+
+    /// The tips of branches and tags that have any of these commits.
+    pub fn tips_with(&self, commits: &BTreeSet<Oid>) -> Result<Vec<Oid>, GitError> {
+        let commits: Vec<String> = commits.iter().map(|commit| format!("--contains={commit}")).collect();
+        let mut tips = Vec::new();
+        for portion in portions(&commits) {
+            let call = self.git().call(["for-each-ref", "--format=%(objectname)"]).args(portion);
+            let list = call.args(["refs/heads", "refs/remotes", "refs/tags"]).line()?;
+            tips.extend(list.lines().filter_map(oid));
+        }
+        Ok(tips)
     }
 
     /// Where two histories part, if they have anything in common.
@@ -101,13 +127,28 @@ impl Repo {
     }
 }
 
-/// Triples of a commit, its subject and the tasks its trailers name.
+/// Triples of a commit with its tree and its parents, its subject, and the tasks its trailers name.
 pub(super) fn read_history(list: &[u8]) -> Vec<Commit> {
     let mut found = Vec::new();
     let mut parts = fields(list).map(lossy);
-    while let (Some(id), Some(subject), Some(tasks)) = (parts.next(), parts.next(), parts.next()) {
+    while let (Some(ids), Some(subject), Some(tasks)) = (parts.next(), parts.next(), parts.next()) {
         let task = tasks.split(',').map(str::trim).find(|task| !task.is_empty()).map(str::to_owned);
-        found.extend(oid(id.trim()).map(|id| Commit { id, subject, task }));
+        let mut ids = ids.split_whitespace().filter_map(oid);
+        if let (Some(id), Some(tree)) = (ids.next(), ids.next()) {
+            found.push(Commit { id, tree, parent: ids.next(), subject, task });
+        }
+    }
+    found
+}
+
+/// Pairs of a commit and its message.
+pub(super) fn read_reverts(list: &[u8]) -> Vec<(Oid, Vec<String>)> {
+    let mut found = Vec::new();
+    let mut parts = fields(list).map(lossy);
+    while let (Some(id), Some(body)) = (parts.next(), parts.next()) {
+        let hex = |rest: &str| rest.chars().take_while(char::is_ascii_hexdigit).collect::<String>();
+        let names = body.split(REVERTS).skip(1).map(hex).filter(|name| !name.is_empty()).collect();
+        found.extend(oid(id.trim()).map(|id| (id, names)));
     }
     found
 }

@@ -12,6 +12,7 @@
 pub mod answers;
 mod branch;
 mod capture;
+mod change;
 mod checkout;
 mod door;
 mod durable;

@@ -223,6 +223,13 @@ impl Repo {
         resolve(&self.git, revision)
     }
 
+    /// The commit whose name begins with these digits, if there is one and no other.
+    pub fn find_commit(&self, digits: &str) -> Result<Option<Oid>, GitError> {
+        let found = self.resolve_quietly(digits)?;
+        // A branch may have such a name.
+        Ok(found.filter(|found| found.as_str().starts_with(digits)))
+    }
+
     pub fn tree_of(&self, commit: &Oid) -> Result<Oid, GitError> {
         let tree = self.known.oracle.ask(&format!("{commit}^{{tree}}"))?;
         tree.ok_or_else(|| GitError::UnknownRevision(commit.to_string()))
@@ -349,6 +356,11 @@ impl Repo {
     /// Keep a file that was copied into a worktree out of its commits.
     pub fn exclude(&self, file: &str) -> Result<(), GitError> {
         super::worktree::exclude(self, file)
+    }
+
+    /// The same for everything whose path begins so.
+    pub fn exclude_beginning(&self, path: &str) -> Result<(), GitError> {
+        super::worktree::exclude_beginning(self, path)
     }
 
     pub fn checkouts(&self) -> Result<Vec<Checkout>, GitError> {

@@ -376,7 +376,11 @@ impl fmt::Display for Wait {
                 write!(f, "{checkout} has changes of its own in {shown}")?;
                 if more > 0 { write!(f, " and {more} more") } else { Ok(()) }
             }
-            Wait::Operation { checkout, what } => write!(f, "{what} is in progress in {checkout}"),
+            Wait::Operation { checkout, what } => {
+                write!(f, "{what} is in progress in {checkout}")?;
+                let is_merge = *what == "a merge";
+                if is_merge { f.write_str(": `git merge --abort` there ends it") } else { Ok(()) }
+            }
             Wait::Locked { path } => {
                 write!(f, "git is at work there, or died: remove {path} if no git is running")
             }

@@ -79,6 +79,10 @@ impl Worktree {
                 Worktree::mend(repo, &path, &entry, base, &rescue)
             }
             (Some(entry), Folder::Free) => {
+                if let Some(why) = locked_by_a_person(&entry) {
+                    // It may be on a drive that is not there.
+                    return Err(GitError::Locked { path, why });
+                }
                 let rescued = forget(repo, &path, &entry, &rescue)?;
                 let worktree = Worktree::make(repo, &path, base)?;
                 Ok(Added { worktree, how: Making::PutRight { rescued } })
@@ -163,6 +167,12 @@ impl Worktree {
         self.repo.ref_tip(&format!("worktrees/{name}/HEAD"))
     }
 
+    /// Leave whatever branch it is on, with files and index as they are.
+    pub fn detach(&self) -> Result<(), GitError> {
+        let Some(head) = self.head()? else { return Ok(()) };
+        self.git.call(["update-ref", "--no-deref", "-m", "piton: detach", "HEAD", head.as_str()]).run()
+    }
+
     /// Remove the locks of a git that died in here: of the index, of HEAD, ORIG_HEAD, AUTO_MERGE and their
     /// like, and an index that a power cut left empty. The caller promises that nobody works in it.
     pub fn break_stale_lock(&self) -> Result<(), GitError> {
@@ -190,6 +200,9 @@ impl Worktree {
                 Folder::Ours { .. } | Folder::Foreign => Err(GitError::ForeignFolder { path }),
             };
         };
+        if let Some(why) = locked_by_a_person(&entry) {
+            return Err(GitError::Locked { path, why });
+        }
         if !path.exists() {
             let lock = lock_worktrees(repo)?;
             let rescued = forget(&repo.guarded_by(lock), &path, &entry, rescue)?;
@@ -246,6 +259,9 @@ impl Worktree {
         if !is_ready(entry) {
             // It may call files unchanged that are torn; without one, git reads them all.
             remove_if_there(&index)?;
+            if is_torn(&entry.join("locked")) {
+                remove_if_there(&entry.join("locked"))?;
+            }
         }
         let whole = !half_made && points_to(path, entry) && index.is_file() && !is_torn(&index);
         point_to(path, entry)?;
@@ -282,6 +298,17 @@ fn ready(entry: &Utf8Path) -> Option<String> {
 
 fn is_half_made(entry: &Utf8Path) -> bool {
     fs::read_to_string(entry.join("locked")).is_ok_and(|why| why.trim() == INITIALIZING)
+}
+
+/// Why somebody locked it, in brackets if they said so. Git's own word marks one that is not finished, and a power cut
+/// may take that word: an empty lock counts only where the worktree was finished since.
+fn locked_by_a_person(entry: &Utf8Path) -> Option<String> {
+    let why = fs::read_to_string(entry.join("locked")).ok()?.trim().to_owned();
+    match why.as_str() {
+        INITIALIZING => None,
+        "" => is_ready(entry).then_some(why),
+        _ => Some(format!(" ({why})")),
+    }
 }
 
 /// The right to make worktrees and take them away. While it is held, none of ours is half made.
@@ -418,10 +445,20 @@ fn check_surroundings(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
 
 /// Hide a path from `git status` and `git add` in every checkout of this repository. Once is enough.
 pub(super) fn exclude(repo: &Repo, path: &str) -> Result<(), GitError> {
+    exclude_line(repo, &format!("/{}", escaped(path)))
+}
+
+/// The same for every path that begins so.
+pub(super) fn exclude_beginning(repo: &Repo, path: &str) -> Result<(), GitError> {
+    exclude_line(repo, &format!("/{}*", escaped(path)))
+}
+
+fn escaped(path: &str) -> String {
+    path.chars().flat_map(|c| if "\\*?[ ".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
+}
+
+fn exclude_line(repo: &Repo, line: &str) -> Result<(), GitError> {
     let file = repo.common_dir().join("info/exclude");
-    let escaped: String =
-        path.chars().flat_map(|c| if "\\*?[ ".contains(c) { vec!['\\', c] } else { vec![c] }).collect();
-    let line = format!("/{escaped}");
     let text = match fs::read_to_string(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         other => other.map_err(GitError::io(file.clone()))?,

@@ -108,6 +108,76 @@ pub(crate) struct Report {
     pub json: bool,
 }
 
+impl Report {
+    /// Without anything but the claim.
+    pub(crate) fn of(
+        task: TaskId,
+        what: Reported,
+        reason: Option<String>,
+        by: By,
+        which: Which,
+        json: bool,
+    ) -> Report {
+        Report {
+            task,
+            what,
+            reason,
+            note: None,
+            files: Vec::new(),
+            created: Vec::new(),
+            exports: Vec::new(),
+            decisions: Vec::new(),
+            patterns: Vec::new(),
+            feedback: None,
+            test_results: None,
+            commits: Vec::new(),
+            by,
+            which,
+            json,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Gate {
+    /// Its name, such as unit_tests [default: all]
+    pub name: Option<String>,
+    /// What it came to; its check decides whether it has passed
+    pub said: Option<GateSaid>,
+    /// Why, for failed and degraded
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GateSaid {
+    Passed,
+    Approved,
+    Failed,
+    Degraded,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Batch {
+    /// Its number, from 0 [default: all]
+    pub number: Option<u32>,
+    /// Note that the context of whoever drives it was compacted after it
+    #[arg(long, requires = "number")]
+    pub compacted: bool,
+    #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reported {
     Done,

@@ -4,8 +4,8 @@
 //! run, which the next `piton add` or `piton run --replan` takes up.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::{Addition, execute, native};
-use piton_core::plan::{Dialect, Plan, TaskId};
+use piton_core::dialect::{Addition, execute, issue, native, rwkit};
+use piton_core::plan::{Dialect, Digest, Plan, TaskId};
 use piton_core::run::{Command, Event, Recorded};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -16,7 +16,7 @@ use super::{Exit, FINE, begin};
 use crate::args::{Add, Loudness, Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
-use crate::reading::{self, How, Source};
+use crate::reading::{self, FoundPlan, How, Source};
 use crate::ui;
 
 pub(crate) fn add(args: &Add) -> Outcome<Exit> {
@@ -86,15 +86,18 @@ impl Site {
         let changes = changes(&self.path, &source, &before.plan, task)?;
         let (after, _) = reading::understand(&self.path, &grown(&source, &changes), how)?;
         task.is_read_as_meant(&after.plan)?;
-        let others = |plan: &Plan| {
-            let mut plan = plan.clone();
-            plan.tasks.retain(|spec| spec.id != task.id);
-            plan.hash()
-        };
-        if others(&before.plan) != others(&after.plan) {
+        if others(&before, task) != others(&after, task) {
             return Err(Failure::new(format!("{} cannot be added without changing other tasks", task.id)));
         }
-        let command = Command::Extend(Box::new(after.plan));
+        let reorders = matches!(self.dialect, Dialect::Issue | Dialect::Rwkit);
+        let command = match (reorders, &mut self.found) {
+            // There, whatever follows it waits for it, or is in another batch now.
+            (true, Some(FoundRun { journal, run, .. })) => {
+                begin::forget_dead_engine(&self.project, journal, run)?;
+                begin::replan(journal, run, &after.plan)?
+            }
+            _ => Command::Extend(Box::new(after.plan)),
+        };
         if let Some(FoundRun { journal, run, .. }) = &mut self.found {
             journal.rehearse(run, &command, clock::now())?;
         }
@@ -138,6 +141,20 @@ impl Site {
     }
 }
 
+/// What a plan says but for this task. In a list, what comes behind it has a later turn, and that is all.
+fn others(plan: &FoundPlan, task: &Addition) -> Digest {
+    let mut plan = plan.issue.as_ref().map_or(&plan.plan, |issue| &issue.reading.plan).clone();
+    plan.tasks.retain(|spec| spec.id != task.id);
+    if plan.settings.dialect == Dialect::Issue {
+        plan.tasks.iter_mut().for_each(|spec| spec.priority = 0);
+    }
+    if plan.settings.dialect == Dialect::Rwkit {
+        plan.groups.clear();
+        plan.tasks.iter_mut().for_each(|spec| spec.group = 0);
+    }
+    plan.hash()
+}
+
 /// One file of the plan, as it was and as it is to be.
 struct Change {
     path: Utf8PathBuf,
@@ -167,19 +184,24 @@ fn changes(path: &Utf8Path, source: &Source, plan: &Plan, task: &Addition) -> Ou
                 after,
             })
             .collect(),
-        // Its order is the list's: where a task goes is for whoever writes the list.
-        Source::Issue(_) => {
-            let failure =
-                Failure::new("tasks of an issue are added in its list, where their place tells their turn");
-            return Err(failure
-                .hint(format!(
-                    "add a line like `- [ ] {}. {}` to {}",
-                    task.id,
-                    task.title,
-                    path.join("tasks.md")
-                ))
-                .hint(format!("piton run {} --replan", find::shown(path))));
-        }
+        Source::List(folder) => rwkit::write::add(folder, plan, task)?
+            .into_iter()
+            .map(|(name, after)| Change {
+                path: path.to_owned(),
+                before: folder.files.get(&name).cloned(),
+                name,
+                after,
+            })
+            .collect(),
+        Source::Issue(folder) => issue::plan::add(folder, task)?
+            .into_iter()
+            .map(|(name, after)| Change {
+                path: path.join(&name),
+                before: folder.files.get(&name).cloned(),
+                name,
+                after,
+            })
+            .collect(),
     })
 }
 
@@ -189,7 +211,7 @@ fn grown(source: &Source, changes: &[Change]) -> Source {
     for Change { name, after, .. } in changes {
         match &mut source {
             Source::File(text) => *text = String::from_utf8_lossy(after).into_owned(),
-            Source::Folder(folder) | Source::Issue(folder) => {
+            Source::Folder(folder) | Source::Issue(folder) | Source::List(folder) => {
                 drop(folder.files.insert(name.clone(), after.clone()));
             }
         }

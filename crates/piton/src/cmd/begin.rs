@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::native;
-use piton_core::plan::{Dialect, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Dialect, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, NewRun, State, StopReason};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
@@ -11,10 +11,10 @@ use piton_engine::project::{Project, new_run_id};
 use piton_engine::{clock, disk};
 
 use super::import::{self, TakeOver};
-use super::issue;
+use super::{issue, rwkit};
 use crate::args::{Run, Which};
 use crate::failure::{Failure, Outcome};
-use crate::reading::{self, FoundPlan};
+use crate::reading::{self, FoundPlan, How};
 use crate::{find, ui};
 
 /// The project a plan is for: where the command line says, else where the plan does, else the one around it.
@@ -51,8 +51,9 @@ pub(super) fn settle_run(
         }
         let needs = args.task.as_ref().and_then(|id| found.plan.tasks.iter().find(|spec| &spec.id == id));
         let is_done = |id: &TaskId| {
-            let before = found.issue.as_ref().and_then(|reading| reading.before.get(id));
-            before.is_some_and(|before| before.done)
+            let in_issue = found.issue.as_ref().and_then(|reading| reading.before.get(id));
+            let in_list = found.list.as_ref().and_then(|reading| reading.before.get(id));
+            in_issue.is_some_and(|before| before.done) || in_list.is_some_and(|before| before.done)
         };
         let open = |spec: &TaskSpec| spec.depends_on.iter().any(|id| !is_done(id));
         if let Some(spec) = needs.filter(|spec| open(spec)) {
@@ -75,6 +76,7 @@ pub(super) fn settle_run(
     let facts = state.run().ok_or_else(|| Failure::new(format!("the run {run} has no beginning")))?;
     let fixed = [
         ("--no-commits", args.no_commits && !facts.settings.no_commits),
+        ("--auto-answer", args.auto_answer && !facts.settings.auto_answer),
         (
             "--commit-prefix",
             args.commit_prefix.is_some() && args.commit_prefix != facts.settings.commit_prefix,
@@ -96,6 +98,12 @@ pub(super) fn settle_run(
         let failure =
             Failure::usage(format!("{flag} cannot be changed: it was settled when the run {run} began"));
         return Err(failure.hint("--reset begins a new run"));
+    }
+    if found.list.is_some() {
+        // What was found in the project when the run began holds: by now its agents have changed it.
+        let tests = rwkit::tests_of(&journal.specs(&run)?);
+        let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
+        found.plan.tasks = reading::read(&found.path, Dialect::Rwkit, how)?.0.plan.tasks;
     }
     if facts.plan_hash != found.plan.hash() {
         adopt_or_refuse(args, found, journal, &run)?;
@@ -123,25 +131,45 @@ fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &R
     }
     ui::say(format!("the plan is adopted as it is now:\n{difference}"));
     // An engine that died is still written down as working; its lock is ours, so it is not.
-    let state = journal.load(run)?;
-    if let Some(engine) = state.run().and_then(|run| run.engine.clone()) {
-        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
-        journal.command(run, &Command::Detach { engine, reason }, clock::now())?;
-    }
+    detach(journal, run)?;
+    let command = replan(journal, run, &found.plan)?;
     let mut state = journal.load(run)?;
-    let mut plan = found.plan.clone();
-    if let Some(began) = state.run().map(|run| &run.settings) {
-        // Flags the run began with hold where the plan says nothing.
-        plan.settings.no_commits |= began.no_commits;
-        plan.settings.commit_prefix = plan.settings.commit_prefix.or_else(|| began.commit_prefix.clone());
-        plan.settings.author = plan.settings.author.or_else(|| began.author.clone());
-        plan.settings.worktree.shared.clone_from(&began.worktree.shared);
-    }
-    let done = journal.commit(run, &mut state, &[Command::Replan(Box::new(plan))], clock::now())?;
+    let done = journal.commit(run, &mut state, &[command], clock::now())?;
     match done.outcomes.into_iter().next() {
         Some(Err(refusal)) => Err(refusal.into()),
         _ => Ok(()),
     }
+}
+
+fn detach(journal: &mut Journal, run: &RunId) -> Outcome {
+    if let Some(engine) = journal.facts(run)?.and_then(|facts| facts.engine) {
+        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
+        journal.command(run, &Command::Detach { engine, reason }, clock::now())?;
+    }
+    Ok(())
+}
+
+/// The same for whoever does not hold the run's lock.
+pub(super) fn forget_dead_engine(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
+    if project.engine_lives(run) {
+        return Ok(());
+    }
+    let lock = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
+    lock.map_or(Ok(()), |_alone| detach(journal, run))
+}
+
+/// The command that adopts a plan as it is now.
+pub(super) fn replan(journal: &Journal, run: &RunId, plan: &Plan) -> Outcome<Command> {
+    let mut plan = plan.clone();
+    if let Some(began) = journal.facts(run)?.map(|facts| facts.settings) {
+        // Flags the run began with hold where the plan says nothing.
+        plan.settings.no_commits |= began.no_commits;
+        plan.settings.auto_answer |= began.auto_answer;
+        plan.settings.commit_prefix = plan.settings.commit_prefix.or(began.commit_prefix);
+        plan.settings.author = plan.settings.author.or(began.author);
+        plan.settings.worktree.shared = began.worktree.shared;
+    }
+    Ok(Command::Replan(Box::new(plan)))
 }
 
 fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {
@@ -152,7 +180,8 @@ fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Jo
         return Ok(run);
     }
     let run = new_run_id(&found.plan.name);
-    let past = issue::past(found, project)?;
+    let past = issue::past(found, project, args.onto.as_deref())?.into_iter();
+    let past = past.chain(rwkit::past(found, project, journal)?);
     let commands: Vec<Command> = [creation(args, found, project, &run)?].into_iter().chain(past).collect();
     begin(journal, project, &run, &commands)?;
     if found.issue.is_some() {
@@ -188,7 +217,7 @@ pub(crate) fn create_for_ledger(
         worktree_dir: target.as_ref().map(|_| find::worktree_dir(project).into_string()),
         target,
     };
-    let past = issue::past(found, project)?;
+    let past = issue::past(found, project, None)?.into_iter().chain(rwkit::past(found, project, journal)?);
     let commands: Vec<Command> = [Command::Create(Box::new(new))].into_iter().chain(past).collect();
     begin(journal, project, &run, &commands)?;
     Ok(run)
@@ -204,8 +233,8 @@ fn take_over(
     if found.plan.settings.dialect != Dialect::Execute {
         return Ok(None);
     }
-    let Some(state) = import::look(&found.path)? else { return Ok(None) };
-    let taken = TakeOver::new(args, found, project, state)?;
+    let Some(state) = import::look(&found.path, project)? else { return Ok(None) };
+    let taken = TakeOver::new(args, found, project, journal, state)?;
     let run = taken.begin(args, found, project, journal)?;
     if !args.loudness.json && !args.loudness.quiet {
         taken.tell(false);

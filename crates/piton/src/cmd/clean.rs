@@ -6,11 +6,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Command, Status};
 use piton_core::view::counted;
-use piton_engine::clock;
 use piton_engine::drive;
 use piton_engine::git::{GitError, Pin, RefChange, Repo, Rescue, Worktree};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
+use piton_engine::{claims, clock};
 use serde_json::json;
 
 use super::{Exit, FINE};
@@ -147,6 +147,7 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
             let shared = shared.and_then(|name| project.worktree_path_if_owned(run, dir, name));
             let places = [
                 (Some(dir.join(format!(".landing-{run}"))), "the worktree for merged trees"),
+                (Some(claims::worktree(dir, run)), "the worktree for claims"),
                 (shared, "the worktree of all tasks"),
             ];
             for (path, of) in places {

@@ -144,6 +144,13 @@ impl Visit<'_> {
         let kept =
             recovery.kept.map(|path| format!("the damaged file is kept as {path}")).unwrap_or_default();
         self.add(State::Mended, format!("the journal was damaged: {}", recovery.found.join("; ")), kept);
+        if recovery.runs.is_empty() {
+            self.add(
+                State::Note,
+                "nothing of it could be read: its runs are lost, what has landed is in git".to_owned(),
+                "piton run PLAN begins a new one",
+            );
+        }
         for run in &recovery.runs {
             self.add(if run.lost.is_some() { State::Note } else { State::Mended }, run.to_string(), "");
         }

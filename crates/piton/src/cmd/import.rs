@@ -4,17 +4,17 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
 use piton_core::dialect::execute::state::{self as file, ForeignState};
 use piton_core::dialect::{kept, text};
-use piton_core::plan::{Dialect, RunId, TaskId};
+use piton_core::plan::{Dialect, Oid, RunId, TaskId};
 use piton_core::run::{Command, Note};
 use piton_core::view::counted;
-use piton_engine::git::{Repo, Worktree};
+use piton_engine::git::{RefChange, Repo, Worktree};
 use piton_engine::import::{self, Belief};
 use piton_engine::journal::Journal;
 use piton_engine::project::{Project, new_run_id};
-use piton_engine::{clock, disk};
+use piton_engine::{clock, crash, disk, files};
 use serde_json::json;
 
-use super::{Exit, FINE, begin, issue};
+use super::{Exit, FINE, begin, issue, rwkit};
 use crate::args::{Import, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -44,17 +44,18 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
             .hint("piton doctor   compares it with git")
             .hint(format!("piton import {} --reset   takes the state file over anew", args.plan)));
     }
-    if found.plan.settings.dialect == Dialect::Issue {
+    if matches!(found.plan.settings.dialect, Dialect::Issue | Dialect::Rwkit) {
         if args.dry_run {
-            return issue::past(&found, &project).map(|_| FINE);
+            issue::past(&found, &project, None)?;
+            return rwkit::past(&found, &project, &journal).map(|_| FINE);
         }
         let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
         FoundRun { project, journal, run }.settle_file()?;
         ui::hint(format!("piton run {}   goes on from here", find::shown(&found.path)));
         return Ok(FINE);
     }
-    let state = look(&found.path)?.unwrap_or_default();
-    let taken = TakeOver::new(&flags, &mut found, &project, state)?;
+    let state = look(&found.path, &project)?.unwrap_or_default();
+    let taken = TakeOver::new(&flags, &mut found, &project, &journal, state)?;
     if args.dry_run {
         taken.tell(args.json);
         return Ok(FINE);
@@ -67,8 +68,10 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
 }
 
 /// The state file of a plan, as far as it can be read. One that cannot is kept once, and git is asked instead.
-pub(crate) fn look(plan: &Utf8Path) -> Outcome<Option<ForeignState>> {
+pub(crate) fn look(plan: &Utf8Path, project: &Project) -> Outcome<Option<ForeignState>> {
     let path = plan.join(file::FILE);
+    // What could not be written is not read either.
+    files::real_path(project, &path)?;
     let bytes = match std::fs::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -123,6 +126,7 @@ impl TakeOver {
         args: &Run,
         found: &mut FoundPlan,
         project: &Project,
+        journal: &Journal,
         state: ForeignState,
     ) -> Outcome<TakeOver> {
         let repo = repo_of(project)?;
@@ -134,10 +138,19 @@ impl TakeOver {
         let told = state.worktree_dir.as_ref().map(Utf8PathBuf::from).filter(|dir| dir.is_dir());
         let worktree_dir = args.worktree_dir.clone().or(told);
         let worktree_dir = worktree_dir.unwrap_or_else(|| find::worktree_dir(project));
+        if !settings.no_commits {
+            repo.check_worktree_dir(&worktree_dir)?;
+        }
         let target = begin::target(args, repo)?;
         let tip = repo.branch_tip(&target)?;
         let tip = tip.ok_or_else(|| Failure::new(format!("there is no branch `{target}`")))?;
-        let beliefs = import::judge(repo, &tip, &found.plan.tasks, &state, &worktree_dir)?;
+        // An earlier run of this plan is given up for this one, unless somebody works on it.
+        let mut others = journal.runs()?;
+        others.retain(|run| run.plan != found.path || project.engine_lives(&run.id));
+        let is_taken = |path: &Utf8Path| {
+            project.owner(path).is_some_and(|owner| others.iter().any(|run| run.id.as_str() == owner))
+        };
+        let beliefs = import::judge(repo, &tip, &found.plan.tasks, &state, &worktree_dir, &is_taken)?;
         let planned = |id: &&TaskId| !found.plan.tasks.iter().any(|spec| spec.id == **id);
         let orphans = state.tasks.keys().filter(planned).cloned().collect();
         Ok(TakeOver { state, beliefs, orphans, worktree_dir })
@@ -153,6 +166,7 @@ impl TakeOver {
     ) -> Outcome<RunId> {
         let id = new_run_id(&found.plan.name);
         self.adopt_worktrees(project, &id)?;
+        crash::point("import.adopted");
         let args = Run { worktree_dir: Some(self.worktree_dir.clone()), ..args.clone() };
         let mut commands = vec![begin::creation(&args, found, project, &id)?];
         for belief in &self.beliefs {
@@ -175,16 +189,31 @@ impl TakeOver {
         Ok(id)
     }
 
-    /// What goes on in a worktree must not find it made anew.
+    /// What goes on in a worktree must not find it made anew, and the branch beside it goes on with it.
     fn adopt_worktrees(&self, project: &Project, run: &RunId) -> Outcome {
         let repo = repo_of(project)?;
         for belief in &self.beliefs {
-            let Some(path) = &belief.worktree else { continue };
-            let place = project.worktree_path(run, &self.worktree_dir, belief.task.as_str());
-            let place = place.map_err(Failure::io(format!("cannot take over {path}")))?;
-            if let (true, Some(worktree)) = (place == *path, Worktree::open(repo, path)?) {
-                worktree.make_ready(&format!("{run}/{}", belief.task))?;
+            let work = belief.past.as_ref().and_then(|past| past.work.as_ref()?.commit.clone());
+            let mut head = work.clone();
+            if let Some(path) = &belief.worktree {
+                project.give_worktree(path, run).map_err(Failure::io(format!("cannot take over {path}")))?;
+                if let Some(worktree) = Worktree::open(repo, path)? {
+                    worktree.make_ready(&format!("{run}/{}", belief.task))?;
+                    worktree.detach()?;
+                    head = worktree.head()?;
+                }
             }
+            let pin =
+                |what: &str, commit: &Oid| RefChange::pin(&format!("{run}/{what}/{}", belief.task), commit);
+            let mut pins = Vec::new();
+            if let Some(work) = &work {
+                pins.push(pin("captured", work)?);
+            }
+            let branch = repo.branch_tip(&format!("worktree-{}", belief.task))?;
+            if let Some(tip) = branch.filter(|tip| Some(tip) == head.as_ref()) {
+                pins.push(pin("shown", &tip)?);
+            }
+            repo.change_refs(&pins)?;
         }
         Ok(())
     }

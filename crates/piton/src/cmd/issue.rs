@@ -7,7 +7,7 @@ use piton_core::diagnostic::Severity;
 use piton_core::dialect::issue::{plan::VALIDATION, state, tell};
 use piton_core::dialect::{kept, text};
 use piton_core::plan::{RunId, TaskId};
-use piton_core::run::{Command, Note, Past, Proof, Status, StopReason};
+use piton_core::run::{Command, Note, Past, Proof, Report, Status, StopReason};
 use piton_core::view::counted;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -28,8 +28,9 @@ pub(super) fn branch(found: &FoundPlan) -> Option<String> {
     found.issue.as_ref().map(|reading| reading.issue.branch())
 }
 
-/// What was done before the run: what the list and the state file say, as far as the files that they name are there.
-pub(super) fn past(found: &FoundPlan, project: &Project) -> Outcome<Vec<Command>> {
+/// What was done before the run: what the list and the state file say, as far as the files that they name are there; and
+/// the branch that work is to land on.
+pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> Outcome<Vec<Command>> {
     let Some(reading) = &found.issue else { return Ok(Vec::new()) };
     let known = look(found)?.unwrap_or_default();
     let by = || state::FILE.to_owned();
@@ -38,7 +39,10 @@ pub(super) fn past(found: &FoundPlan, project: &Project) -> Outcome<Vec<Command>
         let (before, told) = (reading.before.get(&spec.id), known.tasks.get(&spec.id));
         let ticked = before.is_some_and(|before| before.done);
         let claimed = told.is_some_and(|told| told.status == state::TaskWord::Completed);
-        let report = told.map(|told| told.report.clone()).unwrap_or_default();
+        let mut report = told.map(|told| told.report.clone()).unwrap_or_default();
+        if report.note.is_empty() && before.is_some_and(|before| before.is_branch) {
+            report.note = branch_made(project, onto)?;
+        }
         let missing = report.created.iter().find(|file| !project.root.join(file).exists());
         let status = match missing {
             Some(file) if ticked || claimed => {
@@ -52,7 +56,8 @@ pub(super) fn past(found: &FoundPlan, project: &Project) -> Outcome<Vec<Command>
             _ if ticked || claimed => Status::Completed,
             _ => Status::Pending,
         };
-        done += u64::from(status == Status::Completed);
+        let is_ours = before.is_some_and(|before| before.is_branch && !before.mark.is_done());
+        done += u64::from(status == Status::Completed && (claimed || !is_ours));
         if status == Status::Completed {
             let past = Past {
                 status,
@@ -70,7 +75,7 @@ pub(super) fn past(found: &FoundPlan, project: &Project) -> Outcome<Vec<Command>
             };
             commands.push(Command::Adopt { task: spec.id.clone(), by: by(), past: Box::new(past) });
         }
-        if report != piton_core::run::Report::default() {
+        if report != Report::default() {
             let note = Note::Told { task: spec.id.clone(), report: Box::new(report) };
             commands.push(Command::Note { by: by(), note });
         }
@@ -92,6 +97,15 @@ pub(super) fn past(found: &FoundPlan, project: &Project) -> Outcome<Vec<Command>
         ui::say(format!("{} done before, by the list or the state file", counted(done, "task")));
     }
     Ok(commands)
+}
+
+/// What is done about the branch that work lands on, when a run begins.
+fn branch_made(project: &Project, onto: Option<&str>) -> Outcome<String> {
+    let (Some(repo), Some(branch)) = (project.repo()?, onto) else { return Ok(String::new()) };
+    Ok(match repo.branch_tip(branch)? {
+        Some(tip) => format!("The branch `{branch}` was there, at {}.", tip.short()),
+        None => format!("Piton made the branch `{branch}`."),
+    })
 }
 
 /// The state file in the plan's folder. One that cannot be used is kept once, and the list alone counts.

@@ -2,12 +2,13 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::issue;
-use piton_core::plan::{Check, Dialect, RunId};
+use piton_core::plan::{Check, Dialect, RunId, TaskId};
 use piton_core::run::{
     Claim, Command, CommitMade, Event, Holder, Report as Told, Task, Tests, Verdict, verdict,
 };
 use piton_core::runners;
 use piton_engine::agent::{Message, OUTBOX, Said};
+use piton_engine::claims::{self, NoPlace, Place};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use piton_engine::{checks, clock};
@@ -145,6 +146,7 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
             .hint("piton status --all"));
     };
+    let mut seen = None;
     let claim = match args.what {
         Reported::Failed => Claim::Failed { reason },
         Reported::Blocked => Claim::Blocked { reason },
@@ -166,8 +168,16 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
             }
             let name = format!("{}.report", task.fence);
             let keeper = engine::keeper()?;
-            let judged = checks::run_all(project, run, &spec, &project.root, &name, &keeper, &say_check);
-            let (tree, results) = judged.map_err(|no| Failure::new(no.to_string()))?;
+            let state = journal.load(run)?;
+            let place = Place::of(project, &state, &args.task, &told.commits);
+            let place = place.map_err(|no| no_place(&no, &args.task))?;
+            if place != Place::Folder(project.root.clone()) {
+                ui::say(format!("in {}", shown(&place)));
+            }
+            let judged = place.judge(project, run, &spec, &name, &keeper, &say_check);
+            let judged = judged.map_err(|no| Failure::new(no.to_string()))?;
+            seen = claims::seen(project, &state, &args.task, &told, &judged);
+            let (tree, results) = judged;
             // What was counted beats what is told.
             told.tests = verdict::tests(&results).or(told.tests);
             Claim::Done { tree, results }
@@ -180,7 +190,7 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         claim,
         report: Box::new(told),
     };
-    let events = found.command(&command)?;
+    let events = found.command_and(&command, seen.as_ref())?;
     people::tell(&events, args.json);
     let not_done = args.what == Reported::Done
         && events.iter().any(|recorded| matches!(recorded.event, Event::Failed { .. }));
@@ -255,6 +265,23 @@ fn workplace(project: &Project, journal: &Journal, run: &RunId, task: &Task) -> 
         project.worktree_path_if_owned(run, Utf8Path::new(&dir), name)
     });
     Ok(own.filter(|path| path.is_dir()).unwrap_or_else(|| project.root.clone()))
+}
+
+fn shown(place: &Place) -> String {
+    match place {
+        Place::Folder(path) => find::shown(path),
+        Place::Commit { commit, .. } => format!("a worktree of {}", commit.short()),
+    }
+}
+
+fn no_place(no: &NoPlace, task: &TaskId) -> Failure {
+    let failure = Failure::new(format!("{task} is not judged: {no}"));
+    match no {
+        NoPlace::Nothing { branch } => failure
+            .hint(format!("git switch {branch}   and report from there"))
+            .hint(format!("piton report {task} done --commit HASH   if a commit on it has been that work")),
+        NoPlace::Git(_) => failure,
+    }
 }
 
 fn say_check(check: &Check) {

@@ -164,9 +164,54 @@ impl Op {
             Dialect::Native => None,
             Dialect::Execute => self.execute,
             Dialect::Issue => self.issue,
+            Dialect::Rwkit => rwkit(self.name),
         }
     }
 }
+
+/// The recipes of those who work on todolists, by the name of the operation.
+fn rwkit(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "initialise" => {
+            "jq '.session_id = … | .status = \"running\"' .claude/templates/state-template.json > .claude/rw-kit.state.json"
+        }
+        "add a task" => "jq '.tasks[$tid] = {…} | .progress.total_tasks += 1 | .progress.pending += 1'",
+        "start" => {
+            "jq '.tasks[$tid].status = \"in_progress\" | .progress.in_progress += 1 | .progress.pending -= 1'"
+        }
+        "report done" => {
+            "jq '.tasks[$tid].status = \"completed\" | .tasks[$tid].verification.agent_done = true | …' (layer 1)"
+        }
+        "verify" => "jq '.tasks[$tid].verification.files_exist = true' (layer 2), and state_synced (layer 3)",
+        "report failed" => {
+            "jq '.tasks[$tid].status = \"failed\" | .retry_counts[$tid] = ((.retry_counts[$tid] // 0) + 1) | …'"
+        }
+        "report blocked" => "jq '.tasks[$tid].status = \"blocked\" | .blocked_tasks += [$tid] | …'",
+        "progress" => "jq '.progress' .claude/rw-kit.state.json",
+        "log" => "jq '.logs' .claude/rw-kit.state.json",
+        "journal" => "jq '.logs += [{\"timestamp\": $ts, \"level\": $level, \"message\": $msg}]'",
+        "gates" => "jq '.quality_gates' .claude/rw-kit.state.json",
+        "gate" => "jq '.quality_gates[$gate] = $status'",
+        "degrade a phase" => "jq '.degraded_phases += [$phase] | .quality_gates[$phase] = \"degraded\"'",
+        "QA cycle" => "jq '.qa_cycles += 1'",
+        "batches" => "jq '.batches += [{…}]', '.batches[$bid].status = \"in_progress\"', '… = \"completed\"'",
+        "batch compacted" => "jq '.batches[$bid].compacted = true'",
+        "resume point" => "jq -r '.resume_point.phase // empty' .claude/rw-kit.state.json",
+        "complete" => "jq '.status = \"completed\" | .resume_point = {…}'",
+        _ => return None,
+    })
+}
+
+/// What only runs of todolists have.
+const OF_LISTS: &[(&str, &str)] = &[
+    ("gates", "piton gate"),
+    ("gate", "piton gate NAME passed"),
+    ("degrade a phase", "piton gate NAME degraded --reason TEXT"),
+    ("QA cycle", "piton gate qa_review failed --reason TEXT"),
+    ("batches", "piton batch"),
+    ("batch compacted", "piton batch N --compacted"),
+    ("resume point", "piton resume-point"),
+];
 
 pub(crate) fn ops(args: &Ops) -> Outcome<Exit> {
     let dialect = match args.dialect {
@@ -176,14 +221,19 @@ pub(crate) fn ops(args: &Ops) -> Outcome<Exit> {
             status::facts(&journal, &run)?.settings.dialect
         }
     };
+    let mut all: Vec<(&str, &str, Option<&str>)> =
+        OPS.iter().map(|op| (op.name, op.command, op.recipe(dialect))).collect();
+    if dialect == Dialect::Rwkit {
+        all.extend(OF_LISTS.iter().map(|(name, command)| (*name, *command, rwkit(name))));
+    }
     if args.json {
-        let op = |op: &Op| json!({ "name": op.name, "command": op.command, "replaces": op.recipe(dialect) });
-        ui::answer_json(&json!({ "dialect": dialect, "operations": OPS.iter().map(op).collect::<Vec<_>>() }));
+        let op = |(name, command, recipe): &(&str, &str, Option<&str>)| json!({ "name": name, "command": command, "replaces": recipe });
+        ui::answer_json(&json!({ "dialect": dialect, "operations": all.iter().map(op).collect::<Vec<_>>() }));
         return Ok(FINE);
     }
-    for op in OPS {
-        ui::answer_line(format!("{:15} {}", op.name, op.command));
-        if let Some(recipe) = op.recipe(dialect) {
+    for (name, command, recipe) in all {
+        ui::answer_line(format!("{name:15} {command}"));
+        if let Some(recipe) = recipe {
             ui::answer_line(ui::styled(DIM, format!("{:15} instead of: {recipe}", "")));
         }
     }

@@ -1,11 +1,12 @@
 //! `piton plan` and `piton new`: what a plan says, before anything is done.
 
+mod encoding;
 mod issue;
 
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::{execute, native};
+use piton_core::dialect::{execute, native, rwkit};
 use piton_core::plan::{Dialect, Graph, Schedule, TaskId, TaskSpec};
 use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
@@ -27,6 +28,7 @@ pub(crate) fn new(args: &args::New) -> Outcome<Exit> {
         [system, ..] if system == Dialect::Issue.name() => {
             Err(Failure::usage("say which issue, and a word for it: piton new issue NUMBER SLUG"))
         }
+        [system, name] if system == Dialect::Rwkit.name() => new_list(name, args.force),
         [system, name] if system == Dialect::Native.name() => new_native(name, args.force),
         [system, _] | [system, _, _] => {
             let known: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
@@ -48,6 +50,19 @@ fn new_native(name: &str, force: bool) -> Outcome<Exit> {
     write(&path, &native::starter(stem))?;
     ui::say(format!("wrote {path}"));
     ui::hint(format!("edit it, then: piton plan {path}"));
+    Ok(FINE)
+}
+
+fn new_list(name: &str, force: bool) -> Outcome<Exit> {
+    let named = if rwkit::is_list(name) { name.to_owned() } else { format!("{name}-todolist.md") };
+    let path = if name.contains('/') { Utf8PathBuf::from(named) } else { Utf8Path::new("plans").join(named) };
+    if path.exists() && !force {
+        let failure = Failure::new(format!("{path} exists already"));
+        return Err(failure.hint(format!("piton new rwkit {name} --force")));
+    }
+    write(&path, &rwkit::write::skeleton(rwkit::stem(path.as_str())))?;
+    ui::say(format!("wrote {path}"));
+    ui::hint(format!("edit its tasks, then: piton plan {path}"));
     Ok(FINE)
 }
 
@@ -74,7 +89,11 @@ pub(super) fn write(path: &Utf8Path, text: &str) -> Outcome {
 }
 
 pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
-    let how = How { dialect: args.dialect.map(Into::into), strict: args.strict, lint: true, project: None };
+    let how =
+        How { dialect: args.dialect.map(Into::into), strict: args.strict, lint: true, ..How::default() };
+    if args.fix_encoding {
+        encoding::fix(&args.plan, how.dialect)?;
+    }
     let found = reading::plan(&args.plan, how)?;
     let settings = &found.plan.settings;
     let session = Session {

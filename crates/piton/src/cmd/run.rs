@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
-use piton_core::plan::{Dialect, Plan, RepoPath, RunId, TaskId};
+use piton_core::dialect::rwkit as lists;
+use piton_core::plan::{Dialect, Plan, RepoPath, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
@@ -14,7 +15,7 @@ use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::{Exit, begin, import, issue};
+use super::{Exit, begin, import, issue, rwkit};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
@@ -28,9 +29,12 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     let how = How {
         dialect: args.dialect.map(Into::into),
         strict: args.strict,
-        lint: false,
         project: args.project_path.as_deref(),
+        ..How::default()
     };
+    if args.plan.is_file() && lists::is_master(args.plan.as_str()) {
+        return rwkit::run_all(args, &args.plan, run);
+    }
     let mut found = reading::plan(&args.plan, how)?;
     let mut args = habits(args, &found.plan)?;
     args.onto = args.onto.or_else(|| issue::branch(&found));
@@ -63,12 +67,16 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     let engine = Engine {
         session: session(args, &found.plan),
         owned: owned(&found, &project),
-        plan_now: watch(&found),
+        plan_now: watch(&found, &journal.specs(&run)?),
         keeper: keeper()?,
         project: project.clone(),
         journal,
         run: run.clone(),
         lock,
+        undecided: match &keeping {
+            Some(keeping) => Box::new(keeping.undecided()),
+            None => Box::new(|| false),
+        },
         settle_files: match &keeping {
             Some(keeping) => Box::new(keeping.settles()),
             None => Box::new(|| {}),
@@ -120,6 +128,7 @@ fn habits(args: &Run, plan: &Plan) -> Outcome<Run> {
 fn apply_flags(plan: &mut Plan, args: &Run) {
     let settings = &mut plan.settings;
     settings.no_commits |= args.no_commits;
+    settings.auto_answer |= args.auto_answer;
     settings.commit_prefix = args.commit_prefix.clone().or(settings.commit_prefix.take());
     settings.author = args.author.clone().or(settings.author.take());
 }
@@ -261,6 +270,10 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let parts: Vec<Utf8PathBuf> = match found.plan.settings.dialect {
         Dialect::Native => vec![found.path.clone()],
+        Dialect::Rwkit => {
+            let state = project.root.join(lists::state::FILE);
+            vec![found.path.clone(), state.with_extension("lock"), state]
+        }
         Dialect::Issue => {
             let own =
                 ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
@@ -277,8 +290,9 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
 }
 
 /// The plan as it is, once its files were written.
-fn watch(found: &FoundPlan) -> PlanNow {
+fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> PlanNow {
     let (path, dialect) = (found.path.clone(), found.plan.settings.dialect);
+    let tests = rwkit::tests_of(specs);
     let project = found.project_path.clone();
     let mut seen = reading::stamp(&path);
     Box::new(move || {
@@ -287,7 +301,7 @@ fn watch(found: &FoundPlan) -> PlanNow {
             return None;
         }
         seen = now;
-        let how = How { project: project.as_deref(), ..How::default() };
+        let how = How { project: project.as_deref(), tests: Some(&tests), ..How::default() };
         Some(match reading::read(&path, dialect, how) {
             Ok((found, _)) => Ok(found.plan),
             Err(failure) => Err(failure.message),

@@ -9,7 +9,7 @@
 //!
 //! `write PATH TEXT` · `append PATH TEXT` · `replace PATH OLD NEW` · `remove PATH` · `commit MESSAGE` ·
 //! `say TEXT` · `signal TEXT` · `sleep MS` · `meet PATH` (opens a FIFO) · `hang` · `crash` · `run WORDS…` ·
-//! `exit N`. `\n` in a text is a new line. `if-conflict` and `if-feedback TEXT` guard the rest of their line.
+//! `exit N`. `\n` in a text is a new line. `if-conflict` and `if-feedback` guard the rest of their line.
 
 use std::io::Read;
 use std::process::Command;

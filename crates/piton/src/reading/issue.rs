@@ -96,18 +96,19 @@ pub(super) fn understand(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outc
         let poor = plan::lint(&issue);
         issue.reading.problems.extend(poor);
     }
-    let picture = pictured(path, &issue.reading)?;
+    let picture = pictured(path, path, &issue.reading)?;
     let found = FoundPlan {
         path: path.to_owned(),
         plan: issue.sequence(),
         project_path: None,
         issue: Some(Box::new(issue)),
+        list: None,
     };
     Ok((found, picture))
 }
 
 /// The project that a plan is for: the repository around it, or the folder that its own place is in.
-fn root(path: &Utf8Path, given: Option<&Utf8Path>) -> Utf8PathBuf {
+pub(super) fn root(path: &Utf8Path, given: Option<&Utf8Path>) -> Utf8PathBuf {
     if let Some(given) = given.and_then(|given| given.canonicalize_utf8().ok()) {
         return given;
     }
@@ -118,7 +119,7 @@ fn root(path: &Utf8Path, given: Option<&Utf8Path>) -> Utf8PathBuf {
 }
 
 /// What stands at a project's root: the names of its files, and the text of those that configure something.
-fn files_at(root: &Utf8Path) -> Outcome<Folder> {
+pub(super) fn files_at(root: &Utf8Path) -> Outcome<Folder> {
     let mut files = Folder::default();
     for entry in root.read_dir_utf8().into_iter().flatten().flatten() {
         let path = entry.path();

@@ -5,6 +5,8 @@ mod add;
 mod example;
 mod export;
 mod files;
+mod resume;
+mod rewritten;
 mod runs;
 mod surroundings;
 mod takeover;

@@ -116,6 +116,28 @@ fn what_an_agent_does_to_the_plan_and_its_state_file_does_not_land() {
     assert_eq!(sandbox.git(["diff", "--stat", "HEAD~3", "--", PLAN]), "");
 }
 
+/// In place there is one checkout for the work and for what Piton keeps beside it, which is nobody's work.
+#[test]
+fn without_commits_the_state_file_is_not_part_of_the_work() {
+    let sandbox = shop();
+    // Some people have it in their history.
+    sandbox.write(format!("{PLAN}/execute-state.json"), "{}");
+    // As if the file were written at this moment, which shows in the folder for an instant.
+    let step = format!("$PITON journal add busy; touch {PLAN}/.piton-new; test -s src/L1-001.txt");
+    let task = crate::task_xml("1-foundation", "L1-001", "Add invoices");
+    let task = task.replace("test -s src/L1-001.txt", &step.replace("$PITON", env!("CARGO_BIN_EXE_piton")));
+    sandbox.write(format!("{PLAN}/1-foundation/L1-001-task.xml"), &task);
+    sandbox.commit("Everything");
+    sandbox.script("[L1-001]\nsay nothing\n[L1-001 2]\nwrite src/L1-001.txt done\n[L1-002]\nwrite src/L1-002.txt done\n[L2-001]\nwrite src/L2-001.txt done\n");
+    let run = sandbox.run(&format!("run {PLAN} --no-commits")).exits(0).says("the agent changed nothing");
+    let _ = run.lacks("did not judge");
+    assert_eq!(statuses(&sandbox), ["completed", "completed", "completed"]);
+    let state = state(&sandbox);
+    assert_eq!(state["tasks"]["L1-001"]["attempts"], 2);
+    assert_eq!(state["tasks"]["L1-001"]["merged_at"], serde_json::Value::Null);
+    assert_eq!(sandbox.history("main").len(), 3, "nothing was committed");
+}
+
 const DESCRIPTION: &str = "# Shop\n\nSells things.\n\n<project-context version=\"1.0\">\n  <meta>\n    \
     <last-updated>2026-01-01</last-updated>\n    <last-context-hash>none</last-context-hash>\n  </meta>\n  <features>\n  \
     </features>\n  <api-registry>\n  </api-registry>\n  <schema-registry>\n  </schema-registry>\n</project-context>\n";

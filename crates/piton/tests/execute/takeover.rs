@@ -1,5 +1,6 @@
 //! State files that another system left, taken over.
 
+use piton_testkit::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::{PLAN, shop, state, statuses};
@@ -22,12 +23,12 @@ fn foreign(tasks: &Value) -> String {
     .to_string()
 }
 
-fn leave(sandbox: &piton_testkit::sandbox::Sandbox, tasks: &Value) {
+pub(crate) fn leave(sandbox: &Sandbox, tasks: &Value) {
     sandbox.write(format!("{PLAN}/execute-state.json"), &foreign(tasks));
 }
 
 /// As the system does it: a branch, a commit, a merge.
-fn land(sandbox: &piton_testkit::sandbox::Sandbox, id: &str, name: &str) -> String {
+pub(crate) fn land(sandbox: &Sandbox, id: &str, name: &str) -> String {
     sandbox.git(["switch", "-q", "-c", &format!("worktree-{id}")]);
     sandbox.write(format!("src/{id}.txt"), "done\n");
     sandbox.git(["add", "src"]);
@@ -193,4 +194,84 @@ fn a_second_copy_of_the_state_file_is_named() {
     let _ = sandbox.run(&format!("run {PLAN} --layer 1-foundation")).exits(0).says(warning);
     std::fs::remove_file(sandbox.project().join("execute-state.json")).expect("our own file");
     let _ = sandbox.run("doctor").exits(0).lacks("second copy");
+}
+
+#[test]
+fn a_state_file_that_lies_outside_the_project_is_left_alone() {
+    let sandbox = shop();
+    let outside = sandbox.root().join("state.json");
+    sandbox.write(&outside, &foreign(&json!({ "L1-001": { "status": "failed", "attempts": 1 } })));
+    let file = sandbox.project().join(PLAN).join("execute-state.json");
+    std::os::unix::fs::symlink(&outside, &file).expect("a new link");
+    let before = sandbox.read(&outside);
+    for command in ["import", "run"] {
+        let refused = sandbox.run(&format!("{command} {PLAN}")).exits(1);
+        let _ = refused.says("leads out of the project").lacks("believed");
+    }
+    assert_eq!(sandbox.read(&outside), before);
+    let _ = sandbox.run("status").exits(1).says("no run");
+}
+
+/// A worktree in there would be part of somebody else's work.
+#[test]
+fn worktrees_that_were_recorded_inside_another_repository_are_refused() {
+    let sandbox = shop();
+    let other = sandbox.root().join("other");
+    sandbox.write(other.join("file"), "x");
+    sandbox.git_in(&other, ["init", "-q"]);
+    let mut state: Value = serde_json::from_str(&foreign(&json!({}))).expect("JSON");
+    state["worktree_dir"] = json!(other);
+    sandbox.write(format!("{PLAN}/execute-state.json"), &state.to_string());
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(1).says("lies inside another repository");
+    let place = sandbox.root().join("trees");
+    let _ = sandbox.run(&format!("run {PLAN} --worktree-dir {place}")).exits(0);
+    assert_eq!(statuses(&sandbox), ["completed"; 3]);
+}
+
+/// Paths of another machine, or of another system, are nowhere here.
+#[test]
+fn a_project_that_was_moved_goes_on_where_it_is() {
+    let sandbox = shop();
+    let hash = land(&sandbox, "L1-001", "Add invoices");
+    let mut state: Value = serde_json::from_str(&foreign(&json!({
+        "L1-001": { "status": "completed", "attempts": 1, "commits": [format!("{hash}: [L1-001] Add invoices")] },
+        "L1-002": { "status": "in_progress", "attempts": 2, "branch": "worktree-L1-002",
+            "worktree_path": "C:\\Users\\ada\\.worktrees\\L1-002" },
+    })))
+    .expect("JSON");
+    for (field, path) in
+        [("project_path", "C:\\Users\\ada\\shop"), ("worktree_dir", "C:\\Users\\ada\\.worktrees")]
+    {
+        state[field] = json!(path);
+    }
+    sandbox.write(format!("{PLAN}/execute-state.json"), &state.to_string());
+    let _ =
+        sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-002   attempt 2 started").lacks("L1-001   att");
+    assert_eq!(statuses(&sandbox), ["completed"; 3]);
+    assert_eq!(crate::state(&sandbox)["project_path"], sandbox.project().as_str());
+}
+
+/// Hashes as people and models write them.
+#[test]
+fn a_hash_counts_if_it_means_one_commit() {
+    let sandbox = shop();
+    let hash = land(&sandbox, "L1-001", "Add invoices");
+    for (said, understood) in [
+        (hash.to_uppercase(), true),
+        (format!("  {hash} "), true),
+        ("ghi9012".to_owned(), false),
+        ("HEAD".to_owned(), false),
+        ("--all".to_owned(), false),
+        ("main".to_owned(), false),
+    ] {
+        // Under a title of its own: only the hash can tell.
+        leave(
+            &sandbox,
+            &json!({ "L1-002": { "status": "completed", "attempts": 1, "commits": [{ "hash": said }] } }),
+        );
+        let out = sandbox.run(&format!("import {PLAN} --dry-run")).exits(0);
+        let owned = out.contains("is L1-001's as well");
+        assert_eq!(owned, understood, "{said:?}\n{out}");
+        let _ = out.says("L1-002   completed → pending");
+    }
 }

@@ -17,7 +17,7 @@ mv "$TMP_FILE" "$PLAN_DIR/execution-state.json"
 "#;
 
 /// "Update State", with less to tell.
-const COMPLETE: &str = r#"
+pub(crate) const COMPLETE: &str = r#"
 TMP_FILE=$(mktemp)
 jq "(.tasks[] | select(.id == \"$TASK_ID\")) |= . + {
   \"status\": \"completed\",
@@ -47,22 +47,23 @@ mv "$TMP_FILE" "$PLAN_DIR/execution-state.json"
 /// A recipe about one task, in the project.
 #[must_use]
 #[track_caller]
-fn about(sandbox: &Sandbox, id: &str, lines: &str) -> bool {
+pub(crate) fn about(sandbox: &Sandbox, id: &str, lines: &str) -> bool {
     recipe(sandbox.project(), &format!("TASK_ID={id}\n{lines}"))
 }
 
-/// A run that somebody keeps by hand.
+/// A run that somebody keeps by hand, who works on the issue's branch in the project's own checkout.
 fn ledger() -> Sandbox {
     let sandbox = months();
     let _ = sandbox.run(&format!("next --plan {PLAN}")).exits(0);
+    sandbox.git(["switch", "-q", BRANCH]);
     sandbox
 }
 
-fn log(sandbox: &Sandbox) -> String {
+pub(crate) fn log(sandbox: &Sandbox) -> String {
     sandbox.run("log --verbose").exits(0).stdout
 }
 
-fn status(sandbox: &Sandbox, id: &str) -> String {
+pub(crate) fn status(sandbox: &Sandbox, id: &str) -> String {
     entry(sandbox, id)["status"].as_str().expect("a word").to_owned()
 }
 
@@ -74,7 +75,7 @@ fn append(sandbox: &Sandbox, text: &str) {
     file.write_all(text.as_bytes()).expect("our own file");
 }
 
-fn tick(sandbox: &Sandbox, id: &str) {
+pub(crate) fn tick(sandbox: &Sandbox, id: &str) {
     let list = sandbox.read(format!("{PLAN}/tasks.md"));
     let ticked = list.replace(&format!("- [ ] {id} "), &format!("- [x] {id} "));
     assert_ne!(ticked, list);
@@ -174,6 +175,7 @@ fn no_entry_that_is_appended_beside_an_engine_is_lost_or_doubled() {
 #[test]
 fn a_box_that_somebody_ticks_is_a_claim() {
     let sandbox = ledger();
+    sandbox.write("spend.sh", BY_MONTH);
     sandbox.write("tests/red.sh", "exit 1\n");
     tick(&sandbox, "1.1");
     let _ = sandbox.run("next").exits(0);
@@ -200,7 +202,6 @@ fn a_box_that_somebody_ticks_is_a_claim() {
 #[test]
 fn claims_that_wait_for_an_engine_are_decided_before_anything_begins() {
     let sandbox = ledger();
-    sandbox.git(["switch", "-q", BRANCH]);
     sandbox.write("spend.sh", BY_MONTH);
     sandbox.git(["commit", "-q", "-m", "By month", "spend.sh"]);
     tick(&sandbox, "1.1");
@@ -209,7 +210,6 @@ fn claims_that_wait_for_an_engine_are_decided_before_anything_begins() {
     assert_eq!(statuses(&sandbox), ALL_DONE);
     // The same by the state file, in which a claim shows as work while it is checked.
     let sandbox = ledger();
-    sandbox.git(["switch", "-q", BRANCH]);
     sandbox.write("spend.sh", BY_MONTH);
     sandbox.git(["commit", "-q", "-m", "By month", "spend.sh"]);
     if !about(&sandbox, "1.1", COMPLETE) {

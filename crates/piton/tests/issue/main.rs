@@ -5,8 +5,10 @@
 //! passes.
 #![cfg(unix)]
 
+mod adding;
 mod after;
 mod agents;
+mod claims;
 mod edits;
 mod example;
 mod failing;

@@ -161,10 +161,33 @@ fn a_list_whose_tasks_say_their_status() {
     let _ =
         run.lacks("1        attempt").says("2        landed").says("3        landed").says("4        landed");
     let after = sandbox.read(format!("{PLAN}/tasks.md"));
-    assert_eq!(
-        after,
-        list.replace("[ ]", "[x]"),
-        "boxes are ticked, and words are left to whoever wrote them"
-    );
+    let done = list.replace("[ ]", "[x]").replace("Status: blocked", "Status: completed");
+    assert_eq!(after, done.replace("Status: in_progress", "Status: completed"), "and not a byte elsewhere");
     assert_eq!(statuses(&sandbox), ["done"; 4]);
+}
+
+/// Lists whose tasks are headings, with a box where they say their status or with none.
+#[test]
+fn headings_that_name_tasks_are_worked_on_and_ticked() {
+    let sandbox = months();
+    let list = "# Payments
+
+## Cards
+
+### PAY-001: Write the first file
+
+- **Status**: [ ] Not Started
+- [ ] with a word in it
+
+### PAY-002: Write the second file
+
+- [ ] with a word in it
+";
+    sandbox.write(format!("{PLAN}/tasks.md"), list);
+    sandbox.commit("Another list");
+    sandbox.script("[PAY-001]\nwrite 1.txt x\n[PAY-002]\nwrite 2.txt x\n");
+    let _ = sandbox.run("run 7 --strict").exits(1).says("this heading is read as a task");
+    let _ = sandbox.run("run 7").exits(0).says("PAY-002  landed");
+    let done = list.replace("[ ] Not Started", "[x] Completed").replace("[ ]", "[x]");
+    assert_eq!(sandbox.read(format!("{PLAN}/tasks.md")), done);
 }

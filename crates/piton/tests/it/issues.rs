@@ -155,3 +155,29 @@ fn a_folder_of_two_systems_is_refused() {
     sandbox.write("piton.toml", "[defaults]\nchecks = []\n");
     let _ = sandbox.run("plan both --dialect issue").exits(0).says("on issue/both");
 }
+
+#[test]
+fn signs_that_were_decoded_wrongly_are_put_right_if_asked() {
+    let sandbox = example();
+    let list = format!("{PLANS}/issue-7-by-month/tasks.md");
+    let text = sandbox
+        .read(&list)
+        .replace('\n', "\r\n")
+        .replace("- [ ] 4. Final", "- [\u{e2}\u{153}\u{2026}] 4. Final");
+    let wrong = text.replace("sort by month", "first \u{e2}\u{2020}\u{2019} last \u{e2}\u{2020}\u{2019} end");
+    sandbox.write(&list, &wrong);
+    sandbox.write(format!("{list}.bak"), "mine");
+    let _ = sandbox.run("plan 7").exits(0);
+    assert_eq!(sandbox.read(&list), wrong, "nobody asked");
+    let run = sandbox.run("plan 7 --fix-encoding").exits(0);
+    let _ = run
+        .says("tasks.md: \u{e2}\u{153}\u{2026} is \u{2705}; \u{e2}\u{2020}\u{2019} is \u{2192}, 2 times. It was kept as")
+        .says("tasks.md.bak2");
+    let right =
+        wrong.replace("\u{e2}\u{2020}\u{2019}", "\u{2192}").replace("\u{e2}\u{153}\u{2026}", "\u{2705}");
+    assert_eq!(sandbox.read(&list), right);
+    assert_eq!(sandbox.read(format!("{list}.bak2")), wrong);
+    assert_eq!(sandbox.read(format!("{list}.bak")), "mine");
+    let _ = sandbox.run("plan 7 --fix-encoding").exits(0).says("no sign in the plan was decoded wrongly");
+    assert!(!sandbox.exists(format!("{list}.bak3")));
+}

@@ -16,42 +16,45 @@ fn help_tells_the_commands_and_the_exit_codes() {
     Usage: piton <COMMAND>
 
     Commands:
-      demo       Show the whole thing in a scratch repository
-      new        Write a commented starter plan
-      plan       Read and check a plan: problems, layers, batches, critical path
-      run        Start the run of a plan, or go on with it [alias: execute]
-      status     Show where a run stands
-      why        Tell why a task is where it is, and what would help
-      log        Show what happened
-      output     Show what a task's agent or checks printed
-      diff       Show what a task has changed
-      add        Add a task to a plan, and to its run
-      next       Name the tasks to work on next
-      start      Take a task, to work on it yourself
-      report     Report on a task: its checks decide whether it is done
-      stop       Ask the engine to stop: nothing new begins, what runs is finished
-      retry      Try a failed, abandoned or blocked task again
-      reset      Count a task's attempts anew; its worktree and what is in it stay
-      skip       Go on without a task
-      unblock    Release a task that needed a person
-      raise      Allow a task more attempts
-      import     Take over a run that another system left half-done, judging each task by git
-      export     Write a run in another system's form, and tell what does not fit
-      doctor     Compare journal, git and disk, and explain what disagrees
-      clean      Remove what finished runs left behind
-      archive    Put the plans of finished issues away
-      rescue     Content that was put aside before a worktree went
-      schema     Print a JSON Schema
-      verify     Run a task's checks now; nothing in the run changes
-      orient     Tell what somebody who begins to work has to know of the run, and of a task
-      progress   Sum up how far the run is
-      journal    Write into the run's journal
-      guardrail  Rules that everybody who works on the run has to heed
-      queue      List what has landed, what is landing and what waits for it, in order
-      complete   See whether the run as a whole is complete, and what is missing
-      context    Show how the project's own description was updated with the run's results
-      ops        List the operations of the ledger, each with the recipe it replaces
-      help       Print this message or the help of the given subcommand(s)
+      demo          Show the whole thing in a scratch repository
+      new           Write a commented starter plan
+      plan          Read and check a plan: problems, layers, batches, critical path
+      run           Start the run of a plan, or go on with it [alias: execute]
+      status        Show where a run stands
+      why           Tell why a task is where it is, and what would help
+      log           Show what happened
+      output        Show what a task's agent or checks printed
+      diff          Show what a task has changed
+      add           Add a task to a plan, and to its run
+      next          Name the tasks to work on next
+      start         Take a task, to work on it yourself
+      report        Report on a task: its checks decide whether it is done
+      stop          Ask the engine to stop: nothing new begins, what runs is finished
+      retry         Try a failed, abandoned or blocked task again
+      reset         Count a task's attempts anew; its worktree and what is in it stay
+      skip          Go on without a task
+      unblock       Release a task that needed a person
+      raise         Allow a task more attempts
+      import        Take over a run that another system left half-done, judging each task by git
+      export        Write a run in another system's form, and tell what does not fit
+      doctor        Compare journal, git and disk, and explain what disagrees
+      clean         Remove what finished runs left behind
+      archive       Put the plans of finished issues away
+      rescue        Content that was put aside before a worktree went
+      schema        Print a JSON Schema
+      verify        Run a task's checks now; nothing in the run changes
+      orient        Tell what somebody who begins to work has to know of the run, and of a task
+      progress      Sum up how far the run is
+      journal       Write into the run's journal
+      guardrail     Rules that everybody who works on the run has to heed
+      queue         List what has landed, what is landing and what waits for it, in order
+      complete      See whether the run as a whole is complete, and what is missing
+      context       Show how the project's own description was updated with the run's results
+      gate          List the gates of a todolist's run, or say what one came to
+      batch         List the batches of a todolist's run
+      resume-point  Tell where a todolist's run goes on
+      ops           List the operations of the ledger, each with the recipe it replaces
+      help          Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help
@@ -79,7 +82,7 @@ fn help_of_run_tells_its_flags() {
 
     Options:
           --dialect <SYSTEM>       The system the plan is of [default: as its files tell] [possible
-                                   values: native, execute, issue]
+                                   values: native, execute, issue, rwkit]
           --strict                 Refuse what would be repaired or let pass with a warning
           --project-path <DIR>     The project [default: the repository around the plan]
           --worktree-dir <DIR>     Where worktrees are made [default: ../.worktrees/PROJECT beside the
@@ -100,6 +103,7 @@ fn help_of_run_tells_its_flags() {
           --author <NAME <EMAIL>>  Author of Piton's commits
           --base-branch <BRANCH>   The branch to start from and land on [default: the current one]
           --onto <BRANCH>          Land on this branch instead; it is made if it does not exist
+          --auto-answer            Let agents decide what they would ask, unless it destroys something
           --gh                     Send the pull request, or the comment and the label, of an issue with
                                    `gh`
           --schedule <SCHEDULE>    The order in which tasks may start [default: the plan's, else
@@ -125,7 +129,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 36);
+    assert_eq!(seen, 39);
 }
 
 #[test]

@@ -58,7 +58,8 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
     let (inside, behind) = (&rest[1..close], &rest[close + 1..]);
     let (mark, known) = mark(inside);
     let word = inside.trim();
-    if behind.starts_with(['(', '[']) {
+    // A link; `[ ][agent: x]` is none.
+    if behind.starts_with('(') || (behind.starts_with('[') && !is_tag(behind)) {
         return None;
     }
     let plain = matches!(inside, " " | "x" | "X") || (late && known);
@@ -102,6 +103,13 @@ fn boxed_at(text: &str, at: Range<usize>, late: bool) -> Option<Boxed> {
     Some(Boxed { item, text: span(said), slip })
 }
 
+/// `[agent: …`.
+fn is_tag(text: &str) -> bool {
+    let inside = text.trim_start_matches('[');
+    let word = inside.bytes().take_while(u8::is_ascii_alphabetic).count();
+    word > 0 && inside[word..].starts_with(':')
+}
+
 /// A bullet and what follows it; without one, the text as it is.
 fn bullet(text: &str) -> (bool, Option<&str>, &str) {
     if let Some(rest) = text.strip_prefix(['-', '*', '+', '•', '–', '—']) {
@@ -135,7 +143,7 @@ fn unclosed<'t>(
 }
 
 /// What stands between brackets, and whether that is anything known.
-fn mark(inside: &str) -> (Mark, bool) {
+pub(in crate::dialect) fn mark(inside: &str) -> (Mark, bool) {
     let meant = mojibake::understood(inside);
     let meant = meant.trim().trim_end_matches('\u{fe0f}');
     match meant {
@@ -313,7 +321,10 @@ fn lettered(text: &str) -> Option<usize> {
         let letters = if joint == 0 { run(end, u8::is_ascii_alphabetic).min(2) } else { 0 };
         let more = run(end + joint + letters, u8::is_ascii_digit);
         if joint + letters == 0 || more == 0 {
-            return Some(end);
+            // One letter more, as in `T012a`.
+            let suffix =
+                letters == 1 && joint == 0 && !bytes.get(end + 1).is_some_and(u8::is_ascii_alphanumeric);
+            return Some(end + usize::from(suffix));
         }
         end += joint + letters + more;
     }

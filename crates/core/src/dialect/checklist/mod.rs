@@ -15,9 +15,10 @@ use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 
+pub(super) use item::mark;
 pub use item::{Advice, number};
 pub use scan::scan;
-pub use tick::tick;
+pub use tick::{replace, tick};
 
 /// A text, line by line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl Mark {
     }
 
     /// How it is written.
-    fn sign(self) -> &'static str {
+    pub(in crate::dialect) fn sign(self) -> &'static str {
         match self {
             Mark::Open => " ",
             Mark::Done => "x",

@@ -7,15 +7,21 @@ use super::Mark;
 /// The bytes of a file with other marks at these places of its text. Nothing if the bytes are no such text, or if
 /// places overlap.
 pub fn tick(bytes: &[u8], text: &str, marks: &[(Range<usize>, Mark)]) -> Option<Vec<u8>> {
-    let mut marks: Vec<&(Range<usize>, Mark)> = marks.iter().collect();
-    marks.sort_by_key(|(place, _)| place.start);
-    if marks.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
+    let signs: Vec<_> = marks.iter().map(|(place, mark)| (place.clone(), mark.sign())).collect();
+    replace(bytes, text, &signs)
+}
+
+/// The same with any texts.
+pub fn replace<S: AsRef<str>>(bytes: &[u8], text: &str, texts: &[(Range<usize>, S)]) -> Option<Vec<u8>> {
+    let mut texts: Vec<&(Range<usize>, S)> = texts.iter().collect();
+    texts.sort_by_key(|(place, _)| place.start);
+    if texts.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
         return None;
     }
     let mut origins = Origins::of(bytes)?;
-    let mut new = Vec::with_capacity(bytes.len() + marks.len());
+    let mut new = Vec::with_capacity(bytes.len() + texts.len());
     let mut written = 0;
-    for (place, mark) in marks {
+    for (place, said) in texts {
         let inside = text.get(place.clone())?;
         let (start, end) = (origins.seek(place.start)?, origins.seek(place.end)?);
         // What was read is still there, byte for byte; broken bytes were read as something else.
@@ -24,7 +30,7 @@ pub fn tick(bytes: &[u8], text: &str, marks: &[(Range<usize>, Mark)]) -> Option<
             return None;
         }
         new.extend_from_slice(&bytes[written..start]);
-        new.extend_from_slice(mark.sign().as_bytes());
+        new.extend_from_slice(said.as_ref().as_bytes());
         written = end;
     }
     new.extend_from_slice(&bytes[written..]);

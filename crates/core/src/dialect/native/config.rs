@@ -461,6 +461,7 @@ impl Config {
         let policy = self.policy.clone();
         Settings {
             issue: None,
+            list: None,
             dialect: built_in.dialect,
             schedule: policy.schedule.unwrap_or(built_in.schedule),
             max_parallel: policy.max_parallel.unwrap_or(built_in.max_parallel),

@@ -150,6 +150,8 @@ fn plan_groups(read: &IssueReading) -> Vec<(usize, String)> {
             first.push((line, title.unwrap_or_default()));
         }
     }
+    // The tasks of the first parents may come later.
+    first.first_mut().into_iter().for_each(|(line, _)| *line = 0);
     first.reverse();
     first
 }

@@ -1,6 +1,6 @@
 //! A file and a run brought together: what is new in the one, and what is missing from it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::parse::{Outcome, Parsed, parse, time};
 use super::section::{self, Cut, Section};
@@ -35,11 +35,11 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle, issue: 
     let there: Vec<Read> = cut.entries.iter().map(|(_, text)| Read::of(text)).collect();
     let tasks = in_order(state, chronicle);
     let over: Vec<Fallback> = tasks.iter().filter_map(|(task, story)| Fallback::of(task, story)).collect();
-    let names = Names::of(known.iter().flat_map(|known| [known.text.as_str(), &known.read.text]))
-        .at(known.iter().map(|known| &known.read));
-    for (read, (span, _)) in there.iter().zip(&cut.entries) {
+    let found: Vec<Name> = there.iter().map(|read| Name::of(read, &read.short)).collect();
+    let told: Vec<Name> = known.iter().map(|known| Name::of(&known.read, &known.text)).collect();
+    for ((read, (span, _)), heard) in there.iter().zip(&cut.entries).zip(among(&found, &told)) {
         let made = over.iter().any(|over| read.is_made_for(over));
-        if read.parsed.is_placeholder() || names.hold(read, &read.short) || made {
+        if read.parsed.is_placeholder() || heard || made {
             continue;
         }
         let mut task = read.task.clone();
@@ -49,10 +49,9 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle, issue: 
         }
         settled.heard.push(Section { task, text: read.text.clone() });
     }
-    let names = Names::of(there.iter().flat_map(|read| [read.text.as_str(), &read.short])).at(&there);
     let mut missing = Vec::new();
-    for (written, entry) in known.iter().zip(&chronicle.entries) {
-        if !names.hold(&written.read, &written.text) {
+    for ((written, entry), there) in known.iter().zip(&chronicle.entries).zip(among(&told, &found)) {
+        if !there {
             missing.push((entry.at, written.text.clone()));
         }
     }
@@ -134,29 +133,37 @@ impl Written {
     }
 }
 
-/// By what entries are known again: their text, of which a run may have kept only the beginning; or their task and time.
-struct Names<'a> {
-    texts: HashSet<&'a str>,
-    times: HashSet<(&'a TaskId, &'a str)>,
+/// By what an entry is known again: its text, of which a run may have kept only the beginning; or its task and time, for
+/// somebody may have edited it.
+struct Name<'a> {
+    texts: [&'a str; 2],
+    time: Option<(&'a TaskId, &'a str)>,
 }
 
-impl<'a> Names<'a> {
-    fn of(texts: impl IntoIterator<Item = &'a str>) -> Names<'a> {
-        Names { texts: texts.into_iter().collect(), times: HashSet::new() }
-    }
-
-    fn at(mut self, entries: impl IntoIterator<Item = &'a Read>) -> Names<'a> {
-        let time = |read: &'a Read| Some((read.task.as_ref()?, read.parsed.time.as_deref()?));
-        self.times = entries.into_iter().filter_map(time).collect();
-        self
-    }
-
-    fn hold(&self, read: &Read, other: &str) -> bool {
+impl<'a> Name<'a> {
+    fn of(read: &'a Read, other: &'a str) -> Name<'a> {
         let time = read.task.as_ref().zip(read.parsed.time.as_deref());
-        self.texts.contains(read.text.as_str())
-            || self.texts.contains(other)
-            || time.is_some_and(|time| self.times.contains(&time))
+        Name { texts: [&read.text, other], time }
     }
+}
+
+/// For each entry, whether it is among the others. By its time it is no more than one of them: several may have the same.
+fn among<'a>(names: &[Name<'a>], others: &[Name<'a>]) -> Vec<bool> {
+    let own: HashSet<&str> = names.iter().flat_map(|name| name.texts).collect();
+    let theirs: HashSet<&str> = others.iter().flat_map(|other| other.texts).collect();
+    let is_in = |name: &Name<'_>, texts: &HashSet<&str>| name.texts.iter().any(|text| texts.contains(text));
+    let mut left: HashMap<(&TaskId, &str), usize> = HashMap::new();
+    for time in others.iter().filter(|other| !is_in(other, &own)).filter_map(|other| other.time) {
+        *left.entry(time).or_default() += 1;
+    }
+    let mut take = |time| match left.get_mut(&time) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            true
+        }
+        _ => false,
+    };
+    names.iter().map(|name| is_in(name, &theirs) || name.time.is_some_and(&mut take)).collect()
 }
 
 fn joined(entries: &[String]) -> String {

@@ -65,6 +65,27 @@ fn the_example_is_heard_once_and_stays_as_it_is() {
 }
 
 #[test]
+fn two_entries_of_one_time_are_two_and_an_edited_one_is_the_same() {
+    let mut bench = fresh();
+    bench.attach();
+    lands(&mut bench, "1", None, [&[], &[]]);
+    let first = format!("{}\n\n---\n\n", entry("1", "It failed."));
+    let text = after(Some(&first), &mut bench);
+    let second = format!("{text}{}\n\n---\n\n", entry("1", "It works."));
+    let heard = settled(Some(&second), &bench).heard;
+    assert_eq!(heard.len(), 1);
+    assert!(heard[0].text.ends_with("It works."), "{heard:?}");
+    let text = after(Some(&second), &mut bench);
+    assert_eq!(settled(Some(&text), &bench), Settled::default());
+    let edited = text.replace("It failed.", "It failed, for a reason.");
+    assert_eq!(settled(Some(&edited), &bench), Settled::default());
+    // Of two that are known, the one that is gone is put back.
+    let less = text.replace(&entry("1", "It works."), "");
+    let back = settled(Some(&less), &bench).append.expect("one is missing");
+    assert!(back.contains("It works.") && !back.contains("It failed."), "{back}");
+}
+
+#[test]
 fn an_entry_is_read_into_its_parts() {
     let bench = fresh();
     let heard = settled(Some(EXAMPLE), &bench).heard;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::outline::Node;
 use super::words::{Word, is_none, reference};
 use crate::diagnostic::Diagnostic;
-use crate::dialect::checklist::{Checklist, Kind};
+use crate::dialect::checklist::{self, Checklist, Kind, Line, Mark};
 use crate::dialect::execute::plan::looks_like_a_command;
 use crate::dialect::found::{Found, Said, cut};
 use crate::dialect::text::key;
@@ -80,9 +80,46 @@ pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found)
     details
 }
 
-/// The status that a task gives itself.
-pub(in crate::dialect::issue) fn status(list: &Checklist, text: &str, node: &Node) -> Option<Word> {
-    read(list, text, node, &mut Found::new(false)).status
+/// The status that a task gives itself, and where its word stands.
+pub(in crate::dialect::issue) fn status(list: &Checklist, text: &str, node: &Node) -> Option<Said<Word>> {
+    let lines = list.lines.get(node.details.clone()).unwrap_or_default();
+    let mut fields = lines.iter().filter_map(|line| status_field(text, line));
+    let value = fields.next_back()?;
+    let at = behind_box(text, value);
+    let said = &text[at.clone()];
+    let known = Word::read(said);
+    let word = known.or_else(|| Some(Word::Pending).filter(|_| !is_none(said)))?;
+    let place = known.map_or(0..said.len(), |word| word.place(said));
+    Some(Said { value: word, at: shift(place, at.start) })
+}
+
+/// The value of a line that is the field `Status`.
+fn status_field(text: &str, line: &Line) -> Option<Range<usize>> {
+    let is_field = matches!(line.kind, Kind::Bullet | Kind::Text);
+    let (_, value) =
+        field(&text[line.text.clone()]).filter(|(field, _)| is_field && *field == Field::Status)?;
+    Some(shift(value, line.text.start))
+}
+
+/// A box in front of a status, as in `**Status**: [x] Completed`: its mark, and what is between its brackets.
+pub(super) fn status_box(text: &str, line: &Line) -> Option<(Mark, Range<usize>)> {
+    let value = status_field(text, line)?;
+    let place = box_before(text, &value)?;
+    Some((checklist::mark(&text[place.clone()]).0, place))
+}
+
+fn box_before(text: &str, value: &Range<usize>) -> Option<Range<usize>> {
+    let inside = text[value.clone()].strip_prefix('[')?;
+    // A mark is a sign; more between brackets is a link, or a word.
+    let (end, _) = inside.char_indices().take(3).find(|(_, c)| *c == ']')?;
+    Some(value.start + 1..value.start + 1 + end)
+}
+
+/// A value without the box that it begins with.
+fn behind_box(text: &str, value: Range<usize>) -> Range<usize> {
+    let Some(place) = box_before(text, &value) else { return value };
+    let rest = &text[place.end + 1..value.end];
+    value.end - rest.trim_start().len()..value.end
 }
 
 impl Details {
@@ -99,6 +136,7 @@ impl Details {
     };
 
     fn take(&mut self, field: Field, at: Range<usize>, text: &str, found: &mut Found) {
+        let at = if field == Field::Status { behind_box(text, at) } else { at };
         let value = &text[at.clone()];
         let said = || Some(value.to_owned()).filter(|value| !is_none(value));
         match field {

@@ -4,6 +4,7 @@
 //! Boxes with a number are tasks; those without one below a task are its steps. A task with tasks below it is their
 //! parent and is done when they are, so it does not run itself. Everything that runs does so in the order of the file.
 
+mod add;
 mod details;
 mod lint;
 mod name;
@@ -19,6 +20,7 @@ mod tests;
 mod words;
 mod write;
 
+pub use add::add;
 pub(super) use details::status;
 pub use lint::lint;
 pub use name::{Issue, folder_name, number_of};

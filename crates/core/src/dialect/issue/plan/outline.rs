@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
+use super::details::status_box;
 use super::words::reference;
 use crate::diagnostic::Diagnostic;
 use crate::dialect::checklist::{Checklist, Item, Kind, Line, Mark, number};
@@ -35,8 +36,8 @@ pub struct Node {
     pub line: usize,
     /// The box it stands below.
     pub parent: Option<usize>,
-    /// What stands in the box.
-    pub place: Range<usize>,
+    /// What stands in the box. A heading may have none: it is done when its steps are.
+    pub place: Option<Range<usize>>,
     pub(super) text: Range<usize>,
     /// The lines that belong to it, by position.
     pub(super) details: Range<usize>,
@@ -68,6 +69,7 @@ impl Outline {
             last: None,
             latest: HashMap::new(),
             unnumbered: Vec::new(),
+            chapter: None,
         };
         builder.walk();
         builder.finish()
@@ -104,14 +106,16 @@ struct Builder<'l, 'f> {
     text: &'l str,
     found: &'f mut Found,
     outline: Outline,
-    /// Tasks that what follows may stand below, with their indentation.
-    open: Vec<(usize, usize)>,
+    /// Tasks that what follows may stand below, with their indentation. Of a heading there is none.
+    open: Vec<(Option<usize>, usize)>,
     /// The task whose details go on.
     last: Option<usize>,
     /// Where an id was seen last, in lower case.
     latest: HashMap<String, usize>,
     /// Tasks without a number.
     unnumbered: Vec<usize>,
+    /// The last heading that is no task: the group of headings that are.
+    chapter: Option<(usize, Range<usize>)>,
 }
 
 /// Which part of the file a line stands in.
@@ -136,6 +140,14 @@ impl Builder<'_, '_> {
                     self.close_details(nth);
                     self.open.clear();
                     section = self.heading(nth, line, *level, &section);
+                    let foreign = (scoped && section.tasks.is_none()) || section.criteria;
+                    if !foreign
+                        && !self.heading_task(nth, line)
+                        && *level > 1
+                        && section.tasks != Some(*level)
+                    {
+                        self.chapter = Some((nth, line.text.clone()));
+                    }
                 }
                 Kind::Rule => self.close_details(nth),
                 Kind::Item(item) => {
@@ -155,10 +167,60 @@ impl Builder<'_, '_> {
         let is_phase = words.strip_prefix("phase").is_some_and(|rest| !rest.starts_with(char::is_alphabetic));
         if is_phase {
             self.outline.phases.push((nth, line.text.clone()));
+            self.chapter = None;
         }
         let tasks = if is_tasks(said) { Some(level) } else { before.tasks.filter(|above| *above < level) };
         let criteria = ["criteria", "definition of done"].iter().any(|word| plain.contains(word));
         Section { tasks, criteria: criteria && !is_tasks(said), told: false }
+    }
+
+    /// `### TASK-2.7.1: Name`, with boxes below it that have no numbers: a task, and these are its steps. What says its
+    /// status may have a box of its own, as in `- **Status**: [x] Completed`.
+    fn heading_task(&mut self, nth: usize, line: &Line) -> bool {
+        let said = &self.text[line.text.clone()];
+        // `2. Storage` is a part of the file, and `Step 2` of a task.
+        let is_named = said.starts_with(|c: char| c.is_ascii_alphabetic())
+            && !said.get(..4).is_some_and(|word| word.eq_ignore_ascii_case("step"));
+        let Some((id, rest)) = number(said).filter(|_| is_named) else { return false };
+        let Ok(id) = TaskId::new(id) else { return false };
+        let below =
+            self.list.lines[nth + 1..].iter().take_while(|line| !matches!(line.kind, Kind::Heading(_)));
+        let (mut own, mut steps) = (None, 0);
+        for line in below {
+            match &line.kind {
+                Kind::Item(item) => {
+                    if item.ordinal.is_some() || number(&self.text[line.text.clone()]).is_some() {
+                        return false;
+                    }
+                    steps += 1;
+                }
+                _ => own = own.or_else(|| status_box(self.text, line)),
+            }
+        }
+        if steps == 0 && own.is_none() {
+            return false;
+        }
+        let (mark, place) = own.map_or((Mark::Open, None), |(mark, place)| (mark, Some(place)));
+        let told = Diagnostic::warning(line.text.clone(), "this heading is read as a task");
+        self.found.forgive(told.label(format!("write it like `- [ ] {id} …`")));
+        self.outline.phases.extend(self.chapter.take());
+        let title =
+            title(rest.trim_end_matches(|c: char| c.is_whitespace() || "✅❌🔄⏳✓✔\u{fe0f}".contains(c)));
+        let node = Node {
+            id: id.clone(),
+            title,
+            role: Role::Task,
+            mark,
+            optional: false,
+            dropped: false,
+            line: nth + 1,
+            parent: None,
+            place,
+            text: line.text.clone(),
+            details: nth + 1..nth + 1,
+        };
+        self.numbered(line, None, &id, None, node);
+        true
     }
 
     /// What belongs to the last box ends before this line.
@@ -185,7 +247,7 @@ impl Builder<'_, '_> {
                 }
             }
         }
-        while self.open.pop_if(|(indent, _)| *indent >= line.indent).is_some() {}
+        while self.open.pop_if(|(indent, _)| *indent >= Some(line.indent)).is_some() {}
         let above = self.open.last().map(|(_, node)| *node);
         if id.is_none() && above.is_none() && foreign {
             if !std::mem::replace(told, true) {
@@ -206,7 +268,7 @@ impl Builder<'_, '_> {
             dropped: item.struck,
             line: nth + 1,
             parent: None,
-            place: item.place.clone(),
+            place: Some(item.place.clone()),
             text: line.text.clone(),
             details: nth + 1..nth + 1,
         };
@@ -217,22 +279,29 @@ impl Builder<'_, '_> {
             (None, None) => {
                 self.close_details(nth);
                 self.unnumbered.push(self.outline.nodes.len());
-                self.push(line.indent, node);
+                self.push(Some(line.indent), node);
             }
             (Some(id), above) => {
                 self.close_details(nth);
-                self.numbered(line, &id, above, node);
+                self.numbered(line, Some(line.indent), &id, above, node);
             }
         }
     }
 
-    fn push(&mut self, indent: usize, node: Node) {
+    fn push(&mut self, indent: Option<usize>, node: Node) {
         self.open.push((indent, self.outline.nodes.len()));
         self.last = Some(self.outline.nodes.len());
         self.outline.nodes.push(node);
     }
 
-    fn numbered(&mut self, line: &Line, id: &TaskId, above: Option<usize>, mut node: Node) {
+    fn numbered(
+        &mut self,
+        line: &Line,
+        indent: Option<usize>,
+        id: &TaskId,
+        above: Option<usize>,
+        mut node: Node,
+    ) {
         let prefixes = id.as_str().rmatch_indices('.').map(|(at, _)| &id.as_str()[..at]);
         let by_number = prefixes.filter_map(|prefix| self.latest.get(&prefix.to_lowercase()).copied()).next();
         node.parent = match (above, by_number) {
@@ -268,7 +337,7 @@ impl Builder<'_, '_> {
             }
             self.latest.insert(id.folded(), self.outline.nodes.len());
         }
-        self.push(line.indent, node);
+        self.push(indent, node);
     }
 
     fn is_below(&self, node: usize, above: usize) -> bool {
@@ -297,6 +366,7 @@ impl Builder<'_, '_> {
         }
         self.roles();
         self.steps();
+        self.headings();
         self.compare();
         self.outline
     }
@@ -324,6 +394,21 @@ impl Builder<'_, '_> {
             *count += 1;
             let id = format!("{}#{count}", self.outline.nodes[task].id);
             self.outline.nodes[nth].id = TaskId::new(&id).unwrap_or_else(|_| unnamed());
+        }
+    }
+
+    /// A heading without a box of its own is ticked when its steps are.
+    fn headings(&mut self) {
+        let counts = |node: &&Node| node.role == Role::Step && !node.optional && !node.dropped;
+        let (ticked, open): (Vec<&Node>, Vec<&Node>) =
+            self.outline.nodes.iter().filter(counts).partition(|node| node.mark.is_done());
+        let parents =
+            |nodes: Vec<&Node>| nodes.iter().filter_map(|node| node.parent).collect::<BTreeSet<_>>();
+        let (ticked, open) = (parents(ticked), parents(open));
+        for (nth, node) in self.outline.nodes.iter_mut().enumerate() {
+            if node.place.is_none() && ticked.contains(&nth) && !open.contains(&nth) {
+                node.mark = Mark::Done;
+            }
         }
     }
 

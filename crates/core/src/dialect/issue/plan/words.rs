@@ -8,7 +8,7 @@ use crate::dialect::mojibake;
 use crate::dialect::text::key;
 
 /// A status that is written out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
     Pending,
@@ -18,34 +18,62 @@ pub enum Word {
     Failed,
 }
 
+/// How each is written, with its sign; the first is what Piton writes.
+const SPELLINGS: [(Word, char, &[&str]); 5] = [
+    (Word::Pending, '⏳', &["pending", "not started", "todo", "to do", "open", "not done"]),
+    (Word::InProgress, '🔄', &["in progress", "started", "wip", "working"]),
+    (Word::Completed, '✅', &["completed", "complete", "done", "finished"]),
+    (Word::Blocked, '❌', &["blocked", "halted", "waiting"]),
+    (Word::Failed, '❌', &["failed", "fail"]),
+];
+const SIGNS: [char; 4] = ['✅', '❌', '🔄', '⏳'];
+
 impl Word {
     /// A status as people write it.
     pub fn read(text: &str) -> Option<Word> {
         let meant = mojibake::understood(text);
         let plain = key(&meant).to_lowercase().replace(['_', '-'], " ");
-        let plain = plain.trim_matches(|c: char| !c.is_alphanumeric() && !"✅❌🔄⏳".contains(c));
-        let words = plain.trim_start_matches(['✅', '❌', '🔄', '⏳', ' ']);
-        let begins = |known: &[&str]| known.iter().any(|word| words.starts_with(word));
-        if begins(&["not started", "pending", "todo", "to do", "open", "not done"]) {
-            Some(Word::Pending)
-        } else if begins(&["in progress", "started", "wip", "working"]) {
-            Some(Word::InProgress)
-        } else if begins(&["completed", "complete", "done", "finished"]) {
-            Some(Word::Completed)
-        } else if begins(&["blocked", "halted", "waiting"]) {
-            Some(Word::Blocked)
-        } else if begins(&["failed", "fail"]) {
-            Some(Word::Failed)
-        } else {
-            match plain.chars().next() {
-                Some('✅') if words.is_empty() => Some(Word::Completed),
-                Some('❌') if words.is_empty() => Some(Word::Failed),
-                Some('🔄') if words.is_empty() => Some(Word::InProgress),
-                Some('⏳') if words.is_empty() => Some(Word::Pending),
-                _ => None,
-            }
+        let plain = plain.trim_matches(|c: char| !c.is_alphanumeric() && !SIGNS.contains(&c));
+        let words = plain.trim_start_matches(|c| c == ' ' || SIGNS.contains(&c));
+        let said = SPELLINGS.iter().find(|(_, _, known)| known.iter().any(|word| words.starts_with(word)));
+        let shown = plain.chars().next().filter(|_| words.is_empty());
+        // A sign alone: ❌ is a failure.
+        let shown = shown.and_then(|sign| SPELLINGS.iter().rfind(|(_, own, _)| *own == sign));
+        said.or(shown).map(|(word, ..)| *word)
+    }
+
+    /// Where in a text that says this status the word itself stands, with the sign before it.
+    pub(in crate::dialect::issue) fn place(self, text: &str) -> Range<usize> {
+        let plain = text.to_ascii_lowercase().replace(['_', '-'], " ");
+        let known = SPELLINGS.iter().find(|(word, ..)| *word == self).map(|(_, _, known)| *known);
+        let found = known.into_iter().flatten().filter_map(|word| Some((plain.find(word)?, word.len())));
+        match found.min_by_key(|(at, length)| (*at, std::cmp::Reverse(*length))) {
+            Some((at, length)) if has_sign(&text[..at]) => 0..at + length,
+            Some((at, length)) => at..at + length,
+            None => 0..text.len(),
         }
     }
+
+    /// The status in the manner of another: with a sign if that has one, and as large a letter.
+    pub(in crate::dialect::issue) fn like(self, other: &str) -> String {
+        let (_, sign, spelled) = SPELLINGS.iter().find(|(word, ..)| *word == self).expect("each is listed");
+        let large = other.chars().find(char::is_ascii_alphabetic).is_some_and(|c| c.is_ascii_uppercase());
+        let word = match spelled[0].split_once(' ') {
+            _ if large => spelled[0].split(' ').map(capital).collect::<Vec<_>>().join(" "),
+            Some((first, second)) => format!("{first}_{second}"),
+            None => spelled[0].to_owned(),
+        };
+        if has_sign(other) { format!("{sign} {word}") } else { word }
+    }
+}
+
+fn has_sign(text: &str) -> bool {
+    mojibake::understood(text).contains(SIGNS)
+}
+
+fn capital(word: &str) -> String {
+    let (first, rest) = word.split_at(word.len().min(1));
+    first.to_ascii_uppercase() + rest
 }
 
 /// Words that stand for nothing.

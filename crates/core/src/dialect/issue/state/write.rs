@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::entry::{AUTO, add};
 use super::file::{FILE, Issue, ROOT, StateFile, TaskEntry, TaskWord};
-use crate::dialect::chronicle::{Chronicle, Story, Told};
+use crate::dialect::chronicle::{BY_GIT, Chronicle, Story, Told};
 use crate::dialect::execute::state::Time;
 use crate::dialect::issue::plan::VALIDATION;
 use crate::dialect::shape;
@@ -48,7 +48,8 @@ pub(in crate::dialect::issue) fn created_at(state: &State, chronicle: &Chronicle
     chronicle.started_at.map_or(made, |began| began.min(made))
 }
 
-/// The tasks of the plan with their stories, in the order of the plan.
+/// The tasks of the plan with their stories, in the order of the plan: each waits for the one before it, and one that was
+/// added later may come before others.
 pub(in crate::dialect::issue) fn in_order<'a>(
     state: &'a State,
     chronicle: &'a Chronicle,
@@ -59,7 +60,7 @@ pub(in crate::dialect::issue) fn in_order<'a>(
         .filter(|task| !task.removed && task.id.as_str() != VALIDATION)
         .filter_map(told)
         .collect();
-    tasks.sort_by_key(|(_, story)| story.added);
+    tasks.sort_by_key(|(task, story)| (task.level, story.added));
     tasks
 }
 
@@ -120,7 +121,8 @@ pub(in crate::dialect::issue) fn notes(word: TaskWord, story: &Story) -> String 
     let note = || story.reports.iter().rfind(last).map(|told| told.note.clone());
     let says = |told: &Told| {
         let lists = [&told.files, &told.exports, &told.decisions, &told.patterns];
-        !told.note.is_empty() || lists.iter().any(|list| !list.is_empty())
+        let anything = !told.note.is_empty() || lists.iter().any(|list| !list.is_empty());
+        anything && told.by.as_deref() != Some(BY_GIT)
     };
     let failed = Some(word).filter(|word| *word == TaskWord::Failed);
     match failed.and_then(|_| why()).filter(|why| !why.is_empty()).or_else(note) {

@@ -203,13 +203,15 @@ fn c19_words_behind_a_box_are_advice() {
 }
 
 #[test]
-fn c20_c21_boxes_below_a_heading_that_names_a_task_are_told() {
+fn c20_c21_a_heading_that_names_a_task_is_one() {
     let text = "### TASK-2.7.1: Name ✅\n- **Status**: [x] Completed (today)\n- [ ] do it\n";
     let read = reading(&alone(text));
-    assert_eq!(tasks(&read), ["1 do it"]);
+    assert_eq!(tree(&read), ["task TASK-2.7.1", "step TASK-2.7.1#1 < TASK-2.7.1"]);
     assert_eq!(
         told(&read),
-        "tasks.md:2:15: warning: this box stands in the middle of a line (not read as a task)\n"
+        "tasks.md:1:5: warning: this heading is read as a task (write it like `- [ ] TASK-2.7.1 …`)\n\
+         tasks.md:1:5: warning: this box is ticked, and a step of it is not (not done)\n\
+         tasks.md:1:5: warning: the box of `TASK-2.7.1` and its status disagree (not done)\n"
     );
 }
 

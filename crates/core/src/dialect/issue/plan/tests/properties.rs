@@ -55,15 +55,15 @@ proptest! {
     #[test]
     fn what_is_ticked_is_read_as_done_and_nothing_else_changes(text in lines(), picks: u16) {
         let read = reading(&alone(&text));
-        let picked: BTreeMap<TaskId, bool> = read.reading.plan.tasks.iter().enumerate()
-            .map(|(nth, task)| (task.id.clone(), picks >> (nth % 16) & 1 == 1)).collect();
+        let picked: BTreeMap<TaskId, Word> = read.reading.plan.tasks.iter().enumerate()
+            .map(|(nth, task)| (task.id.clone(), if picks >> (nth % 16) & 1 == 1 { Word::Completed } else { Word::Pending })).collect();
         let ticked = tick(text.as_bytes(), &picked).expect("text");
         prop_assert_eq!(&ticked.missing, &[]);
         let new = String::from_utf8(ticked.bytes).expect("text");
         let again = reading(&alone(&new));
         prop_assert_eq!(read.reading.plan.hash(), again.reading.plan.hash());
-        for (id, done) in &picked {
-            prop_assert_eq!(again.before[id].done, *done, "{}: {:?} {:?}", id, text, new);
+        for (id, word) in &picked {
+            prop_assert_eq!(again.before[id].done, *word == Word::Completed, "{}: {:?} {:?}", id, text, new);
         }
         let bare = |text: &str| text.replace("[x]", "[]").replace("[ ]", "[]").replace("[-]", "[]").replace("[~]", "[]").replace("[?]", "[]");
         prop_assert_eq!(bare(&text), bare(&new));

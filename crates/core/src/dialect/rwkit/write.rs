@@ -1,0 +1,157 @@
+//! A plan as a todolist: what this system has words for.
+
+use std::fmt::Write;
+
+use super::todolist::Todolist;
+use crate::dialect::addition::{Addition, refused};
+use crate::dialect::checklist;
+use crate::dialect::found::Found;
+use crate::dialect::{Folder, text};
+use crate::plan::{About, Plan, RepoPath, TaskId, TaskSpec};
+use crate::run::Refusal;
+
+/// The same plan with ids that such a list can have: `T` and digits. Others are counted. Gates are the project's.
+pub fn fit(plan: &Plan) -> Plan {
+    let mut fitted = plan.clone();
+    fitted.tasks.retain(|task| super::state::gate_of(&task.id).is_none());
+    if fitted.tasks.iter().all(|task| super::line::is_id(task.id.as_str())) {
+        return fitted;
+    }
+    let number =
+        |nth: usize| TaskId::new(&format!("T{:03}", nth + 1)).expect("a letter and digits are an id");
+    let place = |id: &TaskId| plan.tasks.iter().position(|task| task.id == *id);
+    for (nth, task) in fitted.tasks.iter_mut().enumerate() {
+        task.id = number(nth);
+        for need in &mut task.depends_on {
+            if let Some(nth) = place(need) {
+                *need = number(nth);
+            }
+        }
+    }
+    fitted
+}
+
+/// The list, as a file of its plan's name. What it says about a task stands below its box, as bullets.
+pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String)> {
+    let none = About::default();
+    let about = plan.settings.list.as_deref().unwrap_or(&none);
+    let mut text = format!("# Todolist: {}\n", plan.name);
+    let mut part: Option<String> = None;
+    for task in &plan.tasks {
+        let said = about.tasks.get(&task.id);
+        let story = said.and_then(|said| said.story.as_deref()).unwrap_or("ALL");
+        if part.as_deref() != Some(story) {
+            let title = about.stories.iter().find(|told| told.id == story).map(|told| told.title.as_str());
+            let title = title.filter(|title| !title.is_empty()).unwrap_or("Tasks");
+            let _ = write!(text, "\n## User Story: {story} {title}\n\n### Tasks\n\n");
+            part = Some(story.to_owned());
+        }
+        let agent = said.and_then(|said| said.agent.as_deref()).unwrap_or(&task.agent);
+        let mark = if done(&task.id) { 'x' } else { ' ' };
+        let _ = writeln!(
+            text,
+            "- [{mark}] {} P{} {story} {} [agent: {agent}] [deps: {}] [files: {}]{}",
+            task.id,
+            task.priority,
+            task.title,
+            listed(task.depends_on.iter().map(TaskId::as_str), "none"),
+            listed(task.files.iter().map(RepoPath::as_str), "-"),
+            said.and_then(|said| said.size.as_ref())
+                .map(|size| format!(" [size: {size}]"))
+                .unwrap_or_default(),
+        );
+        details(&mut text, task);
+    }
+    vec![(format!("{}-todolist.md", plan.name), text)]
+}
+
+fn details(text: &mut String, task: &TaskSpec) {
+    for line in task.prompt.lines().map(str::trim).filter(|line| !line.is_empty() && *line != task.title) {
+        let _ = writeln!(text, "  - {}", line.trim_start_matches(['-', '*', '+', '#', '[', '>', ' ']));
+    }
+}
+
+fn listed<'a>(items: impl Iterator<Item = &'a str>, none: &str) -> String {
+    let items: Vec<&str> = items.collect();
+    if items.is_empty() { none.to_owned() } else { items.join(", ") }
+}
+
+/// The list that `piton new rwkit NAME` writes: small, right, and a beginning.
+pub fn skeleton(name: &str) -> String {
+    format!(
+        "# Todolist: {name}\n\n\
+         ## Overview\n\n\
+         What is built, in two sentences. Every task is one line; an agent does it in a worktree of its own.\n\n\
+         ## User Story: US-001 Say what somebody can do at the end\n\n\
+         > As somebody, I want something, so that something is better.\n\n\
+         ### Acceptance Criteria\n\n\
+         - [ ] What can be seen when it is done\n\n\
+         ### Tasks\n\n\
+         - [ ] T001 P1 ALL Lay the ground [agent: default] [deps: none] [files: docs/ground.md] [size: S]\n\
+         - [ ] T002 P1 US-001 Build on it [agent: default] [deps: T001] [files: docs/built.md] [size: M]\n\n\
+         ### Story Progress: 0/2\n\n\
+         ## Progress Summary\n\n\
+         - Total Tasks: 2\n- Completed: 0\n"
+    )
+}
+
+/// The list's name and its bytes with one more task behind the last that has a box, or `None` if it is in it already.
+pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(String, Vec<u8>)>, Refusal> {
+    let name = plan.settings.list.as_ref().map(|about| about.todolist_path.clone()).unwrap_or_default();
+    let bytes = folder.files.get(&name).ok_or_else(|| refused("the plan has no list of tasks", None))?;
+    if task.checks.is_some() || task.layer.is_some() {
+        let hint = "in `piton.toml`: `[defaults]` with `checks = [\"make test\"]`".to_owned();
+        return Err(refused("a line of a list has no checks and no batch of its own", Some(hint)));
+    }
+    if !super::line::is_id(task.id.as_str()) {
+        return Err(refused(format!("{} cannot be a task of a list", task.id), Some("like T012".to_owned())));
+    }
+    let text = text::decode(bytes, false).text;
+    let list = Todolist::of(&checklist::scan(&text), &text, &mut Found::new(false));
+    let title = task.title.trim();
+    if let Some(known) = list.tasks.iter().find(|known| known.id.folded() == task.id.folded()) {
+        return if known.title == title { Ok(None) } else { Err(task.taken()) };
+    }
+    let last = list.tasks.iter().rfind(|known| known.place.is_some());
+    let place = last.and_then(|known| known.place.clone());
+    let place = place.ok_or_else(|| refused("the list has no task to stand behind", None))?;
+    let line_start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
+    let indent: String = text[line_start..].chars().take_while(|c| [' ', '\t'].contains(c)).collect();
+    let mut block = format!(
+        "{indent}- [ ] {} P2 ALL {title} [deps: {}] [files: {}]\n",
+        task.id,
+        listed(task.after.iter().map(TaskId::as_str), "none"),
+        listed(task.files.iter().map(RepoPath::as_str), "-"),
+    );
+    for line in task.description.iter().flat_map(|text| text.lines()).map(str::trim).filter(|l| !l.is_empty())
+    {
+        let _ = writeln!(block, "{indent}  - {line}");
+    }
+    let end = end_of_block(&text, line_start, indent.len());
+    let missing_end = !text[..end].ends_with('\n');
+    let block = if missing_end { format!("\n{}", block.trim_end()) } else { block };
+    let crlf = bytes.windows(2).any(|pair| pair == b"\r\n");
+    let block = if crlf { block.replace('\n', "\r\n") } else { block };
+    match checklist::replace(bytes, &text, &[(end..end, block)]) {
+        Some(new) => Ok(Some((name, new))),
+        None => Err(refused(format!("`{name}` is not UTF-8, and is not written"), None)),
+    }
+}
+
+/// Where the lines of a task end: what is further to the right is part of it.
+fn end_of_block(text: &str, start: usize, indent: usize) -> usize {
+    let mut end = start;
+    let mut at = start;
+    for (nth, line) in text[start..].split_inclusive('\n').enumerate() {
+        let own = line.len() - line.trim_start_matches([' ', '\t']).len();
+        let blank = line.trim().is_empty();
+        if nth > 0 && !blank && own <= indent {
+            break;
+        }
+        at += line.len();
+        if !blank {
+            end = at;
+        }
+    }
+    end
+}

@@ -1,0 +1,60 @@
+//! What a run of the rw-kit system has to know about its list, beyond the tasks: only its state file shows it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::TaskId;
+
+/// The list as its state file tells of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// From the root of the project.
+    pub todolist_path: String,
+    /// The plan that the list was made from; empty: there is none. So the others.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub plan_path: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub clarified_requirements_path: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub analysis_report_path: String,
+    /// In the order of the list, with those that only tasks name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stories: Vec<Story>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tasks: BTreeMap<TaskId, AboutTask>,
+}
+
+/// What somebody wants, and what tasks are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Story {
+    /// `US-001`, or a word such as `ALL`.
+    pub id: String,
+    /// Empty where only tasks name it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+}
+
+/// What a list says about one task.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AboutTask {
+    /// A story of the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub story: Option<String>,
+    /// As it is written, whichever profile does the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<String>,
+    /// From the root of the project: files, folders that end in `/`, and patterns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+impl About {
+    /// A task's story.
+    pub fn story(&self, task: &TaskId) -> Option<&Story> {
+        let id = self.tasks.get(task)?.story.as_ref()?;
+        self.stories.iter().find(|story| story.id == *id)
+    }
+}

@@ -1,0 +1,182 @@
+//! Claims: somebody says that a task is done. Its checks decide, run where its work is.
+//!
+//! The tasks of an issue land on a branch of their own, and each begins at its tip. So what counts is that branch: as the
+//! checkout has it that somebody works on it in, else its tip. Checks of a whole project pass as well where nothing was
+//! done, so a branch that has nothing new proves nothing. For other plans, the project's own checkout counts.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::chronicle::BY_GIT;
+use piton_core::plan::{Check, Oid, RunId, TaskId, TaskSpec};
+use piton_core::run::{CheckResult, Command, CommitMade, Note, Proof, Report, Run, State, Status, Verdict};
+
+use crate::checks::{self, NoReport};
+use crate::crash;
+use crate::git::{GitError, Repo, Rescue, Worktree};
+use crate::lock::Lock;
+use crate::project::{self, Project};
+
+/// So many files that a task made or changed are told.
+const FILES: usize = 200;
+
+/// What the checks said, and about which tree.
+pub type Judgement = (Option<Oid>, Vec<CheckResult>);
+
+/// Where a claim is judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A checkout, as it is.
+    Folder(Utf8PathBuf),
+    /// A commit that is checked out nowhere: in a worktree that is made for it.
+    Commit { commit: Oid, worktree: Utf8PathBuf },
+}
+
+/// Why a claim is not judged at all.
+#[derive(Debug, thiserror::Error)]
+pub enum NoPlace {
+    #[error("nothing of it is on `{branch}`: commit it there first")]
+    Nothing { branch: String },
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+impl Place {
+    /// Where the work on a task is. `named` are commits that it is said to be: one that the branch has will do.
+    pub fn of(
+        project: &Project,
+        state: &State,
+        task: &TaskId,
+        named: &[CommitMade],
+    ) -> Result<Place, NoPlace> {
+        let here = Place::Folder(project.root.clone());
+        let Some(run) = state.run().filter(|run| !run.settings.no_commits) else { return Ok(here) };
+        let (shared, dir) = (run.settings.worktree.shared.as_deref(), run.worktree_dir.as_deref());
+        let (Some(shared), Some(dir), Some(branch)) = (shared, dir.map(Utf8Path::new), run.target.as_deref())
+        else {
+            return Ok(here);
+        };
+        let Some(repo) = project.repo()? else { return Ok(here) };
+        let Some(tip) = repo.branch_tip(branch)? else { return Ok(here) };
+        // While the engine is at work there, it is somebody else's.
+        let shared = project.worktree_path_if_owned(&run.id, dir, shared).filter(|path| path.is_dir());
+        let busy = |path: &Utf8PathBuf| run.slots > 0 && Some(path) == shared.as_ref();
+        let checkout = repo.checked_out_at(branch)?.filter(|path| path.is_dir() && !busy(path));
+        let tree = match &checkout {
+            Some(path) => repo.worktree_tree(path)?,
+            None => repo.tree_of(&tip)?,
+        };
+        let is_named = |made: &CommitMade| {
+            repo.resolve(&made.hash).is_ok_and(|commit| repo.is_ancestor(&commit, &tip).unwrap_or(false))
+        };
+        let may_be_empty = state.task(task).ok().flatten().is_some_and(|task| task.may_change_nothing);
+        if !may_be_empty
+            && is_untouched(project, repo, state, run, &tip, &tree)?
+            && !named.iter().any(is_named)
+        {
+            return Err(NoPlace::Nothing { branch: branch.to_owned() });
+        }
+        if let Some(checkout) = checkout {
+            return Ok(Place::Folder(checkout));
+        }
+        // What is installed there stays, so it is preferred; but only if it is exactly what is claimed.
+        if let Some(path) = shared.as_ref().filter(|path| !busy(path))
+            && repo.worktree_tree(path)? == tree
+        {
+            return Ok(Place::Folder(path.clone()));
+        }
+        Ok(Place::Commit { commit: tip, worktree: worktree(dir, &run.id) })
+    }
+
+    /// Run the checks there, now. `tell` hears of each.
+    pub fn judge(
+        &self,
+        project: &Project,
+        run: &RunId,
+        spec: &TaskSpec,
+        name: &str,
+        keeper: &[String],
+        tell: &dyn Fn(&Check),
+    ) -> Result<Judgement, NoReport> {
+        let (commit, path) = match self {
+            Place::Folder(path) => {
+                return checks::run_all(project, run, spec, path, name, keeper, tell);
+            }
+            Place::Commit { commit, worktree } => (commit, worktree),
+        };
+        let Some(repo) = project.repo()? else { return Ok((None, Vec::new())) };
+        let lock = project.home.join(format!("locks/claims-{run}.lock"));
+        let _alone = Lock::take(&lock).map_err(|source| GitError::Io { path: lock, source })?;
+        let worktree = Worktree::add(repo, path, commit)?.worktree;
+        worktree.checkout_detached(commit)?;
+        let judged = checks::run_all(project, run, spec, path, name, keeper, tell);
+        crash::point("claims.judged");
+        // What the checks left behind is nobody's work. What cannot be removed now is named by `piton clean`.
+        let _ = worktree.checkout_detached(commit);
+        let rescue = Rescue::at(&format!("{run}/claims"), "Left in the worktree for claims");
+        let _ = Worktree::remove(repo, path, &rescue);
+        path.parent().into_iter().for_each(project::remove_worktree_dir);
+        judged
+    }
+}
+
+/// The worktree in which claims are judged, one per run.
+pub fn worktree(dir: &Utf8Path, run: &RunId) -> Utf8PathBuf {
+    dir.join(format!(".claims-{run}"))
+}
+
+/// For a report that names no file: what git says was made since the last task was completed. Only where tasks come one
+/// after the other does that tell who made it.
+pub fn seen(
+    project: &Project,
+    state: &State,
+    task: &TaskId,
+    report: &Report,
+    judged: &Judgement,
+) -> Option<Command> {
+    let (tree, results) = judged;
+    let passed = results.iter().all(|result| result.verdict == Verdict::Pass);
+    let run = state.run().filter(|run| run.settings.worktree.shared.is_some() && passed)?;
+    let (repo, tree) = (project.repo().ok()??, tree.as_ref()?);
+    let done = state.tasks().filter(|task| task.decided == Status::Completed);
+    let trees = done.filter_map(|task| match task.proof.as_ref()? {
+        Proof::Landed { commit, .. } => Some((task.since, commit)),
+        Proof::Checked { tree } => Some((task.since, tree.as_ref()?)),
+        Proof::Reported => None,
+    });
+    let last = trees.max_by_key(|(since, _)| *since).map(|(_, tree)| tree).or(run.base.as_ref())?;
+    let (mut created, mut files) = repo.changed_files(last, tree).ok()?;
+    for list in [&mut created, &mut files] {
+        list.retain(|file| is_work(project, run, file));
+        list.truncate(FILES);
+    }
+    files.extend(created.iter().cloned());
+    let told = !report.files.is_empty() || !report.created.is_empty() || files.is_empty();
+    let report = Box::new(Report { files, created, ..Report::default() });
+    let note = Note::Told { task: task.clone(), report };
+    (!told).then(|| Command::Note { by: BY_GIT.to_owned(), note })
+}
+
+/// Whether the branch has nothing but what was there when the run began and what landed since.
+fn is_untouched(
+    project: &Project,
+    repo: &Repo,
+    state: &State,
+    run: &Run,
+    tip: &Oid,
+    tree: &Oid,
+) -> Result<bool, GitError> {
+    let landed = state.tasks().filter_map(|task| match &task.proof {
+        Some(Proof::Landed { commit, .. }) => Some(commit),
+        _ => None,
+    });
+    if landed.chain(&run.base).all(|known| known != tip) {
+        return Ok(false);
+    }
+    Ok(!repo.diff_names(tip, tree)?.iter().any(|file| is_work(project, run, file)))
+}
+
+/// The plan's own files, in which a claim may be made, are no work.
+fn is_work(project: &Project, run: &Run, file: &str) -> bool {
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let plan = Utf8Path::new(&run.plan).strip_prefix(root).ok();
+    plan.is_none_or(|plan| !Utf8Path::new(file).starts_with(plan))
+}

@@ -1,0 +1,64 @@
+//! Whose a state file is: most lie beside their plan, some are one for a whole project.
+
+use piton_core::dialect::kept;
+use piton_core::plan::RunId;
+use serde_json::Value;
+
+use super::mirror::{FilesError, Judge, Mirror, read};
+use crate::journal::Journal;
+use crate::project::Project;
+
+impl Mirror {
+    /// The state file of a run, if its system keeps one and no other run has taken it over.
+    pub fn of(project: &Project, journal: &mut Journal, run: &RunId) -> Result<Option<Mirror>, FilesError> {
+        let mirror = Mirror::open(project, journal, run)?;
+        Ok(match mirror {
+            Some(mirror) if mirror.owner(journal)?.as_ref() == Some(run) => Some(mirror),
+            _ => None,
+        })
+    }
+
+    /// The same for a run that is worked on from now on. Whoever had the file before is heard a last time.
+    pub fn taken(
+        project: &Project,
+        journal: &mut Journal,
+        judge: &mut dyn Judge,
+        run: &RunId,
+    ) -> Result<Option<Mirror>, FilesError> {
+        let Some(mirror) = Mirror::open(project, journal, run)? else { return Ok(None) };
+        match mirror.owner(journal)? {
+            Some(other) if other != *run && kept::is_of_project(mirror.dialect) => {
+                if let Some(mut theirs) = Mirror::open(project, journal, &other)? {
+                    theirs.settle(journal, judge, true)?;
+                }
+                Ok(Some(mirror))
+            }
+            Some(other) if other != *run => Ok(None),
+            _ => Ok(Some(mirror)),
+        }
+    }
+
+    /// The run that the file is of: the newest one of the plan. One file for all plans is of the run that it shows.
+    fn owner(&self, journal: &Journal) -> Result<Option<RunId>, FilesError> {
+        let plan = self.plan.as_str();
+        if !kept::is_of_project(self.dialect) {
+            return Ok(journal.runs()?.into_iter().find(|other| other.plan == plan).map(|other| other.id));
+        }
+        let shown = read(&self.path)?.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        let shown = shown.as_ref().and_then(|file| RunId::new(file.get("piton_run")?.as_str()?).ok());
+        let is_ours = |run: &RunId| -> Result<bool, FilesError> {
+            Ok(journal.facts(run)?.is_some_and(|facts| facts.settings.dialect == self.dialect))
+        };
+        if let Some(shown) = shown
+            && is_ours(&shown)?
+        {
+            return Ok(Some(shown));
+        }
+        for other in journal.runs()? {
+            if is_ours(&other.id)? {
+                return Ok(Some(other.id));
+            }
+        }
+        Ok(None)
+    }
+}

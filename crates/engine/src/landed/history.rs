@@ -1,0 +1,231 @@
+//! The history of a target: which commit is whose work, which took another one back, and which stands for one that is
+//! no longer there. Everything here is decided on what was read; git is asked elsewhere.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use piton_core::plan::{Digest, Oid, TaskId, TaskSpec};
+
+use crate::git::Commit;
+
+/// A commit by its place in the history: the smaller, the newer.
+pub(crate) type Place = usize;
+
+#[derive(Debug)]
+pub(crate) struct History {
+    commits: Vec<Commit>,
+    /// Sorted, to find short hashes.
+    ids: Vec<(String, Place)>,
+    /// The tasks that messages name.
+    named: HashMap<Place, Named>,
+    by_task: HashMap<TaskId, Vec<Place>>,
+    /// Whose work a commit without such a name is: by what was recorded, or because it was found to be.
+    owners: HashMap<Place, BTreeSet<TaskId>>,
+    /// Commits that were taken back, and by which.
+    undone: HashMap<Place, Place>,
+}
+
+#[derive(Debug)]
+struct Named {
+    task: TaskId,
+    by_trailer: bool,
+}
+
+/// The end of a task's story in the target.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LastWord {
+    Landed(Place),
+    TakenBack(Place),
+}
+
+/// Work that the target does not have as it was recorded.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub tree: Oid,
+    /// All of it as one change.
+    pub whole: Digest,
+    /// The same, commit by commit.
+    pub steps: Vec<Digest>,
+}
+
+/// What the target has in place of lost work.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum StandIn {
+    Found(Place, &'static str),
+    /// More than this work, as one.
+    Holds(Place),
+    /// The same is there as another task's work.
+    OfAnother(Place),
+    Nothing,
+}
+
+impl History {
+    /// `commits` newest first; `reverts` with the commits that each says it takes back; `tasks` that can own one.
+    pub(super) fn new(
+        commits: Vec<Commit>,
+        reverts: &[(Oid, Vec<String>)],
+        tasks: &HashSet<&TaskId>,
+    ) -> History {
+        let mut ids: Vec<(String, Place)> =
+            commits.iter().enumerate().map(|(place, commit)| (commit.id.to_string(), place)).collect();
+        ids.sort_unstable();
+        let mut history = History {
+            commits: Vec::new(),
+            ids,
+            named: HashMap::new(),
+            by_task: HashMap::new(),
+            owners: HashMap::new(),
+            undone: HashMap::new(),
+        };
+        for (place, commit) in commits.iter().enumerate() {
+            if let Some(named) = named(commit, tasks) {
+                history.by_task.entry(named.task.clone()).or_default().push(place);
+                history.named.insert(place, named);
+            }
+        }
+        history.commits = commits;
+        let mut reverts: Vec<(Place, &Vec<String>)> =
+            reverts.iter().filter_map(|(id, of)| Some((history.find(id.as_str())?, of))).collect();
+        reverts.sort_unstable();
+        for (by, of) in reverts {
+            // One that was taken back itself takes nothing back.
+            if history.undone.contains_key(&by) {
+                continue;
+            }
+            for place in of.iter().filter_map(|name| history.find(name)).collect::<Vec<_>>() {
+                if by < place {
+                    history.undone.entry(place).or_insert(by);
+                }
+            }
+        }
+        history
+    }
+
+    pub(crate) fn commit(&self, place: Place) -> &Commit {
+        &self.commits[place]
+    }
+
+    /// The commit a hash stands for, if it is part of the history and no other one is meant.
+    pub(crate) fn find(&self, hash: &str) -> Option<Place> {
+        let hash = hash.trim().to_ascii_lowercase();
+        if !is_hash(&hash) {
+            return None;
+        }
+        let from = self.ids.partition_point(|(id, _)| *id < hash);
+        let mut fitting = self.ids[from..].iter().take_while(|(id, _)| id.starts_with(&hash));
+        match (fitting.next(), fitting.next()) {
+            (Some((_, place)), None) => Some(*place),
+            _ => None,
+        }
+    }
+
+    /// The commits that name a task by its id and its title: ids come back in every plan, titles rarely.
+    pub(crate) fn naming(&self, spec: &TaskSpec) -> Vec<Place> {
+        let title = plain(&spec.title);
+        let places = self.by_task.get(&spec.id).map(Vec::as_slice).unwrap_or_default();
+        let titled = |place: &Place| plain(&self.commits[*place].subject).ends_with(&title);
+        places.iter().copied().filter(titled).collect()
+    }
+
+    /// Somebody says, or it was found, that a commit is a task's work.
+    pub(crate) fn give(&mut self, place: Place, task: &TaskId) {
+        self.owners.entry(place).or_default().insert(task.clone());
+    }
+
+    /// Whose work a commit is, if it is not this task's alone. Its message tells more than a note beside it.
+    pub(crate) fn other_owner(&self, place: Place, task: &TaskId) -> Option<&TaskId> {
+        match self.named.get(&place) {
+            Some(named) => Some(&named.task).filter(|named| *named != task),
+            None => self.owners.get(&place)?.iter().find(|owner| *owner != task),
+        }
+    }
+
+    /// What came last: one of a task's commits, or one that took it back.
+    pub(crate) fn last_word(&self, own: &[Place]) -> Option<LastWord> {
+        let landed = own.iter().copied().min()?;
+        let back = own.iter().filter_map(|place| self.undone.get(place)).copied().min();
+        Some(match back.filter(|back| *back < landed) {
+            Some(back) => LastWord::TakenBack(back),
+            None => LastWord::Landed(landed),
+        })
+    }
+
+    /// A commit that came in by a merge: one that was itself the tip once may be where a branch began.
+    pub(crate) fn merged(&self, id: &Oid) -> Option<Place> {
+        let mut tip = self.commits.first();
+        while let Some(commit) = tip {
+            if commit.id == *id {
+                return None;
+            }
+            let parent = commit.parent.as_ref().and_then(|parent| self.find(parent.as_str()));
+            tip = parent.map(|place| &self.commits[place]);
+        }
+        self.find(id.as_str())
+    }
+
+    /// What stands for lost work among the commits `later` than where it began. `changes`: what those change.
+    ///
+    /// Nothing that was taken back does; for the work of one `task`, nothing that is another's.
+    pub(super) fn stand_in(
+        &self,
+        task: Option<&TaskId>,
+        lost: &Lost,
+        later: &[Oid],
+        changes: &HashMap<Oid, Digest>,
+    ) -> StandIn {
+        let mut later: Vec<Place> = later.iter().filter_map(|id| self.find(id.as_str())).collect();
+        later.retain(|place| !self.undone.contains_key(place));
+        later.sort_unstable();
+        let names = |named: &Named| named.by_trailer && Some(&named.task) == task;
+        if let Some(place) = later.iter().find(|place| self.named.get(*place).is_some_and(names)) {
+            return StandIn::Found(*place, "names it");
+        }
+        let change = |place: Place| changes.get(&self.commits[place].id);
+        let same = |place: &Place| {
+            self.commits[*place].tree == lost.tree
+                || change(*place).is_some_and(|change| *change == lost.whole)
+        };
+        let steps: HashSet<&Digest> = lost.steps.iter().collect();
+        let step = |place: &Place| change(*place).is_some_and(|change| steps.contains(change));
+        let all: Vec<Place> = later.iter().copied().filter(same).collect();
+        let found: Vec<Place> = later.iter().copied().filter(step).collect();
+        let made: HashSet<&Digest> = found.iter().filter_map(|place| change(*place)).collect();
+        let found = if all.is_empty() && !steps.is_empty() && made == steps { found } else { all };
+        let others = |place: &&Place| task.is_some_and(|task| self.other_owner(**place, task).is_some());
+        match (found.first(), found.iter().find(others)) {
+            (None, _) => StandIn::Nothing,
+            (Some(_), Some(others)) => StandIn::OfAnother(*others),
+            (Some(place), None) if self.commits[*place].tree == lost.tree => {
+                StandIn::Found(*place, "leaves the same files")
+            }
+            (Some(place), None) => StandIn::Found(*place, "makes the same change"),
+        }
+    }
+}
+
+/// Whether a text can be the beginning of a commit's name.
+pub(crate) fn is_hash(text: &str) -> bool {
+    text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The task that a commit's message names: `[ID] …`, `Merge worktree-ID: …`, each perhaps behind a prefix, `ID: …`, or
+/// a trailer.
+fn named(commit: &Commit, tasks: &HashSet<&TaskId>) -> Option<Named> {
+    let subject = &commit.subject;
+    if subject.starts_with("Revert \"") {
+        return None;
+    }
+    let known = |text: &str| TaskId::new(text.trim()).ok().filter(|task| tasks.contains(task));
+    let merged = subject.split_once("Merge worktree-").and_then(|(_, rest)| known(rest.split(':').next()?));
+    let mut brackets = subject.split('[').skip(1).filter_map(|rest| known(rest.split_once(']')?.0));
+    let by_subject = merged.or_else(|| brackets.next()).or_else(|| known(subject.split_once(": ")?.0));
+    let by_trailer = by_subject.is_none();
+    let task = by_subject.or_else(|| known(commit.task.as_deref()?))?;
+    Some(Named { task, by_trailer })
+}
+
+fn plain(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! `piton gate`, `piton batch` and `piton resume-point`: where a run of a todolist stands, and what is said about it.
+
+use piton_core::dialect::rwkit::state::{self, StateFile, gate_task};
+use piton_core::plan::Dialect;
+use piton_core::run::{Command, Note};
+use serde_json::json;
+
+use super::{Exit, FINE, ledger, people, status};
+use crate::args::{Batch, By, Gate, GateSaid, OfRun, Report, Reported, Which};
+use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundRun};
+use crate::ui;
+
+pub(crate) fn gate(args: &Gate) -> Outcome<Exit> {
+    let Some(name) = &args.name else { return gates(args) };
+    let task = gate_task(name).map_err(|bad| Failure::usage(format!("{name:?} is no gate: {bad}")))?;
+    let FoundRun { journal, run, .. } = find::run(&args.which)?;
+    if journal.task(&run, &task)?.is_none() {
+        return Err(Failure::new(format!("the run {run} has no gate `{name}`"))
+            .hint(format!(
+                "in piton.toml: [gates.{name}] with `run` or `review`, then piton run PLAN --replan"
+            ))
+            .hint("piton gate   lists those it has"));
+    }
+    drop(journal);
+    let reason = args.reason.clone();
+    match args.said {
+        None => gates(args),
+        Some(GateSaid::Degraded) => {
+            let reason = reason.unwrap_or_else(|| "said to be degraded".to_owned());
+            people::say(
+                &args.which,
+                args.json,
+                &Command::Skip { task, by: ledger::holder(&args.by.by)?, reason },
+            )
+        }
+        Some(said) => {
+            let what = if said == GateSaid::Failed { Reported::Failed } else { Reported::Done };
+            let by = By { by: args.by.by.clone() };
+            ledger::report(&Report::of(task, what, reason, by, args.which.clone(), args.json))
+        }
+    }
+}
+
+fn gates(args: &Gate) -> Outcome<Exit> {
+    let file = file(&args.which)?;
+    let gates: Vec<_> = file
+        .quality_gates
+        .0
+        .iter()
+        .filter(|(name, _)| args.name.as_ref().is_none_or(|wanted| wanted == name))
+        .collect();
+    let word = |word: &Option<state::GateWord>| json!(word);
+    if args.json {
+        let gates: serde_json::Map<_, _> =
+            gates.iter().map(|(name, said)| (name.clone(), word(said))).collect();
+        ui::answer_json(
+            &json!({ "gates": gates, "qa_cycles": file.qa_cycles, "degraded": file.degraded_phases }),
+        );
+        return Ok(FINE);
+    }
+    for (name, said) in gates {
+        let said = word(said).as_str().map_or_else(|| "not yet".to_owned(), str::to_owned);
+        ui::answer_line(format!("{name:20} {said}"));
+    }
+    Ok(FINE)
+}
+
+pub(crate) fn batch(args: &Batch) -> Outcome<Exit> {
+    let file = file(&args.which)?;
+    let batches: Vec<&state::Batch> = file
+        .batches
+        .iter()
+        .filter(|batch| args.number.is_none_or(|number| number == batch.batch_id))
+        .collect();
+    if let (Some(number), true) = (args.number, batches.is_empty()) {
+        return Err(Failure::new(format!("there is no batch {number}")).hint("piton batch   lists them"));
+    }
+    if let (Some(number), true) = (args.number, args.compacted) {
+        let fields = json!({ "batches": { number.to_string(): { "compacted": true } } });
+        let note = Note::Carried { file: state::FILE.to_owned(), fields };
+        return people::say(
+            &args.which,
+            args.json,
+            &Command::Note { by: ledger::holder(&args.by.by)?, note },
+        );
+    }
+    if args.json {
+        ui::answer_json(&json!({ "batches": batches, "current_batch": file.current_batch }));
+        return Ok(FINE);
+    }
+    for batch in batches {
+        let word = json!(batch.status);
+        let tasks = batch.task_ids.join(", ");
+        ui::answer_line(format!("{:>3} {:12} {tasks}", batch.batch_id, word.as_str().unwrap_or_default()));
+    }
+    Ok(FINE)
+}
+
+pub(crate) fn resume_point(args: &OfRun) -> Outcome<Exit> {
+    let point = file(&args.which)?.resume_point;
+    if args.json {
+        ui::answer_json(&json!(point));
+    } else if let Some(phase) = &point.phase {
+        let batch = point.batch_id.map(|batch| format!(", Batch {batch}")).unwrap_or_default();
+        let task = point.task_id.as_ref().map(|task| format!(", Task {task}")).unwrap_or_default();
+        ui::answer_line(format!("Resume from: Phase {phase}{batch}{task}"));
+    }
+    Ok(FINE)
+}
+
+/// The state file as it should be now.
+fn file(which: &Which) -> Outcome<StateFile> {
+    let FoundRun { project, mut journal, run } = find::run(which)?;
+    if status::facts(&journal, &run)?.settings.dialect != Dialect::Rwkit {
+        return Err(Failure::new(format!("the run {run} is not of a todolist")).hint("piton status"));
+    }
+    let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);
+    state::project(&state, &chronicle, project.root.as_str())
+        .ok_or_else(|| Failure::new(format!("the run {run} has no beginning")))
+}

@@ -1,0 +1,68 @@
+//! `piton plan --fix-encoding`: signs that were decoded wrongly are written as they were meant.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::mojibake;
+use piton_engine::disk;
+
+use crate::failure::{Failure, Outcome};
+use crate::find::shown;
+use crate::reading;
+use crate::ui;
+
+/// Put right what can be, in every file of the plan that is Markdown, XML or TOML.
+pub(super) fn fix(given: &Utf8Path, dialect: Option<piton_core::plan::Dialect>) -> Outcome {
+    let (path, dialect) = reading::place(given, dialect)?;
+    let mut any = false;
+    for file in reading::parts(&path, dialect) {
+        let is_text = matches!(file.extension(), Some("md" | "xml" | "toml"));
+        if is_text {
+            any |= fix_file(&file)?;
+        }
+    }
+    if !any {
+        ui::say("no sign in the plan was decoded wrongly");
+    }
+    Ok(())
+}
+
+/// Whether anything was wrong.
+fn fix_file(path: &Utf8Path) -> Outcome<bool> {
+    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        ui::say(format!("{} is not UTF-8, and is left as it is", shown(path)));
+        return Ok(false);
+    };
+    let (meant, found) = mojibake::repaired(text);
+    if found.is_empty() {
+        return Ok(false);
+    }
+    let kept = keep(path, &bytes)?;
+    // A link stays one; what it leads to is replaced.
+    let real = path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")))?;
+    let cannot = || Failure::io(format!("cannot write {path}"));
+    let displaced = disk::exchange(&real, meant.as_bytes()).map_err(cannot())?;
+    if let Some(theirs) = displaced.filter(|displaced| *displaced != bytes) {
+        disk::exchange(&real, &theirs).map_err(cannot())?;
+        return Err(Failure::new(format!("{} was written by somebody else at this moment", shown(path)))
+            .hint("run the same command again"));
+    }
+    let signs: Vec<String> =
+        found.iter().map(|((form, sign), times)| format!("{form} is {sign}, {times} times")).collect();
+    let signs = signs.join("; ").replace(", 1 times", "");
+    ui::say(format!("{}: {}. It was kept as {}", shown(path), ui::plain(&signs), shown(&kept)));
+    Ok(true)
+}
+
+/// A copy beside the file. None that is there is written over.
+fn keep(path: &Utf8Path, bytes: &[u8]) -> Outcome<Utf8PathBuf> {
+    let mut nth = 1;
+    loop {
+        let number = if nth == 1 { String::new() } else { nth.to_string() };
+        let kept = Utf8PathBuf::from(format!("{path}.bak{number}"));
+        match disk::create_new(&kept, bytes) {
+            Ok(()) => return Ok(kept),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => nth += 1,
+            Err(error) => return Err(Failure::io(format!("cannot write {kept}"))(error)),
+        }
+    }
+}

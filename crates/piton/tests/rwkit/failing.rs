@@ -1,0 +1,111 @@
+//! What goes wrong with a list: the ladder, what is blocked and skipped, gates that are degraded, reviews.
+
+use super::*;
+
+/// Agents that keep their prompts as `NAME.TASK.md`, and do this.
+fn caller(sandbox: &str, name: &str, deed: &str) -> String {
+    let script = format!("cat > {sandbox}/{name}.$PITON_TASK.md; {deed}");
+    format!("[agents.{name}]\ncommand = [\"sh\", \"-c\", {script:?}]\n")
+}
+
+#[test]
+fn a_task_that_all_of_the_ladder_failed_at_is_blocked_and_the_run_goes_on() {
+    let ladder: String = ["debugger", "specialist", "wider-context"]
+        .iter()
+        .map(|name| caller("SIDE", name, "rm -f receipts.sh"))
+        .collect();
+    let sandbox = receipts(&ladder, "[T004]\nremove receipts.sh\n");
+    let _ = sandbox.run(RUN).exits(4);
+    assert_eq!(statuses(&sandbox), ["completed", "completed", "completed", "blocked", "skipped", "skipped"]);
+    let file = state(&sandbox);
+    is_counted(&file);
+    assert_eq!(file["blocked_tasks"], serde_json::json!(["T004"]));
+    assert_eq!(file["retry_counts"], serde_json::json!({ "T004": 4 }));
+    assert_eq!(file["tasks"]["T005"]["blocked_by"], serde_json::json!(["T004"]));
+    assert_eq!(file["quality_gates"]["unit_tests"], "passed", "the gates are looked at all the same");
+    assert_eq!((&file["status"], &file["stop_reason"]), (&"completed".into(), &"blocked".into()));
+    assert_eq!(marks(&sandbox), "xxx   ");
+    let told = |name: &str| sandbox.read(sandbox.root().join(format!("{name}.T004.md")));
+    assert!(told("debugger").contains("as a debugger") && told("specialist").contains("fresh eyes"));
+    assert!(told("wider-context").contains("> - T001: Keep receipts in a file"), "{}", told("wider-context"));
+    // Somebody mends it.
+    act(&sandbox, "");
+    let _ = sandbox.run("retry T004").exits(0);
+    sandbox.write(
+        "piton.toml",
+        &sandbox.read("piton.toml").replace(
+            "rm -f receipts.sh",
+            &does_well("T004")
+                .replacen("write receipts.sh ", "echo '", 1)
+                .replace('\n', "' > receipts.sh")
+                .replace('"', "\\\""),
+        ),
+    );
+    sandbox.commit("Mend");
+    let _ = sandbox.run(&format!("{RUN} --agent default --replan")).exits(0);
+    assert_eq!(statuses(&sandbox), ["completed"; 6]);
+}
+
+#[test]
+fn a_gate_that_cannot_be_mended_is_degraded_and_the_next_one_is_looked_at() {
+    let gates = "[gates.e2e_tests]\nrun = \"test -f e2e\"\nfixes = 1\n[gates.uat]\nrun = \"true\"\n";
+    let sandbox = receipts(gates, "[gate-e2e_tests]\nwrite tried x\n");
+    let _ = sandbox.run(RUN).exits(4);
+    let file = state(&sandbox);
+    assert_eq!(file["quality_gates"]["e2e_tests"], "degraded");
+    assert_eq!(
+        (&file["quality_gates"]["uat"], &file["quality_gates"]["smoke_test"]),
+        (&"passed".into(), &"passed".into())
+    );
+    assert_eq!(file["degraded_phases"], serde_json::json!(["e2e_tests"]));
+    assert_eq!((&file["status"], &file["stop_reason"]), (&"completed".into(), &"degraded".into()));
+    let _ = sandbox.run("gate").exits(0).says("e2e_tests            degraded");
+    // It can be looked at again later.
+    sandbox.write("e2e", "x");
+    sandbox.commit("Mend");
+    let _ = sandbox.run("gate e2e_tests passed").exits(1).says("skipped");
+    let _ = sandbox.run("reset gate-e2e_tests").exits(0);
+    let _ = sandbox.run("gate e2e_tests passed").exits(0);
+    assert_eq!(state(&sandbox)["quality_gates"]["e2e_tests"], "passed");
+    assert_eq!(state(&sandbox)["degraded_phases"], serde_json::json!([]));
+}
+
+#[test]
+fn a_review_is_a_gate_whose_findings_are_mended() {
+    let reviewer = caller(
+        "SIDE",
+        "reviewer",
+        "test -f mended && echo FINDINGS: none || printf 'FINDINGS:\\n- CRITICAL: receipts are lost\\n- MINOR: a name\\n'",
+    );
+    let settings = format!("[gates.qa_review]\nreview = \"reviewer\"\n{reviewer}");
+    let sandbox = receipts(&settings, "[gate-qa_review]\nif-feedback write mended yes\n");
+    let _ = sandbox.run(RUN).exits(0).says("found what has to be mended (1 critical, 0 major)");
+    let file = state(&sandbox);
+    assert_eq!((&file["quality_gates"]["qa_review"], &file["qa_cycles"]), (&"approved".into(), &2.into()));
+    let asked = sandbox.read(sandbox.root().join("reviewer.gate-qa_review.md"));
+    assert!(asked.contains("the work of plans/1-1-receipts-todolist.md as a whole"), "{asked}");
+}
+
+#[test]
+fn a_question_is_answered_without_a_person_unless_it_destroys_something() {
+    let asks = "[T002]\nsay Use plain files (Recommended)\nsignal BLOCKED:Which store?\n[T002 2]\nif-feedback write tests/keep.sh true\n";
+    let sandbox = receipts("", asks);
+    let _ = sandbox
+        .run(&format!("{RUN} --auto-answer"))
+        .exits(0)
+        .says("it asked, and is answered: Use plain files");
+    assert_eq!(state(&sandbox)["config"]["auto_answer"], true);
+    let sandbox = receipts("", "[T002]\nsay Yes, drop the table (Recommended)\nsignal BLOCKED:Drop it?\n");
+    let _ = sandbox.run(&format!("{RUN} --auto-answer")).exits(4);
+    assert_eq!(statuses(&sandbox)[1], "blocked");
+}
+
+#[test]
+fn an_empty_file_does_not_count_and_what_agents_say_is_kept() {
+    let says = "[T003]\nrun sh -c true\nwrite docs/keep.md \n[T003 2]\nwrite docs/keep.md x\nsay DONE: Told it\nsay Files: docs/keep.md\n";
+    let sandbox = receipts("", says);
+    let _ = sandbox.run(RUN).exits(0);
+    let file = state(&sandbox);
+    assert_eq!(file["retry_counts"], serde_json::json!({ "T003": 1 }));
+    assert_eq!(file["tasks"]["T003"]["files_mentioned"], serde_json::json!(["docs/keep.md"]));
+}
