@@ -220,7 +220,7 @@ impl Beside {
                 edits.push(Edit { task: Some(task.id.clone()), what });
             }
             if !claimed.contains(&task.id) {
-                stand.insert(task.id.clone(), word(task.status()));
+                stand.insert(task.id.clone(), word(task.outcome()));
             }
         }
         let new = if self == Beside::List {

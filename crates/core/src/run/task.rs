@@ -140,6 +140,11 @@ impl Task {
         }
     }
 
+    /// The same for files that have no word for what a run went on without: it was given up.
+    pub fn outcome(&self) -> Status {
+        if self.progress.left_behind { Status::Abandoned } else { self.status() }
+    }
+
     /// Nobody has worked on it, and it may be done already.
     pub(super) fn looks_first(&self) -> bool {
         self.check_first && self.spent == 0 && self.progress.tree.is_none()

@@ -38,6 +38,21 @@ fn three_attempts_then_a_halt_that_says_what_is_needed() {
     );
 }
 
+/// The other way, where somebody would rather have the rest than wait.
+#[test]
+fn a_plan_may_go_on_without_a_task_that_was_given_up() {
+    let sandbox = months();
+    let settings = sandbox.read("piton.toml");
+    sandbox
+        .write("piton.toml", &settings.replace("backoff = \"0s\"", "backoff = \"0s\"\nexhausted = \"skip\""));
+    sandbox.commit("Skip");
+    act(&sandbox, "[3.2]\nwrite tests/mistakes.sh exit 1\n");
+    let _ = sandbox.run("run 7").exits(4).says("3.2      attempt 3 started").says("3.3      landed");
+    assert_eq!(statuses(&sandbox), ["done", "done", "done", "done", "done", "failed", "done", "done"]);
+    assert!(!ticked(&sandbox).contains(&"3.2".to_owned()));
+    assert!(journal(&sandbox).contains("**Status**: ❌ Failed"), "{}", journal(&sandbox));
+}
+
 /// What was half-done is kept, and the next task does not begin on it.
 #[test]
 fn a_task_that_is_skipped_leaves_nothing_to_the_next_and_loses_nothing() {

@@ -24,7 +24,7 @@ impl Progress {
     pub fn of(state: &State) -> Progress {
         let mut progress = Progress::default();
         for task in state.tasks().filter(|task| !task.removed && task.id.as_str() != VALIDATION) {
-            match TaskWord::of(task.status()) {
+            match TaskWord::of(task.outcome()) {
                 TaskWord::Completed => progress.completed += 1,
                 TaskWord::InProgress => progress.in_progress += 1,
                 TaskWord::Pending => progress.pending += 1,
@@ -84,7 +84,7 @@ impl Next {
     pub fn of(state: &State, chronicle: &Chronicle) -> Next {
         let tasks = in_order(state, chronicle);
         let first = |which: &dyn Fn(Status) -> bool| {
-            let found = tasks.iter().find(|(task, _)| which(task.status()));
+            let found = tasks.iter().find(|(task, _)| which(task.outcome()));
             found.map(|(task, story)| (task.id.clone(), story.title.clone()))
         };
         let under_way = |status| TaskWord::of(status) == TaskWord::InProgress;

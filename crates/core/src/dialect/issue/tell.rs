@@ -28,7 +28,7 @@ pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> Pull
     let tasks = in_order(state, chronicle);
     for (task, story) in &tasks {
         body += &format!("- **{}** {}", task.id, line(&story.title));
-        match task.status() {
+        match task.outcome() {
             Status::Completed => {}
             status => body += &format!(" ({})", status.name()),
         }
@@ -76,7 +76,7 @@ pub fn comment(state: &State, chronicle: &Chronicle) -> String {
 pub fn verification(issue: &Issue, state: &State, chronicle: &Chronicle) -> Option<String> {
     let id = TaskId::new(VALIDATION).ok()?;
     let (task, story) = (state.task(&id).ok()??, chronicle.task(&id)?);
-    let result = match task.status() {
+    let result = match task.outcome() {
         Status::Completed => "passed",
         Status::Abandoned | Status::Blocked => "failed",
         _ => return None,
@@ -104,7 +104,7 @@ pub fn verification(issue: &Issue, state: &State, chronicle: &Chronicle) -> Opti
 }
 
 fn why(task: &Task, story: &Story) -> Option<String> {
-    if !matches!(task.status(), Status::Abandoned | Status::Blocked) {
+    if !matches!(task.outcome(), Status::Abandoned | Status::Blocked) {
         return None;
     }
     let reason = story.failures.last().map(|failure| line(&failure.message)).unwrap_or_default();

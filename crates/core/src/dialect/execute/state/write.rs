@@ -73,7 +73,7 @@ struct Told<'a> {
 
 impl<'a> Told<'a> {
     fn new(task: &'a Task, story: &'a Story) -> Told<'a> {
-        let status = task.status();
+        let status = task.outcome();
         Told { task, story, status, word: TaskStatus::of(status) }
     }
 

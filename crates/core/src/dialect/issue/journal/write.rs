@@ -41,7 +41,7 @@ pub(super) struct Fallback<'a> {
 
 impl<'a> Fallback<'a> {
     pub(super) fn of(task: &'a Task, story: &'a Story) -> Option<Fallback<'a>> {
-        match task.status() {
+        match task.outcome() {
             Status::Completed => Some(Fallback { task, story, completed: true }),
             Status::Abandoned | Status::Blocked => Some(Fallback { task, story, completed: false }),
             _ => None,
@@ -122,7 +122,7 @@ impl<'a> Fallback<'a> {
             parts.extend(note);
             let why = notes(TaskWord::Failed, self.story);
             let why = if why.is_empty() { "nobody told why".to_owned() } else { why };
-            let how = match self.task.status() {
+            let how = match self.task.outcome() {
                 Status::Blocked => "It needs a person".to_owned(),
                 _ => format!("It was given up after {} attempts", self.task.attempt),
             };

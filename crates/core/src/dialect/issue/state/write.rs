@@ -65,7 +65,7 @@ pub(in crate::dialect::issue) fn in_order<'a>(
 }
 
 fn entry(task: &Task, story: &Story) -> TaskEntry {
-    let word = TaskWord::of(task.status());
+    let word = TaskWord::of(task.outcome());
     let (mut exports, mut patterns) = (Vec::new(), Vec::new());
     for told in since_reset(story) {
         add(&mut exports, told.exports.iter().cloned());

@@ -82,7 +82,7 @@ pub(super) struct Told<'a> {
 
 impl<'a> Told<'a> {
     fn new(state: &State, task: &'a Task, story: &'a Story, about: &'a AboutTask) -> Told<'a> {
-        let status = task.status();
+        let status = task.outcome();
         let links = state.links(&task.id);
         let needs = links.as_ref().map(|links| &*links.needs).unwrap_or_default();
         let is_dead = |id: &&_| matches!(state.task(id), Ok(Some(need)) if need.status().is_dead());
