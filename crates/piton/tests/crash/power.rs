@@ -104,9 +104,7 @@ fn a_power_cut_loses_nothing_that_was_said_to_be_so() {
 pub(crate) fn assert_survived(form: Form, cases: &[Place]) {
     let cuts = AtomicUsize::new(0);
     let runs = in_parallel(cases, |place| {
-        let sandbox = form.sandbox();
-        // Another order of events may have fewer points; then there was no cut.
-        let Some(disk) = cut_at(&sandbox, place) else { return };
+        let Some((sandbox, disk)) = cut(form, place) else { return };
         cuts.fetch_add(1, Ordering::SeqCst);
         let before = journal(&sandbox);
         let lost = disk.lose();
@@ -128,6 +126,22 @@ pub(crate) fn assert_survived(form: Form, cases: &[Place]) {
     let cuts = cuts.into_inner();
     told(&format!("{cuts} power cuts in {runs} runs"));
     assert!(cuts * 10 >= runs * 9, "only {cuts} of {runs} runs got to their point");
+}
+
+/// A reference run whose power went there. Another order of events may have fewer points of a kind: then it goes at an
+/// earlier one.
+fn cut(form: Form, place: &Place) -> Option<(Sandbox, Disk)> {
+    let mut place = place.clone();
+    loop {
+        let sandbox = form.sandbox();
+        if let Some(disk) = cut_at(&sandbox, &place) {
+            return Some((sandbox, disk));
+        }
+        match &mut place {
+            Place::Kind(_, nth) if *nth > 1 => *nth -= nth.div_ceil(10),
+            _ => return None,
+        }
+    }
 }
 
 #[test]
