@@ -23,13 +23,9 @@ pub(super) const BUSY: Duration = Duration::from_secs(60);
 /// Older ones may lose a commit when a checkpoint races with a restart of the write-ahead log.
 const NEED: (i32, &str) = (3_051_003, "3.51.3");
 
-/// Bytes of a page: a change touches some five of them and a sync takes the longer the more is written, but a large plan
-/// is deeper with small ones.
-const PAGE: i64 = 2048;
-
 /// Pages in the write-ahead log before they are moved into the database. The first process to come
 /// reads the whole log, so a short one keeps one-shot commands fast.
-const CHECKPOINT_PAGES: i64 = 1024;
+const CHECKPOINT_PAGES: i64 = 512;
 
 /// Each brings the format one number up. A number that was released is never edited.
 const MIGRATIONS: [&str; 1] = [include_str!("format-1.sql")];
@@ -70,8 +66,6 @@ pub(super) fn connect(path: &Utf8Path) -> Result<Connection, Trouble> {
          PRAGMA journal_size_limit = 16777216;"
     ))?;
     if found < FORMAT {
-        // Of a database that has pages already, nothing changes.
-        connection.pragma_update(None, "page_size", PAGE)?;
         use_log(&connection)?;
         migrate(&mut connection)?;
     }
