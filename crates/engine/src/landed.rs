@@ -5,11 +5,45 @@ mod history;
 
 use std::collections::{BTreeSet, HashSet};
 
-use piton_core::plan::{Oid, TaskId};
+use piton_core::plan::{Oid, Plan, TaskId, TaskSpec};
 
 use self::history::{History, Lost};
 pub(crate) use self::history::{LastWord, Place, StandIn, is_hash};
 use crate::git::{GitError, Repo};
+use crate::project::{is_run_of, run_prefix};
+
+/// A task that a run has landed of which only its commits tell.
+#[derive(Debug)]
+pub struct Before {
+    pub task: TaskId,
+    pub commit: Oid,
+    pub run: String,
+}
+
+/// The tasks of a plan that runs have landed whose journal is gone: by its name a run was of this plan, `is_known` does
+/// not know it, its commit names the task with its title, and nobody took that back.
+pub fn by_lost_runs(
+    repo: &Repo,
+    tip: &Oid,
+    plan: &Plan,
+    is_known: &dyn Fn(&str) -> bool,
+) -> Result<Vec<Before>, GitError> {
+    let mut runs = repo.runs_in(tip, &run_prefix(&plan.name))?;
+    runs.retain(|run| is_run_of(&plan.name, run) && !is_known(run));
+    if runs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let landed = Landed::read(repo, tip, &plan.tasks.iter().map(|spec| &spec.id).collect())?;
+    let commit = |place: Place| landed.history.commit(place);
+    let before = |spec: &TaskSpec| {
+        let mut own = landed.history.naming(spec);
+        own.retain(|place| commit(*place).run.as_ref().is_some_and(|run| runs.contains(run)));
+        let Some(LastWord::Landed(place)) = landed.history.last_word(&own) else { return None };
+        let run = commit(place).run.clone()?;
+        Some(Before { task: spec.id.clone(), commit: commit(place).id.clone(), run })
+    };
+    Ok(plan.tasks.iter().filter_map(before).collect())
+}
 
 pub(crate) struct Landed<'a> {
     repo: &'a Repo,

@@ -17,6 +17,6 @@ pub mod git;
 pub mod import;
 pub mod journal;
 pub mod keeper;
-mod landed;
+pub mod landed;
 pub mod lock;
 pub mod project;

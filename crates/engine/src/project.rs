@@ -172,16 +172,27 @@ pub(crate) fn remove_worktree_dir(dir: &Utf8Path) {
     }
 }
 
+/// Digits that tell the runs of a plan apart.
+const TAIL: usize = 6;
+
 /// A new run's id: the plan's name, and enough of a time-ordered unique id to tell runs apart.
 pub fn new_run_id(plan: &str) -> RunId {
-    let mut slug: String = plan
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
-        .take(40)
-        .collect();
-    slug = slug.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
     let unique = uuid::Uuid::now_v7().simple().to_string();
-    let tail = &unique[unique.len() - 6..];
-    let name = if slug.is_empty() { format!("run-{tail}") } else { format!("{slug}-{tail}") };
+    let tail = &unique[unique.len() - TAIL..];
+    let name = format!("{}{tail}", run_prefix(plan));
     RunId::new(&name).unwrap_or_else(|_| RunId::new(&format!("run-{tail}")).expect("hex digits are valid"))
+}
+
+/// What the ids of a plan's runs begin with.
+pub(crate) fn run_prefix(plan: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let name: String = plan.chars().map(plain).take(40).collect();
+    let slug = name.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
+    if slug.is_empty() { "run-".to_owned() } else { format!("{slug}-") }
+}
+
+/// Whether a run was one of a plan of this name.
+pub(crate) fn is_run_of(plan: &str, run: &str) -> bool {
+    let tail = run.strip_prefix(&run_prefix(plan));
+    tail.is_some_and(|tail| tail.len() == TAIL && tail.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }

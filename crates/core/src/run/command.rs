@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use super::event::{
-    AgentEnd, CheckResult, Class, ContextUpdate, Note, Past, Report, Session, StopReason, Work,
-};
+use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Report, Session, StopReason, Work};
+use super::past::Past;
 use super::schedule::Action;
 use super::state::Missing;
 use super::task::{Holder, Intent};

@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::task::{Holder, Intent, Proof, Status};
+use super::past::Past;
+use super::task::{Holder, Intent, Proof};
 use crate::plan::{Digest, Group, GroupId, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
@@ -578,86 +579,6 @@ pub enum Note {
     Began { began: Timestamp },
     /// An edit of a state file that the rules do not allow.
     EditRefused { file: String, edit: String, reason: String },
-}
-
-/// A task as another system left it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Past {
-    /// Pending, failed, abandoned or completed.
-    pub status: Status,
-    /// Attempts that failed.
-    pub spent: u32,
-    /// Why it is called completed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proof: Option<Proof>,
-    /// Its worktree is there and goes on from this base, with this work in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub base: Option<Oid>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<Work>,
-    /// The work is there: only its checks are to be run.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub recheck: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub completed_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merged_at: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub commits: Vec<PastCommit>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub errors: Vec<PastError>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub feedback: Vec<PastFeedback>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PastCommit {
-    pub hash: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub subject: String,
-    pub attempt: u32,
-    /// It mended what an attempt before it did.
-    pub is_fix: bool,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub fixed: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PastError {
-    pub attempt: u32,
-    /// In the words of the file it is from.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub kind: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub step: String,
-    pub message: String,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub details: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<Timestamp>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct PastFeedback {
-    /// The attempt it is for.
-    pub attempt: u32,
-    pub feedback: String,
-}
-
-impl Past {
-    /// What the next attempt is told: why the last one failed, and what to do about it.
-    pub fn failure(&self) -> Option<(String, String)> {
-        let reason = self.errors.last().map(|error| error.message.clone())?;
-        let feedback = self.feedback.last().map(|told| told.feedback.clone());
-        Some((reason, feedback.unwrap_or_default()))
-    }
 }
 
 /// How a run's results were folded into the project's own description.

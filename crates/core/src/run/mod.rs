@@ -5,6 +5,7 @@ mod command;
 mod create;
 mod event;
 mod fold;
+mod past;
 mod rules;
 mod schedule;
 mod state;
@@ -14,9 +15,10 @@ pub mod verdict;
 
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
 pub use event::{
-    AgentEnd, CheckResult, Class, CommitMade, ContextUpdate, Event, Next, Note, Past, PastCommit, PastError,
-    PastFeedback, Recorded, Report, Selection, Session, StopReason, Tests, Verdict, Work,
+    AgentEnd, CheckResult, Class, CommitMade, ContextUpdate, Event, Next, Note, Recorded, Report, Selection,
+    Session, StopReason, Tests, Verdict, Work,
 };
+pub use past::{Past, PastCommit, PastError, PastFeedback};
 pub use rules::decide;
 pub use schedule::{Action, barrier, is_current, next, owes_context, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};

@@ -13,6 +13,9 @@ use super::repo::Repo;
 /// What git writes into the message of a commit that takes another one back, before its name.
 const REVERTS: &str = "This reverts commit ";
 
+/// The run in a commit's trailers, for git's formats.
+const OF_RUN: &str = "%(trailers:key=Piton-Run,valueonly,separator=%x2C)";
+
 /// A commit in a history, as far as its message tells whose work it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
@@ -23,16 +26,29 @@ pub struct Commit {
     pub subject: String,
     /// The task that a trailer names.
     pub task: Option<String>,
+    /// The run of ours that made it.
+    pub run: Option<String>,
 }
 
 impl Repo {
     /// Every commit that `tip` holds, each before those it was made on.
     pub fn history(&self, tip: &Oid) -> Result<Vec<Commit>, GitError> {
         let format = format!(
-            "--format=%H %T %P%x00%s%x00%(trailers:key=Task,key={TASK_TRAILER},valueonly,separator=%x2C)"
+            "--format=%H %T %P%x00%s%x00%(trailers:key=Task,key={TASK_TRAILER},valueonly,separator=%x2C)%x00{OF_RUN}"
         );
         let call = self.git().call(["log", "--topo-order", "-z", &format, "--no-show-signature"]);
         Ok(read_history(&call.args(["--end-of-options", tip.as_str(), "--"]).bytes()?))
+    }
+
+    /// The runs of ours whose id begins so and that made commits of `tip`.
+    pub fn runs_in(&self, tip: &Oid, prefix: &str) -> Result<BTreeSet<String>, GitError> {
+        // Nothing of ours is older, and long histories are.
+        const SINCE: &str = "--since=2026-01-01";
+        let (format, says) = (format!("--format={OF_RUN}"), format!("{RUN_TRAILER}: {prefix}"));
+        let call = self.git().call(["log", "-z", SINCE, &format, "--no-show-signature", "--fixed-strings"]);
+        let call = call.args(["--grep", &says, "--end-of-options", tip.as_str(), "--"]);
+        let list = call.bytes()?;
+        Ok(fields(&list).map(lossy).filter(|run| run.starts_with(prefix)).collect())
     }
 
     /// The commits of `tip` that say they take others back, each with the names of those.
@@ -81,9 +97,8 @@ impl Repo {
 
     /// The tasks of a run that the history of `tip` says have landed, by the trailers of its merges.
     pub fn landed_by_trailer(&self, tip: &Oid, run: &str) -> Result<BTreeMap<String, Oid>, GitError> {
-        let format = format!(
-            "--format=%H%x00%(trailers:key={RUN_TRAILER},valueonly,separator=%x2C)%x00%(trailers:key={TASK_TRAILER},valueonly,separator=%x2C)"
-        );
+        let format =
+            format!("--format=%H%x00{OF_RUN}%x00%(trailers:key={TASK_TRAILER},valueonly,separator=%x2C)");
         let list = self
             .git()
             .call(["log", "--first-parent", "-z", &format, "--end-of-options", tip.as_str(), "--"])
@@ -127,15 +142,19 @@ impl Repo {
     }
 }
 
-/// Triples of a commit with its tree and its parents, its subject, and the tasks its trailers name.
+/// A commit with its tree and its parents, its subject, the tasks its trailers name, and its run.
 pub(super) fn read_history(list: &[u8]) -> Vec<Commit> {
     let mut found = Vec::new();
     let mut parts = fields(list).map(lossy);
-    while let (Some(ids), Some(subject), Some(tasks)) = (parts.next(), parts.next(), parts.next()) {
-        let task = tasks.split(',').map(str::trim).find(|task| !task.is_empty()).map(str::to_owned);
+    while let (Some(ids), Some(subject), Some(tasks), Some(runs)) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    {
+        let first =
+            |list: &str| list.split(',').map(str::trim).find(|one| !one.is_empty()).map(str::to_owned);
+        let (task, run) = (first(&tasks), first(&runs));
         let mut ids = ids.split_whitespace().filter_map(oid);
         if let (Some(id), Some(tree)) = (ids.next(), ids.next()) {
-            found.push(Commit { id, tree, parent: ids.next(), subject, task });
+            found.push(Commit { id, tree, parent: ids.next(), subject, task, run });
         }
     }
     found

@@ -25,7 +25,10 @@ const NEED: (i32, &str) = (3_051_003, "3.51.3");
 
 /// Pages in the write-ahead log before they are moved into the database. The first process to come
 /// reads the whole log, so a short one keeps one-shot commands fast.
-const CHECKPOINT_PAGES: i64 = 512;
+const CHECKPOINT_PAGES: i64 = 1024;
+
+/// A change touches some six pages with a few bytes each, and a commit has to bring all of them to the disk.
+const PAGE_BYTES: i64 = 2048;
 
 /// Each brings the format one number up. A number that was released is never edited.
 const MIGRATIONS: [&str; 1] = [include_str!("format-1.sql")];
@@ -59,7 +62,8 @@ pub(super) fn connect(path: &Utf8Path) -> Result<Connection, Trouble> {
     set_up(&mut connection)?;
     let found = format(&connection)?;
     connection.execute_batch(&format!(
-        "PRAGMA synchronous = FULL;
+        "PRAGMA page_size = {PAGE_BYTES};
+         PRAGMA synchronous = FULL;
          PRAGMA fullfsync = ON;
          PRAGMA checkpoint_fullfsync = ON;
          PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};

@@ -1,11 +1,14 @@
 //! How a run begins, or is found again: the journal's side of `piton run` and `piton import`.
 
+use std::collections::BTreeMap;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::native;
 use piton_core::plan::{Dialect, Plan, RunId, TaskId, TaskSpec};
-use piton_core::run::{Command, NewRun, State, StopReason};
+use piton_core::run::{Command, NewRun, Past, Proof, State, Status, StopReason};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
+use piton_engine::landed::{Before, by_lost_runs};
 use piton_engine::lock::Lock;
 use piton_engine::project::{Project, new_run_id};
 use piton_engine::{clock, disk};
@@ -182,13 +185,50 @@ fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Jo
     let run = new_run_id(&found.plan.name);
     let past = issue::past(found, project, args.onto.as_deref())?.into_iter();
     let past = past.chain(rwkit::past(found, project, journal)?);
-    let commands: Vec<Command> = [creation(args, found, project, &run)?].into_iter().chain(past).collect();
+    let creation = creation(args, found, project, &run)?;
+    let landed = if args.reset { Vec::new() } else { landed_before(&creation, found, project, journal)? };
+    let commands: Vec<Command> = [creation].into_iter().chain(past).chain(landed).collect();
     begin(journal, project, &run, &commands)?;
     if found.issue.is_some() {
         // What it said is in the journal now, and is replaced next.
         import::back_up(found, false)?;
     }
     Ok(run)
+}
+
+/// What was landed by runs of this plan whose journal is gone. Other systems' files tell of theirs.
+fn landed_before(
+    creation: &Command,
+    found: &FoundPlan,
+    project: &Project,
+    journal: &Journal,
+) -> Outcome<Vec<Command>> {
+    let Command::Create(new) = creation else { return Ok(Vec::new()) };
+    let (Some(repo), Some(tip), true) = (project.repo()?, &new.base, new.plan.settings.dialect.is_native())
+    else {
+        return Ok(Vec::new());
+    };
+    let runs: Vec<RunId> = journal.runs()?.into_iter().map(|run| run.id).collect();
+    let is_known = |id: &str| runs.iter().any(|run| run.as_str() == id);
+    let before = by_lost_runs(repo, tip, &new.plan, &is_known)?;
+    let mut by_run: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for before in &before {
+        by_run.entry(&before.run).or_default().push(before.task.as_str());
+    }
+    for (run, tasks) in by_run {
+        let again = format!("piton run {} --reset", find::shown(&found.path));
+        ui::say(format!(
+            "landed before by the run {run}, whose journal is gone, and not done again: {}",
+            tasks.join(", ")
+        ));
+        ui::hint(format!("{again}   does everything anew"));
+    }
+    let adopt = |before: Before| {
+        let proof = Proof::Landed { commit: before.commit.clone(), verified: before.commit };
+        let past = Past { proof: Some(proof), ..Past::plain(Status::Completed) };
+        Command::Adopt { task: before.task, by: before.run, past: Box::new(past) }
+    };
+    Ok(before.into_iter().map(adopt).collect())
 }
 
 /// A run for somebody who keeps the ledger: without an engine and, if need be, without git.

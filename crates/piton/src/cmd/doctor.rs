@@ -194,6 +194,24 @@ impl Visit<'_> {
             self.against_git(journal, run, alive)?;
             self.against_its_file(journal, run, alive)?;
         }
+        self.of_lost_runs(journal)
+    }
+
+    /// Work that was captured by a run which no journal knows any more. It may be nowhere else, so it stays.
+    fn of_lost_runs(&mut self, journal: &Journal) -> Outcome {
+        let Some(repo) = self.project.repo()? else { return Ok(()) };
+        let known: Vec<RunId> = journal.runs()?.into_iter().map(|run| run.id).collect();
+        for pin in repo.pins("")? {
+            let parts: Vec<&str> = pin.name.split('/').collect();
+            let [run, "captured", task] = parts[..] else { continue };
+            if !known.iter().any(|id| id.as_str() == run) {
+                self.add(
+                    State::Note,
+                    format!("{run}: its journal is gone; work of {task} is kept as refs/piton/{}", pin.name),
+                    format!("git log -p {}", pin.oid.short()),
+                );
+            }
+        }
         Ok(())
     }
 

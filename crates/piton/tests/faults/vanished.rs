@@ -10,13 +10,18 @@ use crate::{in_parallel, sandbox};
 fn at_a_gate() -> (Sandbox, Running) {
     let sandbox = sandbox();
     sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']\n")));
-    sandbox.fifo("gate");
     sandbox.script(&("[T1]\nwrite T1.txt done\nrun sh SIDE/once.sh\n".to_owned() + &writers(&["T2"])));
-    let once = "mv SIDE/gate SIDE/held 2>/dev/null && read go < SIDE/held\ntrue\n";
-    sandbox.write(sandbox.root().join("once.sh"), &once.replace("SIDE", sandbox.root().as_str()));
+    wait_once(&sandbox);
     let run = sandbox.piton(["run", "plan.toml"]).spawn();
     until("the agent at its gate", || sandbox.root().join("held").exists().then_some(()));
     (sandbox, run)
+}
+
+/// Whoever runs the script first waits.
+fn wait_once(sandbox: &Sandbox) {
+    sandbox.fifo("gate");
+    let once = "mv SIDE/gate SIDE/held 2>/dev/null && read go < SIDE/held\ntrue\n";
+    sandbox.write(sandbox.root().join("once.sh"), &once.replace("SIDE", sandbox.root().as_str()));
 }
 
 #[track_caller]
@@ -127,23 +132,70 @@ fn a_journal_that_is_replaced_under_its_engine_is_noticed_and_both_are_kept() {
 fn a_journal_that_is_overwritten_under_its_engine_is_said_to_be_damaged_and_nothing_lands_twice() {
     let sandbox = sandbox();
     sandbox.plan(&["T0", "T1", "T2"].map(|id| task(id, "")).concat());
-    sandbox.script(&(writers(&["T0", "T2"]) + "[T1]\nwrite T1.txt done\nmeet SIDE/gate\n"));
-    sandbox.fifo("gate");
+    sandbox.script(&(writers(&["T0", "T2"]) + "[T1]\nwrite T1.txt done\nrun sh SIDE/once.sh\n"));
+    wait_once(&sandbox);
     // Its end moves the log into the database.
     let _ = sandbox.run("run plan.toml --task T0").exits(0);
-    let mut run = sandbox.piton(["run", "plan.toml", "--task", "T1"]).spawn();
-    run.until_says("T1       attempt 1 started");
+    let run = sandbox.piton(["run", "plan.toml", "--task", "T1"]).spawn();
+    until("the agent at its gate", || sandbox.root().join("held").exists().then_some(()));
     let path = sandbox.own().join("piton.db");
     let length = usize::try_from(fs::metadata(&path).expect("it is there").len()).expect("small");
     fs::write(&path, vec![0x5a; length]).expect("our own file");
-    sandbox.meet("gate");
+    sandbox.meet("held");
     let damaged =
         |out: Output| out.exits(1).says("piton.db: damaged").says("`piton doctor --repair` keeps it aside");
     let _ = damaged(run.wait());
     let _ = damaged(sandbox.run("status"));
     let _ = damaged(sandbox.run("run plan.toml"));
-    let _ = sandbox.run("doctor --repair").exits(0).says("plan-").says("whole");
-    let _ = sandbox.run("run plan.toml").exits(0).lacks("T0       attempt").lacks("T1       attempt");
+    let _ =
+        sandbox.run("doctor --repair").exits(0).says("nothing of it could be read").says("piton run PLAN");
+    let out = sandbox.run("run plan.toml").exits(0).lacks("T0       attempt");
+    let _ = out.says("whose journal is gone, and not done again: T0");
     sandbox.assert_landed_once("main", &["T0", "T1", "T2"]);
-    sandbox.assert_tidy();
+    // What only the lost run knew of is still there, and is told of.
+    let _ = sandbox.run("doctor").exits(0).says("work of T1 is kept as refs/piton/plan-");
+}
+
+/// What the journal knew is also in the commits: nothing that landed is done again, but what was taken back.
+#[test]
+fn what_landed_before_its_journal_was_lost_is_not_done_again() {
+    let sandbox = sandbox();
+    sandbox.plan(&["T1", "T2", "T3"].map(|id| task(id, "")).concat());
+    sandbox.script(&writers(&["T1", "T2", "T3"]));
+    let _ = sandbox.run("run plan.toml --task T1").exits(0);
+    let _ = sandbox.run("run plan.toml --task T2").exits(0);
+    sandbox.git(["revert", "--no-edit", "-m", "1", "HEAD"]);
+    fs::remove_dir_all(sandbox.own()).expect("it is there");
+    let out = sandbox.run("run plan.toml").exits(0).says("whose journal is gone, and not done again: T1\n");
+    let _ = out.lacks("T1       attempt").says("T2       attempt 1").says("T3       attempt 1");
+    let landed = sandbox.git(["log", "--first-parent", "--format=%s", "--grep=^Merge worktree-T1", "main"]);
+    assert_eq!(landed.lines().count(), 1, "{landed}");
+    assert_eq!(sandbox.git(["show", "main:T2.txt"]), "done");
+    // The next one is begun by somebody who wants all of it done again.
+    fs::remove_dir_all(sandbox.own()).expect("it is there");
+    let out = sandbox.run("run plan.toml --reset --no-commits").lacks("whose journal is gone");
+    let _ = out.says("T1       attempt 1");
+}
+
+/// Ids come back in every plan, and so do titles.
+#[test]
+fn what_another_plan_landed_is_not_taken_for_this_one() {
+    let sandbox = sandbox();
+    sandbox.script(&writers(&["T1"]));
+    let plan = sandbox.plan_text("", &task("T1", "")).replace("name = \"plan\"", "name = \"plan-b\"");
+    sandbox.write("plan.toml", &plan);
+    sandbox.write("copy.toml", &plan);
+    sandbox.write("titled.toml", &plan.replace("Do T1", "Undo T1"));
+    sandbox.write("named.toml", &plan.replace("plan-b", "plan"));
+    sandbox.commit("Plans");
+    let _ = sandbox.run("run plan.toml").exits(0);
+    // The journal still knows the run that did it: whoever begins another one wants another one.
+    let _ = sandbox.run("run copy.toml").lacks("whose journal is gone").says("T1       attempt 1");
+    for other in ["titled.toml", "named.toml"] {
+        fs::remove_dir_all(sandbox.own()).expect("it is there");
+        let out = sandbox.run(&format!("run {other}"));
+        let _ = out.lacks("whose journal is gone").says("T1       attempt 1");
+    }
+    fs::remove_dir_all(sandbox.own()).expect("it is there");
+    let _ = sandbox.run("run copy.toml").exits(0).says("whose journal is gone").lacks("T1       attempt");
 }

@@ -19,7 +19,7 @@ fn commits(subjects: &[&str]) -> Vec<Commit> {
         let (subject, task) =
             subject.split_once(" | ").map_or((*subject, None), |(s, t)| (s, Some(t.to_owned())));
         let parent = (n > 1).then(|| oid(n - 1));
-        Commit { id: oid(n), tree: oid(100 + n), parent, subject: subject.to_owned(), task }
+        Commit { id: oid(n), tree: oid(100 + n), parent, subject: subject.to_owned(), task, run: None }
     };
     subjects.iter().enumerate().map(commit).collect()
 }
