@@ -125,6 +125,7 @@ impl State {
                 task.progress.ready = recheck;
                 task.progress.agent_done = recheck;
                 task.progress.confirmations = 0;
+                task.progress.confirmed &= recheck;
                 task.progress.worktree |= *holder == Holder::Engine;
             }),
             Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
@@ -145,6 +146,9 @@ impl State {
             Event::WorkCaptured { task, work, .. } => {
                 self.on_run(|run| run.streak = 0);
                 self.update(task, at, |task| {
+                    let confirming = task.decided == Status::Confirming;
+                    task.progress.confirmed = task.looks_first() || confirming && !work.found_work;
+                    task.progress.reworked += u32::from(confirming && work.found_work);
                     task.progress.commit.clone_from(&work.commit);
                     task.progress.tree = Some(work.tree.clone());
                 })
@@ -230,6 +234,7 @@ impl State {
                 task.failure_seq = None;
                 task.progress.feedback = None;
                 task.progress.advice.clear();
+                task.progress.reworked = 0;
             }),
             Event::Skipped { task, .. } => self.update(task, at, |task| {
                 release(task);
@@ -295,7 +300,10 @@ impl State {
         });
         self.update(id, at, |task| {
             match class {
-                Class::Code => task.spent += 1,
+                Class::Code => {
+                    let more = std::mem::take(&mut task.progress.reworked);
+                    task.spent = (task.spent + 1 + more).min(task.budget.max(task.spent + 1));
+                }
                 Class::Conflict => task.conflicts += 1,
                 Class::Transient => task.transient += 1,
                 Class::Limit | Class::Defect | Class::Stopped => {}

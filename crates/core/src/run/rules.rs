@@ -423,7 +423,7 @@ impl<'a> Rules<'a> {
         let skips = task.may_fail || self.run.settings.exhausted == Exhausted::Skip;
         let spent = if skips { Next::Skipped } else { Next::Abandoned };
         let next = match class {
-            Class::Code if task.spent + 1 >= task.budget => spent,
+            Class::Code if task.spent + 1 + task.progress.reworked >= task.budget => spent,
             Class::Conflict if task.conflicts + 1 > Settings::CONFLICTS => spent,
             // The task is not to blame, so it is not given up: a person looks at the agent.
             Class::Transient if task.transient + 1 > Settings::TRANSIENT_TRIES => Next::Blocked,
@@ -453,9 +453,12 @@ impl<'a> Rules<'a> {
             return Err(Refusal::stale(format!("the agent of {id} is still at work")));
         }
         let captured = Event::WorkCaptured { task: id.clone(), fence, work: work.clone() };
+        let found_work = task.decided == Status::Confirming && work.found_work;
+        let mut task = task.clone();
+        task.progress.reworked += u32::from(found_work);
         let fail = |reason: &str, feedback: &str| {
             // A conflict left unresolved is still to be resolved by the next try.
-            self.failure(task, Class::Code, reason, feedback, task.progress.behind.clone())
+            self.failure(&task, Class::Code, reason, feedback, task.progress.behind.clone())
         };
         let then = if !work.markers.is_empty() {
             let files = work.markers.join(", ");
@@ -465,18 +468,11 @@ impl<'a> Rules<'a> {
             )
         } else if !work.changed && !task.may_change_nothing {
             fail("the agent changed nothing", "Your last attempt ended without changing any file.\n")
-        } else if task.confirm
-            && !task.looks_first()
-            && (task.decided == Status::InProgress || work.found_work)
-        {
-            if task.spent + task.progress.confirmations >= task.budget {
-                fail(
-                    "every pass still finds work to do",
-                    "Each pass over this task found more to do; finish it in one.\n",
-                )
-            } else {
-                Event::ConfirmationStarted { task: id.clone(), fence }
-            }
+        } else if found_work && task.spent + task.progress.reworked >= task.budget {
+            fail(
+                "every pass still finds work to do",
+                "Each pass over this task found more to do; finish it in one.\n",
+            )
         } else {
             Event::VerificationStarted { task: id.clone(), fence }
         };
@@ -492,6 +488,9 @@ impl<'a> Rules<'a> {
             Event::ChecksEnded { task: id.clone(), fence, tree: tree.clone(), results: results.to_vec() };
         if let Some(failed) = self.not_passed(task, results) {
             return Ok(vec![ended, failed]);
+        }
+        if task.awaits_confirmation() {
+            return Ok(vec![ended, Event::ConfirmationStarted { task: id.clone(), fence }]);
         }
         if let Some(missing) = unproven(task, task.judges.iter(), tree, results) {
             return Err(Refusal::because(format!("a check of {id} has not run ({})", missing.short())));

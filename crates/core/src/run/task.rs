@@ -150,6 +150,11 @@ impl Task {
         self.check_first && self.spent == 0 && self.progress.tree.is_none()
     }
 
+    /// A fresh agent has to find nothing left to do before those judge it who are dear: agents.
+    pub fn awaits_confirmation(&self) -> bool {
+        self.confirm && !self.progress.confirmed
+    }
+
     /// The engine works on it, and not a ledger's holder.
     pub fn is_engines(&self) -> bool {
         self.holder == Some(Holder::Engine)
@@ -211,6 +216,10 @@ pub struct Progress {
     pub tree: Option<Oid>,
     /// Passes of agents asked to confirm, within this attempt.
     pub confirmations: u32,
+    /// How many of them found work, which they did: each is worth an attempt.
+    pub reworked: u32,
+    /// The last of them found nothing to do, or nobody has done anything yet.
+    pub confirmed: bool,
     /// Evidence that need not be paid for again.
     pub passes: Vec<Pass>,
     /// Position in the order of verification.

@@ -94,6 +94,57 @@ fn a_task_that_is_checked_first_gets_an_agent_once_its_checks_have_failed() {
     assert_eq!(next(&bench.state, bench.now), [Action::Work { task: id("a"), fence, pass: 0 }]);
 }
 
+/// An agent works until it says that it is done, and what it left is captured.
+fn pass(bench: &mut Bench, name: &str, work: Work) {
+    bench.accept(&bench.agent_ends(name, AgentEnd::Done));
+    bench.accept(&bench.captured(name, work));
+}
+
+#[test]
+fn a_fresh_agent_is_asked_to_confirm_only_what_has_passed_its_checks() {
+    let mut bench = Bench::running(vec![TaskSpec { confirm: true, ..spec("a", &[]) }]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    pass(&mut bench, "a", work(7));
+    assert_eq!(bench.task("a").status(), Status::Verifying);
+    bench.accept(&bench.checks_end("a", 7, Verdict::Fail { exit: 1 }));
+    assert_eq!(bench.task("a").status(), Status::Failed);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    pass(&mut bench, "a", work(8));
+    bench.accept(&bench.checks_end("a", 8, Verdict::Pass));
+    assert_eq!(bench.task("a").status(), Status::Confirming);
+}
+
+#[test]
+fn what_is_to_be_confirmed_is_verified_once_a_pass_has_found_nothing_to_do() {
+    let mut bench = Bench::running(vec![TaskSpec { confirm: true, attempts: 5, ..spec("a", &[]) }]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    for tree in [7, 8, 9] {
+        pass(&mut bench, "a", work(tree));
+        bench.accept(&bench.checks_end("a", tree, Verdict::Pass));
+        assert_eq!(bench.task("a").status(), Status::Confirming);
+    }
+    pass(&mut bench, "a", Work { found_work: false, ..work(9) });
+    let nothing_new = Command::ChecksEnded { task: id("a"), fence: 1, tree: oid(9), results: Vec::new() };
+    bench.accept(&nothing_new);
+    assert_eq!(bench.task("a").status(), Status::Verified);
+}
+
+#[test]
+fn work_that_a_confirming_pass_does_is_worth_an_attempt() {
+    let mut bench = Bench::running(vec![TaskSpec { confirm: true, attempts: 3, ..spec("a", &[]) }]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    for tree in [7, 8, 9] {
+        pass(&mut bench, "a", work(tree));
+        bench.accept(&bench.checks_end("a", tree, Verdict::Pass));
+    }
+    pass(&mut bench, "a", work(10));
+    assert_eq!((bench.task("a").status(), bench.task("a").spent), (Status::Abandoned, 3));
+}
+
 /// What may fail is left behind when its budget is spent, and what depends on it goes on.
 #[test]
 fn a_task_that_may_fail_holds_nobody_up() {

@@ -23,6 +23,7 @@ fn a_result_of_an_earlier_pass_is_stale() {
     bench.accept(&first_end);
     let first_work = bench.captured("a", work(1));
     bench.accept(&first_work);
+    bench.accept(&bench.checks_end("a", 1, Verdict::Pass));
     assert_eq!(bench.task("a").decided, Status::Confirming);
     assert!(bench.refuse(&first_end).stale);
     bench.accept(&bench.agent_ends("a", AgentEnd::Done));

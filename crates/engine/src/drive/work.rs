@@ -4,7 +4,7 @@ use std::fs;
 
 use camino::Utf8Path;
 use piton_core::dialect::rwkit;
-use piton_core::plan::{Check, Dialect, Oid};
+use piton_core::plan::{Argv, Check, Dialect, Oid};
 use piton_core::prompt::Caller;
 use piton_core::run::{AgentEnd, CheckResult, Class, Command, CommitMade, Verdict, Work};
 use piton_core::terminal::clean_text;
@@ -199,7 +199,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         let advice = if pass == 0 { &order.advice[..] } else { &[] };
         let caller = Caller {
             role: rung.filter(|_| pass == 0),
-            orientation: &order.orientation,
+            orientation: if pass == 0 { &order.orientation } else { "" },
             auto_answer: order.run.settings.auto_answer,
         };
         let text = prompt::prompt(spec, caller, order.task.attempt, feedback.map(String::as_str), advice);
@@ -348,7 +348,11 @@ fn keep(order: &Order, repo: &Repo, base: &Oid, commit: &Oid) -> Result<(), Trou
 pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     let tree = order.tree()?;
     let jobs = order.jobs();
-    let wanted = checks::unproven(&order.spec.checks, tree, &order.task.progress.passes);
+    let mut wanted = checks::unproven(&order.spec.checks, tree, &order.task.progress.passes);
+    if order.task.awaits_confirmation() {
+        // Agents judge what is finished: they are dear, and what is found meanwhile they would have to judge again.
+        wanted.retain(|check| !matches!(check.run, Argv::Review { .. }));
+    }
     let results = if order.run.settings.no_commits {
         run_in_place(order, &wanted, tree, &jobs)?
     } else {

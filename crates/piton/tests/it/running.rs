@@ -216,6 +216,28 @@ fn a_fresh_agent_confirms_until_nothing_is_found() {
     assert_eq!(sandbox.read(sandbox.root().join("passes")), "x\nx\n");
 }
 
+/// What is cheap comes first: a second agent only once the checks pass, a reviewer once that one found nothing.
+#[test]
+fn checks_come_before_the_second_agent_and_reviewers_after_it() {
+    let sandbox = sandbox();
+    let reviewer =
+        "echo review >> SIDE/order; echo 'FINDINGS: none'".replace("SIDE", sandbox.root().as_str());
+    sandbox
+        .write("piton.toml", &format!("[agents.reviewer]\ncommand = ['sh', '-c', \"\"\"{reviewer}\"\"\"]\n"));
+    let check = "echo check >> SIDE/order; test -s T1.txt".replace("SIDE", sandbox.root().as_str());
+    sandbox.plan(&task(
+        "T1",
+        &format!("confirm = true\nchecks = [\"{check}\", {{ review = 'reviewer', ask = 'is it good' }}]"),
+    ));
+    sandbox.script(
+        "[T1]\nappend SIDE/order agent\nwrite T1.txt done\n[T1 1]\nappend SIDE/order agent\nwrite T2.txt x\n",
+    );
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let order = sandbox.read(sandbox.root().join("order"));
+    let expected = ["agent", "check", "agent", "check", "agent", "review"];
+    assert_eq!(order.lines().collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn prefix_and_author_are_used_and_kept_when_the_run_goes_on() {
     let sandbox = sandbox();

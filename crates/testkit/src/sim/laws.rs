@@ -29,6 +29,7 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("slots_are_bounded", slots_are_bounded(sim, event))?;
     named("attempts_are_spent_by_code", attempts_are_spent_by_code(sim, event, old))?;
     named("fences_never_decrease", fences_never_decrease(sim, event, old))?;
+    named("verified_is_confirmed", verified_is_confirmed(sim, event))?;
     named("lands_once", lands_once(sim, event))?;
     named("landings_were_observed", landings_were_observed(sim, event, old))?;
     named("never_red", never_red(sim, event))?;
@@ -149,11 +150,66 @@ fn slots_are_bounded(sim: &Sim, event: &Event) -> Verdict {
     ensure(taken <= max, || format!("{taken} slots are taken of {max}"))
 }
 
-/// An attempt is spent by a code failure and nothing else, and never more than the budget.
+/// How many passes that were to confirm found work instead, since the failure before the last one, which is new.
+fn reworked(sim: &Sim, id: &TaskId) -> u32 {
+    let spends =
+        |event: &&Event| matches!(event, Event::Failed { class: Class::Code, .. } | Event::Reset { .. });
+    let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
+    let own = own.filter(|event| event.task() == Some(id)).skip(1);
+    let mut attempt: Vec<&Event> = own.take_while(|event| !spends(event)).collect();
+    attempt.reverse();
+    let (mut confirming, mut found) = (false, 0);
+    for event in attempt {
+        match event {
+            Event::AttemptStarted { .. } => confirming = false,
+            Event::ConfirmationStarted { .. } => confirming = true,
+            Event::WorkCaptured { work, .. } => found += u32::from(confirming && work.found_work),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Where a plan asks for it, nothing is verified but what a fresh agent has found nothing to do about, or what
+/// nobody has worked on.
+fn verified_is_confirmed(sim: &Sim, event: &Event) -> Verdict {
+    let Event::Verified { task, .. } = event else { return Ok(()) };
+    if !known(sim, task).is_some_and(|task| task.confirm) {
+        return Ok(());
+    }
+    // Attempts that only check again come after the one in which the work was done.
+    let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
+    let mut own = own.filter(|event| event.task() == Some(task)).skip_while(|event| {
+        !matches!(event, Event::WorkCaptured { .. } | Event::Reset { .. } | Event::Adopted { .. })
+    });
+    let nothing_found = match own.next() {
+        Some(Event::WorkCaptured { work, .. }) => !work.found_work,
+        _ => false,
+    };
+    let mut who = own.filter(|event| {
+        matches!(
+            event,
+            Event::AgentEnded { .. } | Event::ConfirmationStarted { .. } | Event::AttemptStarted { .. }
+        )
+    });
+    let fine = match who.next() {
+        Some(Event::AgentEnded { .. }) => {
+            nothing_found && matches!(who.next(), Some(Event::ConfirmationStarted { .. }))
+        }
+        // Its checks were looked at before any agent.
+        _ => sim.scenario.spec(task).is_some_and(|spec| spec.check_first),
+    };
+    ensure(fine, || format!("{task} is verified, and nobody has confirmed it"))
+}
+
+/// An attempt is spent by a code failure and nothing else, with what its confirming passes did, and never more than
+/// the budget.
 fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
     let expected = match event {
-        Event::Failed { class: Class::Code, .. } => old.spent + 1,
+        Event::Failed { class: Class::Code, task, .. } => {
+            (old.spent + 1 + reworked(sim, task)).min(old.budget.max(old.spent + 1))
+        }
         Event::Reset { .. } => 0,
         Event::Adopted { past, .. } => past.spent,
         _ => old.spent,
