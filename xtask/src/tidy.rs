@@ -7,12 +7,6 @@ use anyhow::{Result, bail};
 /// Beyond this a file usually holds two ideas.
 const LONGEST: usize = 700;
 
-/// Longer files, each with the reason why it is one idea all the same.
-const LONG: [(&str, &str); 2] = [
-    ("crates/engine/tests/git.rs", "a catalogue of cases, each a few lines"),
-    ("crates/engine/tests/journal.rs", "one contract, case by case, on one small bench"),
-];
-
 /// A word, where alone it may stand, and why.
 const DOORS: [(&str, &[&str], &str); 3] = [
     (
@@ -51,7 +45,7 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
         }
         let text = std::fs::read_to_string(path)?;
         let lines = text.lines().count();
-        if lines > LONGEST && !LONG.iter().any(|(long, _)| *long == name) {
+        if lines > LONGEST {
             problems.push(format!("{name}: {lines} lines; beyond {LONGEST} it usually holds two ideas"));
         }
         for (number, line) in text.lines().enumerate() {

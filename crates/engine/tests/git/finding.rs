@@ -1,0 +1,130 @@
+//! Finding the repository, and holding its guard.
+
+use std::fs;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use piton_engine::git::*;
+use piton_engine::lock::Lock;
+
+use crate::sandbox::{Sandbox, write};
+
+#[test]
+fn facts_of_a_repository() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo();
+    assert_eq!(repo.top(), sandbox.project());
+    assert_eq!(repo.common_dir(), sandbox.project().join(".git"));
+    assert_eq!(repo.current_branch().unwrap(), "main");
+    assert_eq!(repo.main_checkout().unwrap(), Some(sandbox.project()));
+    assert_eq!(repo.format(), ObjectFormat::Sha1);
+    assert!(!repo.has_submodules() && !repo.is_linked_worktree() && repo.subdirectory().is_none());
+    let first = sandbox.oid("main");
+    assert_eq!(repo.branch_tip("main").unwrap(), Some(first.clone()));
+    assert_eq!(repo.branch_tip("none").unwrap(), None);
+    assert!(matches!(repo.resolve("--all"), Err(GitError::UnknownRevision(_))));
+    sandbox.write("a", "changed\n");
+    let second = sandbox.commit("second");
+    assert_eq!(repo.beyond(&first, &[&second, &first]).unwrap(), std::slice::from_ref(&second));
+    assert_eq!(repo.reachable_from(&second).unwrap().len(), 2);
+    assert!(repo.is_ancestor(&first, &second).unwrap() && !repo.is_ancestor(&second, &first).unwrap());
+    assert_eq!(repo.diff_names(&first, &second).unwrap(), ["a"]);
+    assert!(repo.diff_text(&first, &second).unwrap().contains("+changed"));
+}
+
+#[test]
+fn places_piton_cannot_work_in_are_named() {
+    let sandbox = Sandbox::empty();
+    assert!(matches!(sandbox.discover("project"), Err(GitError::EmptyRepository { .. })));
+    assert!(matches!(sandbox.discover("home"), Err(GitError::NotARepository { .. })));
+    assert!(matches!(sandbox.discover("project/.git"), Err(GitError::NotARepository { .. })));
+    sandbox.git_in(&sandbox.root, "init --quiet --bare bare");
+    assert!(matches!(sandbox.discover("bare"), Err(GitError::Bare { .. })));
+}
+
+#[test]
+fn detached_head_has_no_branch() {
+    let sandbox = Sandbox::new();
+    sandbox.git("checkout --quiet --detach");
+    let repo = sandbox.repo();
+    assert!(matches!(repo.current_branch(), Err(GitError::DetachedHead { .. })));
+    assert_eq!(repo.where_is_target("main").unwrap(), None);
+}
+
+#[test]
+fn a_project_in_a_subdirectory_and_in_a_linked_worktree() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.discover("project/lib").unwrap();
+    assert_eq!(repo.top(), sandbox.project());
+    assert_eq!(repo.subdirectory(), Some(Utf8Path::new("lib")));
+    sandbox.git("worktree add --quiet ../linked -b side");
+    let repo = sandbox.discover("linked").unwrap();
+    assert!(repo.is_linked_worktree());
+    assert_eq!(repo.common_dir(), sandbox.project().join(".git"));
+    assert_eq!(repo.main_checkout().unwrap(), Some(sandbox.project()));
+    assert_eq!(repo.where_is_target("main").unwrap(), Some(sandbox.project()));
+    assert_eq!(repo.current_branch().unwrap(), "side");
+}
+
+#[test]
+fn a_bare_repository_with_worktrees_is_fine_from_a_worktree() {
+    let sandbox = Sandbox::new();
+    sandbox.git_in(&sandbox.root, "clone --quiet --bare project bare");
+    sandbox.git_in(&sandbox.root.join("bare"), "worktree add --quiet ../linked main");
+    let repo = sandbox.discover("linked").unwrap();
+    assert_eq!(repo.main_checkout().unwrap(), None);
+    assert_eq!(repo.where_is_target("main").unwrap(), Some(sandbox.root.join("linked")));
+}
+
+#[test]
+fn nobody_told_git_who_they_are() {
+    let sandbox = Sandbox::new();
+    let repo = sandbox.repo();
+    assert!(!repo.identity().unwrap().configured);
+    let commit = sandbox.task("T1", |at| write(&at.join("new"), "new\n"));
+    assert_eq!(sandbox.git(&format!("show -s --format=%an<%ae>%cn {commit}")), "Piton<piton@localhost>Piton");
+    sandbox.git("config user.name Ann");
+    sandbox.git("config user.email ann@example.org");
+    assert!(!repo.identity().unwrap().configured, "asked once");
+    let repo = sandbox.repo();
+    assert!(repo.identity().unwrap().configured);
+    let tree = repo.tree_of(&commit).unwrap();
+    let named = repo.commit_tree(&tree, &[&commit], "m", Some("Agent <agent@example.org>")).unwrap();
+    assert_eq!(sandbox.git(&format!("show -s --format=%an<%ae>%cn {named}")), "Agent<agent@example.org>Ann");
+}
+
+#[test]
+fn a_guard_lives_as_long_as_a_git_that_holds_it() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.root.join("guard.lock");
+    let guard = Arc::new(Lock::take(&path).unwrap());
+    let repo = sandbox.repo().guarded_by(Arc::clone(&guard));
+    assert!(repo.branch_tip("main").unwrap().is_some(), "git reads the end of file at once");
+    // What a child has: a second handle. The lock stays when the first one goes.
+    let child = guard.share().unwrap();
+    drop((guard, repo));
+    assert!(Lock::try_take(&path).unwrap().is_none());
+    drop(child);
+    // Waiting, since a child that another test is just starting has a copy of every handle.
+    Lock::take(&path).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_git_holds_the_guard_as_long_as_it_works() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitattributes", "held filter=look\n");
+    sandbox.commit("attributes");
+    // A filter looks at what the git that started it has for a standard input.
+    let seen = sandbox.root.join("seen");
+    let config = sandbox.project().join(".git/config");
+    let filter = format!("[filter \"look\"]\n\tclean = \"readlink /proc/$PPID/fd/0 > {seen}; cat\"\n");
+    fs::write(&config, fs::read_to_string(&config).unwrap() + &filter).unwrap();
+    let path = sandbox.root.join("guard.lock");
+    let repo = sandbox.repo().guarded_by(Arc::new(Lock::take(&path).unwrap()));
+    let place = sandbox.root.join("worktrees/T1");
+    let worktree = Worktree::add(&repo, &place, &sandbox.oid("main")).unwrap().worktree;
+    write(&place.join("held"), "work\n");
+    worktree.capture("work", None).unwrap();
+    assert_eq!(fs::read_to_string(&seen).unwrap().trim_end(), path);
+}

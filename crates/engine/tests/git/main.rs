@@ -1,0 +1,10 @@
+//! The safety catalogue of the git room: real git, a home of its own, and every odd surrounding we know.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod finding;
+mod merging;
+mod removal;
+mod sandbox;
+mod target;
+mod worktrees;

@@ -1,0 +1,12 @@
+//! The journal against its promises: one truth whatever the way it was written, nothing lost, nothing
+//! taken for what it is not.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bench;
+mod crashes;
+mod damage;
+mod snapshots;
+mod trips;
+mod truth;
+mod writers;

@@ -1,0 +1,83 @@
+//! A spoiled snapshot is noticed and made anew.
+
+use piton_core::run::Status;
+use piton_engine::journal::Journal;
+
+use crate::bench::{Folder, at, create, done, plan, run_id, spec, start, status, with_small};
+
+#[test]
+fn a_spoiled_snapshot_is_proven_wrong_and_made_anew() {
+    let damages = [
+        "DELETE FROM tasks WHERE id = 'c'",
+        "UPDATE tasks SET decided = 6 WHERE id = 'c'",
+        "UPDATE tasks SET decided = 99 WHERE id = 'c'",
+        "UPDATE tasks SET rest = '{' WHERE id = 'c'",
+        "DELETE FROM cells",
+        "UPDATE cells SET counts = '[]'",
+        "UPDATE runs SET layout = 0",
+        "UPDATE runs SET seq = 3",
+        "UPDATE runs SET moving = ''",
+        "DELETE FROM plans",
+    ];
+    for damage in damages {
+        let (folder, mut journal) = with_small();
+        journal.command(&run_id(), &start("a"), at(1)).unwrap();
+        let truth = journal.load(&run_id()).unwrap();
+        folder.sql(damage);
+        let told = journal.prove(&run_id());
+        assert!(!told.as_ref().is_ok_and(Vec::is_empty), "{damage}");
+        // A reader cannot mend it, and is not misled by it.
+        let mut reader = Journal::open_existing(&folder.path).unwrap().unwrap();
+        assert!(reader.load(&run_id()).unwrap().agrees_with(&truth), "{damage}");
+        drop(reader);
+        assert!(journal.load(&run_id()).unwrap().agrees_with(&truth), "{damage}");
+        assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0], "{damage}");
+    }
+}
+
+#[test]
+fn links_are_proven_too() {
+    for damage in ["DELETE FROM needs WHERE task = 'b'", "UPDATE needs SET need = 'c' WHERE task = 'b'"] {
+        let (folder, mut journal) = with_small();
+        folder.sql(damage);
+        assert_eq!(journal.prove(&run_id()).unwrap().len(), 1, "{damage}");
+        journal.rebuild(&run_id()).unwrap();
+        assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_command_that_meets_a_spoiled_snapshot_mends_it() {
+    for damage in ["DELETE FROM tasks WHERE id = 'a'", "UPDATE runs SET layout = 0", "DELETE FROM cells"] {
+        let (folder, mut journal) = with_small();
+        folder.sql(damage);
+        journal.command(&run_id(), &start("a"), at(1)).unwrap();
+        assert_eq!(status(&journal, "a"), Status::InProgress);
+        assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0], "{damage}");
+    }
+}
+
+#[test]
+fn a_command_touches_no_more_in_a_plan_of_100_000_tasks() {
+    const SIZE: usize = 100_000;
+    let folder = Folder::new();
+    let mut journal = folder.open();
+    let needs = |n: usize| if n < 1000 { Vec::new() } else { vec![format!("T{}", n - 1000)] };
+    let tasks = (0..SIZE).map(|n| spec(&format!("T{n}"), 0, &needs(n))).collect();
+    journal.command(&run_id(), &create(plan(1, tasks)), at(0)).unwrap();
+    drop(journal);
+    let mut journal = folder.open();
+    let before = std::fs::metadata(folder.path.join("piton.db-wal")).map_or(0, |facts| facts.len());
+    assert!(before < 16 << 20, "the log of the plan was moved over");
+    journal.command(&run_id(), &start("T500"), at(1)).unwrap();
+    assert_eq!(journal.tasks_loaded(), 1);
+    journal.command(&run_id(), &done("T500"), at(2)).unwrap();
+    assert_eq!(journal.tasks_loaded(), 2, "the task and the one that waits for it");
+    journal.command(&run_id(), &start("T1501"), at(3)).unwrap_err();
+    assert_eq!(journal.tasks_loaded(), 2, "the task and the one it waits for");
+    let written = std::fs::metadata(folder.path.join("piton.db-wal")).unwrap().len();
+    assert!(written < 40 * 4096, "{written} bytes for two changes");
+    let ready = journal.ready(&run_id(), at(4), 3).unwrap();
+    assert_eq!(ready.iter().map(|t| t.id.as_str()).collect::<Vec<_>>(), ["T0", "T1", "T2"]);
+    assert_eq!(journal.runs().unwrap()[0].counts.total() as usize, SIZE);
+}
