@@ -2,6 +2,7 @@
 
 mod issue;
 mod rwkit;
+mod state;
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -19,6 +20,7 @@ use crate::find::{here, shown};
 use crate::{picture, ui};
 
 pub(crate) use issue::{PLANS, is_meant as is_issue_number};
+pub(crate) use state::{Left, left};
 
 /// A file of a plan that is larger than this is none.
 const LARGEST: u64 = 16 * 1024 * 1024;

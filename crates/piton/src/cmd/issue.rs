@@ -2,10 +2,8 @@
 
 use std::process::Command as Process;
 
-use camino::Utf8PathBuf;
-use piton_core::diagnostic::Severity;
 use piton_core::dialect::issue::{plan::VALIDATION, state, tell};
-use piton_core::dialect::{kept, text};
+use piton_core::dialect::kept;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Command, Note, Past, Proof, Report, Status, StopReason};
 use piton_core::view::counted;
@@ -13,8 +11,8 @@ use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
-use crate::reading::FoundPlan;
-use crate::{find, picture, ui};
+use crate::reading::{self, FoundPlan};
+use crate::ui;
 
 /// Where the tasks of an issue are worked on, one after the other: beside the project, named after both.
 pub(super) fn workplace(project: &Project, found: &FoundPlan) -> String {
@@ -32,7 +30,7 @@ pub(super) fn branch(found: &FoundPlan) -> Option<String> {
 /// the branch that work is to land on.
 pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> Outcome<Vec<Command>> {
     let Some(reading) = &found.issue else { return Ok(Vec::new()) };
-    let known = look(found)?.unwrap_or_default();
+    let known = look(found, project)?.unwrap_or_default();
     let by = || state::FILE.to_owned();
     let (mut commands, mut done) = (Vec::new(), 0);
     for spec in found.plan.tasks.iter().filter(|spec| spec.id.as_str() != VALIDATION) {
@@ -108,27 +106,14 @@ fn branch_made(project: &Project, onto: Option<&str>) -> Outcome<String> {
     })
 }
 
-/// The state file in the plan's folder. One that cannot be used is kept once, and the list alone counts.
-fn look(found: &FoundPlan) -> Outcome<Option<state::ForeignState>> {
-    let path = found.path.join(state::FILE);
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
+/// The state file in the plan's folder.
+fn look(found: &FoundPlan, project: &Project) -> Outcome<Option<state::ForeignState>> {
+    let read = |text: &str| {
+        let reading = state::read(text);
+        (reading.state, reading.problems)
     };
-    let decoded = text::decode(&bytes, false);
-    let reading = state::read(&decoded.text);
-    let problems: Vec<_> = decoded.problems.iter().chain(&reading.problems).cloned().collect();
-    if !problems.is_empty() {
-        ui::say(picture::draw(&find::shown(&path), &decoded.text, &problems));
-    }
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        let kept = Utf8PathBuf::from(format!("{path}.bad"));
-        piton_engine::disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
-        ui::say(format!("it is kept as {}, and the list alone counts", find::shown(&kept)));
-        return Ok(None);
-    }
-    Ok(Some(reading.state))
+    let path = found.path.join(state::FILE);
+    Ok(reading::left(project, &path, read, "the list alone counts")?.state())
 }
 
 /// What is left for a person, or for `gh`: the pull request of a finished issue, a comment on an unfinished one.

@@ -17,7 +17,7 @@ use super::Exit;
 use crate::args::Run;
 use crate::failure::{Failure, Outcome};
 use crate::find;
-use crate::reading::{self, FoundPlan};
+use crate::reading::{self, FoundPlan, Left};
 use crate::{picture, ui};
 
 /// The tests that were found in the project when a run of this plan began, if there is such a run.
@@ -113,54 +113,43 @@ fn missing(spec: &TaskSpec, project: &Project) -> Option<String> {
     })
 }
 
-/// A state file that somebody else left about this list. One that cannot be used is kept once.
+/// A state file that somebody else left about this list.
 fn look(reading: &RwkitReading, project: &Project, journal: &Journal) -> Outcome<Option<ForeignState>> {
     let path = project.root.join(state::FILE);
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
+    let read = |text: &str| {
+        let reading = state::read(text);
+        (reading.state, reading.problems)
     };
-    let decoded = text::decode(&bytes, false);
-    let found = state::read(&decoded.text);
-    let known = found.state.piton_run.as_deref().and_then(|run| piton_core::plan::RunId::new(run).ok());
+    let Left::Read { state: found, bytes } = reading::left(project, &path, read, "the list alone counts")?
+    else {
+        return Ok(None);
+    };
+    let known = found.piton_run.as_deref().and_then(|run| piton_core::plan::RunId::new(run).ok());
     if let Some(run) = known
         && journal.facts(&run)?.is_some()
     {
         // Our own, of this list or another: the journal knows it all.
         return Ok(None);
     }
-    let problems: Vec<_> = decoded.problems.iter().chain(&found.problems).cloned().collect();
-    if !problems.is_empty() {
-        ui::say(picture::draw(&find::shown(&path), &decoded.text, &problems));
-    }
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        keep(&path, "bad", &bytes)?;
-        return Ok(None);
-    }
     let list = Utf8Path::new(&reading.file);
-    let about = found.state.todolist_path.as_deref().filter(|path| !path.trim().is_empty());
+    let about = found.todolist_path.as_deref().filter(|path| !path.trim().is_empty());
     if about.is_some_and(|about| !Utf8Path::new(about).ends_with(list) && !list.ends_with(about)) {
         ui::say(format!(
             "{} is about {}, another list: it is kept as .bak, and this list alone counts",
             find::shown(&path),
             ui::plain(about.unwrap_or_default())
         ));
-        keep(&path, "bak", &bytes)?;
+        keep(&path, &bytes)?;
         return Ok(None);
     }
     // It is in the journal next, and is replaced then.
-    keep(&path, "bak", &bytes)?;
-    Ok(Some(found.state))
+    keep(&path, &bytes)?;
+    Ok(Some(found))
 }
 
-fn keep(path: &Utf8Path, ending: &str, bytes: &[u8]) -> Outcome {
-    let kept = Utf8PathBuf::from(format!("{path}.{ending}"));
-    disk::write(&kept, bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
-    if ending == "bad" {
-        ui::say(format!("it is kept as {}, and the list alone counts", find::shown(&kept)));
-    }
-    Ok(())
+fn keep(path: &Utf8Path, bytes: &[u8]) -> Outcome {
+    let kept = Utf8PathBuf::from(format!("{path}.bak"));
+    disk::write(&kept, bytes).map_err(Failure::io(format!("cannot write {kept}")))
 }
 
 /// Work on the lists of a master list, one after the other, and keep their rows. It ends with the worst that one of them
