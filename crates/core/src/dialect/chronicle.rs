@@ -82,6 +82,8 @@ pub struct Story {
     pub queued: Option<u64>,
     /// Where in the journal it was completed, landed or not.
     pub completed: Option<u64>,
+    /// It was completed, and its work has gone from the target since.
+    pub lost: bool,
     pub worktree: Option<Worktree>,
     pub commits: Vec<Commit>,
     /// What git says of the work that was captured last; none where nothing was.
@@ -368,6 +370,7 @@ impl Chronicle {
             Event::LandingLost { task, .. } => self.on(task, |story| {
                 story.merged_at = None;
                 story.completed = None;
+                story.lost = true;
                 story.release();
             }),
         }
@@ -531,6 +534,7 @@ impl Story {
         self.given_up = None;
         self.skipped = None;
         self.completed = Some(seq);
+        self.lost = false;
         self.merged_at = landed.then_some(at);
     }
 

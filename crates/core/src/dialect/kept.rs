@@ -1,6 +1,7 @@
 //! The files that a system keeps beside its plan: which there are, what they show of a run, and what a change of them
 //! means. One door to the rooms of all systems, for whoever writes and reads the files.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -9,7 +10,8 @@ use super::chronicle::Chronicle;
 use super::edit::{Edit, What};
 use super::execute::state as execute;
 use super::issue::plan::Word;
-use super::{issue, rwkit, text};
+use super::{issue, json, rwkit, text};
+use crate::diagnostic::{Diagnostic, Severity, place};
 use crate::plan::{Dialect, TaskId};
 use crate::run::{Note, Report, State, Status};
 
@@ -72,6 +74,25 @@ pub fn picture(state: &State, chronicle: &Chronicle, place: &Place, claimed: &[T
             Some(Picture { value, text: issue::state::text(&file) })
         }
     }
+}
+
+/// A state file as somebody left it, whatever encoding their tool has, with what is said twice in it; or why it is none.
+pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), String> {
+    // Our own is UTF-8, and may be larger than anything that a person writes.
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => {
+            let decoded = text::decode(bytes, false);
+            let refused = decoded.problems.into_iter().find(|problem| problem.severity == Severity::Error);
+            refused.map_or(Ok(Cow::Owned(decoded.text)), |refused| Err(refused.message))?
+        }
+    };
+    let at = |problem: &Diagnostic| {
+        let (line, column) = place(&text, problem.span.start);
+        format!("line {line}, column {column}: {}", problem.message)
+    };
+    let (root, twice) = json::parse(&text).map_err(|broken| at(&broken))?;
+    Ok((root.value(), twice.iter().map(at).collect()))
 }
 
 /// What somebody wants who changed a state file from `shown` to `found`.
@@ -148,22 +169,31 @@ impl Beside {
     ) -> Settled {
         match self {
             Beside::Journal => {
-                let text = found.map(|bytes| text::decode(bytes, false).text);
+                let text = found.map(issue::journal::text);
                 let about = about(state);
                 let settled = issue::journal::settle(text.as_deref(), state, chronicle, &about);
                 let entry =
                     |section: issue::journal::Section| Note::Entry { task: section.task, text: section.text };
+                let odd = |problem: Diagnostic| {
+                    let what = What::Nonsense { what: problem.message, why: problem.label };
+                    Edit { task: None, what }
+                };
+                let put =
+                    |text: String| Put::Append(issue::journal::appended(found.unwrap_or_default(), &text));
                 Settled {
                     notes: settled.heard.into_iter().map(entry).collect(),
-                    edits: Vec::new(),
-                    put: settled.append.map_or(Put::Nothing, |text| Put::Append(text.into_bytes())),
+                    edits: settled.problems.into_iter().map(odd).collect(),
+                    put: settled.append.map_or(Put::Nothing, put),
                 }
             }
             Beside::Boxes(_) | Beside::List => {
-                found.map(|bytes| self.boxes(bytes, state, claimed)).unwrap_or_default()
+                found.map(|bytes| self.boxes(bytes, state, chronicle, claimed)).unwrap_or_default()
             }
             Beside::Report => {
-                let report = issue::tell::verification(&about(state), state, chronicle);
+                let about = about(state);
+                let stale =
+                    || found.filter(|bytes| self.is_like(bytes)).map(|_| issue::tell::unverified(&about));
+                let report = issue::tell::verification(&about, state, chronicle).or_else(stale);
                 let new = report.filter(|text| found != Some(text.as_bytes()));
                 Settled {
                     put: new.map_or(Put::Nothing, |text| Put::Whole(text.into_bytes())),
@@ -178,7 +208,7 @@ impl Beside {
         let text = String::from_utf8_lossy(bytes);
         match self {
             Beside::Journal => text.contains("## Task "),
-            Beside::Report => text.starts_with("Verification report"),
+            Beside::Report => issue::tell::is_report(&text),
             Beside::Boxes(_) | Beside::List => !self.ticked(bytes).is_empty() || text.contains("[ ]"),
         }
     }
@@ -187,7 +217,10 @@ impl Beside {
     pub fn holds(self, now: &[u8], left: &[u8]) -> bool {
         let text = |bytes| text::decode(bytes, false).text;
         match self {
-            Beside::Journal => issue::journal::added(&text(now), &text(left)).is_empty(),
+            Beside::Journal => {
+                let text = issue::journal::text;
+                issue::journal::added(&text(now), &text(left)).is_empty()
+            }
             // It can be made again.
             Beside::Report => true,
             Beside::Boxes(_) => issue::boxes::bare(now).starts_with(&issue::boxes::bare(left)),
@@ -204,17 +237,20 @@ impl Beside {
     }
 
     /// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
-    fn boxes(self, bytes: &[u8], state: &State, claimed: &[TaskId]) -> Settled {
+    fn boxes(self, bytes: &[u8], state: &State, chronicle: &Chronicle, claimed: &[TaskId]) -> Settled {
         let ticked = self.ticked(bytes);
         let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
         for task in state.tasks().filter(|task| !task.removed) {
             let is_done = task.decided == Status::Completed;
+            let is_lost = chronicle.task(&task.id).is_some_and(|story| story.lost);
             if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
+                // The tick is from when it was done, and nobody can tell it from a new one.
+                let against = against.or(is_lost.then_some(LOST));
                 let what = match against {
                     None => What::ReportDone { report: Report::default() },
                     Some(why) => What::Nonsense {
                         what: format!("the box of {} was ticked", task.id),
-                        why: (*why).to_owned(),
+                        why: why.to_owned(),
                     },
                 };
                 edits.push(Edit { task: Some(task.id.clone()), what });
@@ -236,6 +272,9 @@ impl Beside {
         Settled { notes: Vec::new(), edits, put }
     }
 }
+
+/// Why a box is no claim of a task whose work has been on the branch.
+const LOST: &str = "its work is on the branch no more; `piton report ID done` claims it anew";
 
 /// What a list that has words for it says of such a task.
 fn word(status: Status) -> Word {
@@ -283,7 +322,7 @@ pub struct Told {
 /// What changed in a copy about one task: `None` if nothing did.
 pub fn told(dialect: Dialect, task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
     if dialect == Dialect::Issue && name == issue::journal::FILE {
-        let text = |bytes| text::decode(bytes, false).text;
+        let text = issue::journal::text;
         let new = issue::journal::added(&text(before), &text(after)).into_iter();
         let own: Vec<String> =
             new.filter(|section| section.task.as_ref() == Some(task)).map(|section| section.text).collect();
@@ -294,10 +333,13 @@ pub fn told(dialect: Dialect, task: &TaskId, name: &str, before: &[u8], after: &
         });
         return Some(Told { what, report: parsed.report(), entries: own });
     }
-    let read = |bytes| serde_json::from_slice::<Value>(bytes).ok();
+    let read = |bytes| parse(bytes).ok().map(|(value, _)| value);
     let (before, after) = (read(before)?, read(after)?);
     let own = edits(dialect, &before, &after).into_iter().filter(|edit| edit.task.as_ref() == Some(task));
     let what = own.map(|edit| edit.what).rfind(|what| what.report().is_some())?;
     let report = what.report().cloned().unwrap_or_default();
     Some(Told { what: Some(what), report, entries: Vec::new() })
 }
+
+#[cfg(test)]
+mod tests;

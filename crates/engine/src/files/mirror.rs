@@ -74,7 +74,7 @@ pub struct Mirror {
     /// Claims that were decided while the files are being settled: who claims it in two of them is answered once.
     pub(super) judged: Vec<TaskId>,
     /// How the files looked, and the position they showed, when nothing was left to do about them.
-    settled: Option<(Vec<Stamp>, u64)>,
+    settled: Option<(Vec<Option<Stamp>>, u64)>,
 }
 
 /// Enough to see that a file was written.
@@ -131,6 +131,10 @@ impl Mirror {
         &self.path
     }
 
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// What is kept here is nobody's work: git does not see it, and no check is blamed for changing it.
     pub(super) fn hide(&self) {
         let root = self.project.root.canonicalize_utf8().unwrap_or_else(|_| self.project.root.clone());
@@ -174,6 +178,9 @@ impl Mirror {
         let touch = path.with_extension("lock");
         let touched = if patient { Touched::take(&touch).map(Some) } else { Touched::try_take(&touch) };
         let Some(_touched) = touched.map_err(FilesError::io(&touch))? else { return Ok(()) };
+        if !path.exists() {
+            self.hide();
+        }
         self.judged.clear();
         self.hear_what_was_displaced(journal, judge, &folder)?;
         if kept::is_of_project(self.dialect) {
@@ -194,7 +201,7 @@ impl Mirror {
             }
             // What was said in one of them is part of the others, too.
         }
-        self.settled = stamps.filter(|_| quiet).map(|stamps| (stamps, self.state.seq()));
+        self.settled = quiet.then(|| (stamps, self.state.seq()));
         Ok(())
     }
 
@@ -244,9 +251,9 @@ impl Mirror {
         if self.text().is_some_and(|text| text.as_bytes() == bytes) {
             return Ok(Vec::new());
         }
-        let found: Value = match serde_json::from_slice(&bytes) {
-            Ok(found) => found,
-            Err(error) => return Ok(vec![format!("it is no JSON ({error})")]),
+        let found = match kept::parse(&bytes) {
+            Ok((found, _)) => found,
+            Err(reason) => return Ok(vec![format!("it is no JSON ({reason})")]),
         };
         let Some((shown, base)) = self.origin(journal, &found)? else {
             return Ok(vec!["it is not of this run".to_owned()]);
@@ -281,11 +288,13 @@ impl Mirror {
     }
 
     fn is_settled(&self) -> bool {
-        let now = self.stamps().map(|stamps| (stamps, self.state.seq()));
-        now.is_some() && now == self.settled
+        self.settled
+            .as_ref()
+            .is_some_and(|(stamps, seq)| *seq == self.state.seq() && *stamps == self.stamps())
     }
 
-    fn stamps(&self) -> Option<Vec<Stamp>> {
+    /// Of a file that is not there, that it is not: some come into being late.
+    fn stamps(&self) -> Vec<Option<Stamp>> {
         let others = self.beside().into_iter().map(|beside| self.path_of(beside));
         std::iter::once(self.path.clone()).chain(others).map(|path| Stamp::of(&path)).collect()
     }
@@ -359,14 +368,14 @@ impl Mirror {
         if self.text().is_some_and(|text| text.as_bytes() == bytes) && self.claimed.is_empty() {
             return Ok(());
         }
-        let found: Value = match serde_json::from_slice(bytes) {
+        let (found, twice) = match kept::parse(bytes) {
             Ok(found) => found,
-            Err(error) => {
+            Err(reason) => {
                 self.keep_beside("bad", bytes)?;
                 let what = if bytes.iter().all(u8::is_ascii_whitespace) {
                     "the file was empty".to_owned()
                 } else {
-                    format!("the file is no JSON ({error})")
+                    format!("the file is no JSON ({reason})")
                 };
                 return self.refuse(journal, &what, "it is written again; what was there is kept as `.bad`");
             }
@@ -383,6 +392,9 @@ impl Mirror {
             let why = "it does not tell which version it is an edit of; it is kept as `.refused`";
             return self.refuse(journal, "the file was replaced by another one", why);
         };
+        for said in &twice {
+            self.refuse(journal, said, "the last one counts")?;
+        }
         for edit in kept::edits(self.dialect, &base, &found) {
             if !self.is_heard(shown, &edit) {
                 self.take(journal, judge, &edit, shown, bytes)?;
@@ -581,7 +593,7 @@ impl Mirror {
         for path in disk::half_written(folder) {
             let Ok(bytes) = fs::read(&path) else { continue };
             // Our own half-written file says nothing new, or is no JSON.
-            if serde_json::from_slice::<Value>(&bytes).is_ok() {
+            if kept::parse(&bytes).is_ok() {
                 self.hear(journal, judge, &bytes)?;
             } else {
                 self.keep_displaced(&bytes)?;

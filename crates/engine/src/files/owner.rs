@@ -2,7 +2,6 @@
 
 use piton_core::dialect::kept;
 use piton_core::plan::RunId;
-use serde_json::Value;
 
 use super::mirror::{FilesError, Judge, Mirror, read};
 use crate::journal::Journal;
@@ -44,8 +43,8 @@ impl Mirror {
         if !kept::is_of_project(self.dialect) {
             return Ok(journal.runs()?.into_iter().find(|other| other.plan == plan).map(|other| other.id));
         }
-        let shown = read(&self.path)?.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-        let shown = shown.as_ref().and_then(|file| RunId::new(file.get("piton_run")?.as_str()?).ok());
+        let shown = read(&self.path)?.and_then(|bytes| kept::parse(&bytes).ok());
+        let shown = shown.as_ref().and_then(|(file, _)| RunId::new(file.get("piton_run")?.as_str()?).ok());
         let is_ours = |run: &RunId| -> Result<bool, FilesError> {
             Ok(journal.facts(run)?.is_some_and(|facts| facts.settings.dialect == self.dialect))
         };

@@ -1,9 +1,10 @@
 //! `journal.md`: what those who worked on an issue tell each other. People and agents write it too, so nothing in it is
 //! ever changed: what is missing is put at its end, and what is new is heard.
 //!
-//! `section` finds the entries of a text, `parse` reads what one tells, `write` makes those that nobody wrote, `settle`
-//! brings a file and a run together.
+//! `bytes` reads the file as text, `section` finds the entries of a text, `parse` reads what one tells, `write` makes those
+//! that nobody wrote, `settle` brings a file and a run together.
 
+mod bytes;
 mod parse;
 mod section;
 mod settle;
@@ -11,6 +12,7 @@ mod settle;
 mod tests;
 mod write;
 
+pub use bytes::{appended, text};
 pub use parse::{Outcome, Parsed, parse};
 pub use section::Section;
 pub use settle::{Settled, added, settle};

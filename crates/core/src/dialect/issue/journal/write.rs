@@ -109,7 +109,7 @@ impl<'a> Fallback<'a> {
         text.trim_end().to_owned()
     }
 
-    /// What was told, why it failed, what the tests came to.
+    /// What was told, why it failed, what checked it, what the tests came to.
     fn did(&self) -> String {
         let last = |told: &&crate::dialect::chronicle::Told| {
             told.attempt == self.story.attempt && !told.note.trim().is_empty()
@@ -118,6 +118,11 @@ impl<'a> Fallback<'a> {
         let mut parts = Vec::new();
         if self.completed {
             parts.push(note.unwrap_or_else(|| "Nobody told what was done.".to_owned()));
+            let passed = self.story.checked.iter().filter(|(_, passed)| *passed);
+            let checks: Vec<String> = passed.map(|(command, _)| format!("`{}`", line(command))).collect();
+            if !checks.is_empty() {
+                parts.push(format!("Checks that passed: {}", checks.join(", ")));
+            }
         } else {
             parts.extend(note);
             let why = notes(TaskWord::Failed, self.story);
