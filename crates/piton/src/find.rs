@@ -219,7 +219,11 @@ fn choose(runs: &[RunSummary], wish: Option<&str>, project: &Project) -> Outcome
     // Newest first; a run replaced by a newer one of the same plan is history.
     let mut plans = std::collections::BTreeSet::new();
     let current: Vec<&RunSummary> = runs.iter().filter(|run| plans.insert(run.plan.as_str())).collect();
-    let unfinished: Vec<&RunSummary> = current.iter().copied().filter(|run| !run.is_finished()).collect();
+    let has_plan = |run: &RunSummary| Utf8Path::new(&run.plan).exists();
+    let any_plan = current.iter().any(|run| has_plan(run));
+    let mut unfinished: Vec<&RunSummary> = current.iter().copied().filter(|run| !run.is_finished()).collect();
+    // So is one whose plan is gone, as where the project was moved, if another has its plan.
+    unfinished.retain(|run| !any_plan || has_plan(run));
     match (&unfinished[..], &current[..]) {
         ([run], _) | ([], [run, ..]) => Ok(run.id.clone()),
         ([], []) => Err(no_run(project, None)),

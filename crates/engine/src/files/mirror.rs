@@ -496,6 +496,7 @@ impl Mirror {
         let refused = self.commit(journal, &[start])?;
         let (Some(task), Some(spec), true) = (held(self), journal.spec(&self.run, id)?, refused.is_empty())
         else {
+            self.remember(journal, id, report, file)?;
             // The rules say why, once more, where it is written down.
             let holder = Holder::Ledger(by);
             return Ok(Some(vec![Command::Start { task: id.clone(), holder }]));

@@ -33,7 +33,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
         ..Run::of_plan(args.plan.clone(), crate::args::Loudness::default())
     };
     let project = begin::project_of(&flags, &found)?;
-    warn_of_second_copy(&found.path, &project);
+    warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
     let _beginning = find::beginning(&project)?;
     let known = journal.runs()?.into_iter().find(|run| run.plan == found.path);
@@ -80,15 +80,15 @@ pub(crate) fn look(plan: &Utf8Path, project: &Project) -> Outcome<Option<Foreign
 }
 
 /// A state file in the project itself, beside the one in the plan: some tools write one there, and nobody reads it.
-pub(crate) fn second_copy(plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
-    let copy = project.root.join(file::FILE);
+pub(crate) fn second_copy(dialect: Dialect, plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
+    let copy = project.root.join(kept::state_file(dialect).filter(|_| !kept::is_of_project(dialect))?);
     let real = |folder: &Utf8Path| folder.canonicalize_utf8().ok();
     (copy.is_file() && real(&project.root) != real(plan)).then_some(copy)
 }
 
-pub(crate) fn warn_of_second_copy(plan: &Utf8Path, project: &Project) {
-    if let Some(copy) = second_copy(plan, project) {
-        let counts = find::shown(&plan.join(file::FILE));
+pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {
+    if let Some(copy) = second_copy(found.plan.settings.dialect, &found.path, project) {
+        let counts = find::shown(&found.path.join(copy.file_name().unwrap_or_default()));
         ui::say(format!(
             "warning: {} is a second copy of the state file; {counts} counts",
             find::shown(&copy)

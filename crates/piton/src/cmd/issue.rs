@@ -2,11 +2,14 @@
 
 use std::process::Command as Process;
 
+use camino::Utf8PathBuf;
 use piton_core::dialect::issue::{plan::VALIDATION, state, tell};
 use piton_core::dialect::kept;
-use piton_core::plan::{RunId, TaskId};
+use piton_core::plan::{Oid, RepoPath, RunId, TaskId};
 use piton_core::run::{Command, Note, Past, Proof, Report, Status, StopReason};
 use piton_core::view::counted;
+use piton_engine::clock;
+use piton_engine::git::{GitError, Repo};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
@@ -31,6 +34,7 @@ pub(super) fn branch(found: &FoundPlan) -> Option<String> {
 pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> Outcome<Vec<Command>> {
     let Some(reading) = &found.issue else { return Ok(Vec::new()) };
     let known = look(found, project)?.unwrap_or_default();
+    let ground = Ground::of(project, onto)?;
     let by = || state::FILE.to_owned();
     let (mut commands, mut done) = (Vec::new(), 0);
     for spec in found.plan.tasks.iter().filter(|spec| spec.id.as_str() != VALIDATION) {
@@ -38,12 +42,14 @@ pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> 
         let ticked = before.is_some_and(|before| before.done);
         let claimed = told.is_some_and(|told| told.status == state::TaskWord::Completed);
         let mut report = told.map(|told| told.report.clone()).unwrap_or_default();
+        let mut teller = by();
         if report.note.is_empty() && before.is_some_and(|before| before.is_branch) {
             report.note = branch_made(project, onto)?;
+            teller = "piton".to_owned();
         }
-        let missing = report.created.iter().find(|file| !project.root.join(file).exists());
+        let missing = if ticked || claimed { ground.lacks(&report.created)? } else { None };
         let status = match missing {
-            Some(file) if ticked || claimed => {
+            Some(file) => {
                 ui::say(format!(
                     "{} is called done, but {} is not there: it is to be done",
                     spec.id,
@@ -51,8 +57,8 @@ pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> 
                 ));
                 Status::Pending
             }
-            _ if ticked || claimed => Status::Completed,
-            _ => Status::Pending,
+            None if ticked || claimed => Status::Completed,
+            None => Status::Pending,
         };
         let is_ours = before.is_some_and(|before| before.is_branch && !before.mark.is_done());
         done += u64::from(status == Status::Completed && (claimed || !is_ours));
@@ -71,14 +77,19 @@ pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> 
                 errors: Vec::new(),
                 feedback: Vec::new(),
             };
-            commands.push(Command::Adopt { task: spec.id.clone(), by: by(), past: Box::new(past) });
+            let by = if claimed { state::FILE } else { reading.list };
+            commands.push(Command::Adopt { task: spec.id.clone(), by: by.to_owned(), past: Box::new(past) });
         }
         if report != Report::default() {
             let note = Note::Told { task: spec.id.clone(), report: Box::new(report) };
-            commands.push(Command::Note { by: by(), note });
+            commands.push(Command::Note { by: teller, note });
         }
     }
-    if let Some(began) = known.created_at {
+    let now = clock::now();
+    if known.created_at.max(known.updated_at).is_some_and(|at| at > now) {
+        ui::say(format!("warning: {} tells of a time that is still to come", state::FILE));
+    }
+    if let Some(began) = known.created_at.filter(|began| *began <= now) {
         commands.push(Command::Note { by: by(), note: Note::Began { began } });
     }
     let has = |id: &TaskId| found.plan.tasks.iter().any(|spec| spec.id == *id);
@@ -114,6 +125,38 @@ fn look(found: &FoundPlan, project: &Project) -> Outcome<Option<state::ForeignSt
     };
     let path = found.path.join(state::FILE);
     Ok(reading::left(project, &path, read, "the list alone counts")?.state())
+}
+
+/// What the next task begins with, where files of earlier ones have to be.
+enum Ground<'a> {
+    /// The branch is checked out there, or is to be made from what is.
+    Folder(Utf8PathBuf),
+    Tip(&'a Repo, Oid),
+}
+
+impl Ground<'_> {
+    fn of<'p>(project: &'p Project, onto: Option<&str>) -> Outcome<Ground<'p>> {
+        let here = || Ground::Folder(project.root.clone());
+        let (Some(repo), Some(branch)) = (project.repo()?, onto) else { return Ok(here()) };
+        let Some(tip) = repo.branch_tip(branch)? else { return Ok(here()) };
+        let checkout = repo.checked_out_at(branch)?.filter(|path| path.is_dir());
+        Ok(checkout.map_or(Ground::Tip(repo, tip), Ground::Folder))
+    }
+
+    /// The first of these files that is not there. What is no path of a project cannot be looked for.
+    fn lacks<'f>(&self, files: &'f [String]) -> Result<Option<&'f String>, GitError> {
+        for file in files {
+            let Ok(path) = RepoPath::new(file) else { continue };
+            let is_there = match self {
+                Ground::Folder(folder) => folder.join(path.as_str()).exists(),
+                Ground::Tip(repo, tip) => repo.has(tip, path.as_str())?,
+            };
+            if !is_there {
+                return Ok(Some(file));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// What is left for a person, or for `gh`: the pull request of a finished issue, a comment on an unfinished one.

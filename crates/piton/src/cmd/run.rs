@@ -45,9 +45,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         return dry_run(args, &found, &project);
     }
     preflight(args, &found.plan, &project)?;
-    if found.plan.settings.dialect == Dialect::Execute {
-        import::warn_of_second_copy(&found.path, &project);
-    }
+    import::warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
     if !args.reset_task.is_empty() {
@@ -198,8 +196,9 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
             let failure =
                 Failure::usage(format!("the agent `{name}` is not defined in the plan or piton.toml"));
             return Err(if known.is_empty() {
+                let place = if plan.settings.dialect.is_native() { "the plan" } else { "piton.toml" };
                 failure.hint(format!(
-                    "add to the plan:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
+                    "add to {place}:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
                 ))
             } else {
                 failure.hint(format!("defined are: {}", known.join(", ")))
@@ -367,10 +366,11 @@ fn dry_run(args: &Run, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
             (None, None) => repo.current_branch()?,
         };
         let git = repo.git().version()?;
-        ui::say(format!(
-            "would land on {target}, with worktrees in {} (git {git}, needs {NEEDED})",
-            begin::worktree_dir(args, project)
-        ));
+        let place = match found.issue {
+            Some(_) => format!("from one worktree, {}", issue::workplace(project, found)),
+            None => format!("with worktrees in {}", begin::worktree_dir(args, project)),
+        };
+        ui::say(format!("would land on {target}, {place} (git {git}, needs {NEEDED})"));
     }
     let existing = Journal::open_existing(&project.home)?
         .map(|journal| journal.runs())

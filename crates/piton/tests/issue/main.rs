@@ -12,6 +12,8 @@ mod claims;
 mod edits;
 mod example;
 mod failing;
+mod recipes;
+mod rows;
 mod takeover;
 
 use std::fs;

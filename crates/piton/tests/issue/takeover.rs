@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::edits::log;
 use super::*;
 
 /// As this system's own recipe leaves it when its parser finds nothing.
@@ -85,9 +86,8 @@ fn a_state_that_somebody_kept_by_hand() {
         { "id": "3.3", "status": "todo" },
         { "id": "9", "status": "completed", "description": "It was in the plan once" },
     ]);
+    // The file that 1.2 is said to have made is on the branch, and not in this checkout.
     let sandbox = half_done(&tasks);
-    sandbox.write("tests/by-month.sh", TRY_MONTHS);
-    sandbox.write("spend.sh", BY_MONTH);
     goes_on_from_the_second(&sandbox);
     let first = entry(&sandbox, "1.1");
     assert_eq!((&first["exports"], &first["notes"]), (&json!(["month_of()"]), &json!("It adds")));
@@ -112,6 +112,18 @@ fn a_task_whose_file_is_not_there_is_to_be_done() {
     let run = sandbox.run("run 7").exits(0);
     let _ = run.says("tests/never.sh is not there").says("1.2      landed").lacks("1.1      attempt");
     is_whole(&sandbox);
+    // What the next task begins with is the branch, whatever lies about in this checkout; and what is no path of the
+    // project cannot be looked for.
+    let sandbox = half_done(&json!([
+        { "id": "1.1", "status": "completed", "files_created": ["/etc/passwd", "../x", "-x", "C:\\x"] },
+        { "id": "1.2", "status": "completed", "files_created": ["tests/here.sh"] },
+    ]));
+    sandbox.write("tests/here.sh", "true\n");
+    let next =
+        sandbox.run("next --plan 7").exits(0).says("1.2 is called done, but tests/here.sh is not there");
+    let _ = next.says("1 task done before").says("NEXT_TASK: {\"id\":\"1.2\"");
+    assert!(log(&sandbox).contains("taken over from execution-state.json: completed"));
+    assert!(log(&sandbox).contains("0        taken over from tasks.md: completed"), "{}", log(&sandbox));
 }
 
 #[test]
