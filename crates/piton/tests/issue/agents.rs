@@ -145,6 +145,25 @@ fn half_a_report_is_a_report() {
     assert_eq!(told["patterns"], json!(["Options are looked at first"]));
 }
 
+/// State and journal in one act, by an agent that would rather type a command than edit two files.
+#[test]
+fn an_agent_that_reports_by_command_is_heard_in_both_files() {
+    let sandbox = months();
+    let script = format!(
+        "{} report 1.1 done --note 'Sums are kept by month.\n\nDates are never checked' --export 'spend.sh --by-month' \
+         --pattern 'Options are looked at first' --decision 'awk over sort: it can add' --file spend.sh",
+        env!("CARGO_BIN_EXE_piton")
+    );
+    act(&sandbox, &reports(&sandbox, "1.1", &script.replace("\\n", "\n")));
+    let _ = sandbox.run("run 7").exits(0);
+    is_whole(&sandbox);
+    let (told, section) = (entry(&sandbox, "1.1"), without_times(&section(&journal(&sandbox), "1.1")));
+    insta::assert_snapshot!(
+        "by_command",
+        format!("{section}\n\n{}\n{}\n{}", told["exports"], told["patterns"], told["notes"])
+    );
+}
+
 /// What was taught is `failed` with the reason in `notes`: the next attempt is told why.
 #[test]
 fn an_agent_that_says_it_failed_is_believed() {

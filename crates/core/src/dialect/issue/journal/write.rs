@@ -106,15 +106,28 @@ impl<'a> Fallback<'a> {
         part("Key Decisions", &all(|told| &told.decisions), true);
         part("Patterns Established", &all(|told| &told.patterns), false);
         part("Exports for Other Tasks", &all(|told| &told.exports), false);
+        if let Some((_, next)) = self.note() {
+            text += &format!("\n### What Next Task Should Know\n{}\n", prose(next));
+        }
         text.trim_end().to_owned()
+    }
+
+    /// What was told of the last attempt, where it was completed: what was done, and behind an empty line what the next
+    /// ones should know. So an entry is read, too.
+    fn note(&self) -> Option<(&'a str, &'a str)> {
+        self.told().filter(|_| self.completed)?.split_once("\n\n").filter(|(_, next)| !next.trim().is_empty())
+    }
+
+    fn told(&self) -> Option<&'a str> {
+        let last = |told: &&crate::dialect::chronicle::Told| {
+            told.attempt == self.story.attempt && !told.note.trim().is_empty()
+        };
+        self.story.reports.iter().rfind(last).map(|told| told.note.trim())
     }
 
     /// What was told, why it failed, what checked it, what the tests came to.
     fn did(&self) -> String {
-        let last = |told: &&crate::dialect::chronicle::Told| {
-            told.attempt == self.story.attempt && !told.note.trim().is_empty()
-        };
-        let note = self.story.reports.iter().rfind(last).map(|told| prose(&told.note));
+        let note = self.note().map(|(did, _)| did).or_else(|| self.told()).map(prose);
         let mut parts = Vec::new();
         if self.completed {
             parts.push(note.unwrap_or_else(|| "Nobody told what was done.".to_owned()));
