@@ -276,7 +276,8 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
         Dialect::Issue => {
             let own =
                 ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
-            own.into_iter().chain(["execution-state.lock"]).map(|name| found.path.join(name)).collect()
+            let own = own.into_iter().chain(["execution-state.lock", "verification-report.txt"]);
+            own.map(|name| found.path.join(name)).collect()
         }
         Dialect::Execute => {
             let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];

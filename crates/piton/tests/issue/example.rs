@@ -100,3 +100,20 @@ fn the_worktree_gets_what_the_project_needs_and_no_commit_has_it() {
     assert_eq!(sandbox.read(sandbox.root().join("setups.txt")).lines().count(), TASKS.len());
     assert!(!sandbox.git(["ls-tree", "-r", "--name-only", BRANCH]).contains(".env"));
 }
+
+/// The small kind of plan: one file, a list without numbers, and criteria that are no tasks.
+#[test]
+fn a_plan_without_numbers_is_worked_on_and_ticked() {
+    let sandbox = months();
+    let plan = ".claude/plans/issue-9-small/plan.md";
+    let list = "# Plan: Issue #9 - Small\n\n## Tasks\n\n- [x] Write nothing\n- [ ] Write the second file\n  - [ ] with a word in it\n- [ ] Write the third file\n\n## Acceptance Criteria\n\n- [ ] it works\n";
+    sandbox.write(plan, list);
+    sandbox.commit("Small");
+    sandbox.script("[2]\nwrite 2.txt x\n[3]\nwrite 3.txt x\n");
+    let run = sandbox.run("run 9").exits(0).says("2        landed").says("3        landed").says("Closes #9");
+    let _ = run.lacks("1        attempt").says("Small (#9)");
+    let done = list.replace("- [ ] Write", "- [x] Write").replace("- [ ] with", "- [x] with");
+    assert_eq!(sandbox.read(plan), done);
+    assert_eq!(sandbox.git(["diff", "--name-only", "main", "issue/9-small"]), "2.txt\n3.txt");
+    let _ = sandbox.run("progress --plan 9").exits(0).says("## Progress: 3/3 (100%)");
+}

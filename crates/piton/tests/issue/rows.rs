@@ -322,6 +322,25 @@ fn a_project_that_was_moved_goes_on_where_it_is() {
     assert_eq!(next.exits(0).stdout, "ALL_COMPLETE: No pending tasks\n");
 }
 
+/// The project is the folder that holds `.claude`: its checks run there, and its run is found from there.
+#[test]
+fn the_ledger_of_an_issue_works_without_git() {
+    let sandbox = Sandbox::without_git(env!("CARGO_BIN_EXE_piton"));
+    sandbox.copy(EXAMPLE, "");
+    let _ = sandbox.run("next --plan 7").exits(0).says("NEXT_TASK: {\"id\":\"1.1\"");
+    let _ = sandbox.run("start 1.1").exits(0);
+    sandbox.write("tests/red.sh", "exit 1\n");
+    let _ = sandbox.run("report 1.1 done").exits(1);
+    fs::remove_file(sandbox.project().join("tests/red.sh")).expect("our own file");
+    let _ = sandbox.run("start 1.1").exits(0);
+    let _ = sandbox.run("report 1.1 done --note Here").exits(0);
+    assert_eq!(ticked(&sandbox), ["0", "1.1"]);
+    assert_eq!(entry(&sandbox, "1.1")["notes"], "Here");
+    let _ =
+        sandbox.piton(["next"]).within(sandbox.project().join(PLAN)).run().exits(0).says("{\"id\":\"1.2\"");
+    let _ = sandbox.run("run 7").exits(1).says("git");
+}
+
 // What an agent says.
 
 #[test]
