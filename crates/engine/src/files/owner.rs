@@ -4,7 +4,7 @@ use piton_core::dialect::kept;
 use piton_core::plan::RunId;
 use serde_json::Value;
 
-use super::mirror::{FilesError, Judge, Mirror, read};
+use super::mirror::{Aide, FilesError, Mirror, read};
 use crate::journal::Journal;
 use crate::project::Project;
 
@@ -22,14 +22,14 @@ impl Mirror {
     pub fn taken(
         project: &Project,
         journal: &mut Journal,
-        judge: &mut dyn Judge,
+        aide: &mut dyn Aide,
         run: &RunId,
     ) -> Result<Option<Mirror>, FilesError> {
         let Some(mirror) = Mirror::open(project, journal, run)? else { return Ok(None) };
         match mirror.owner(journal)? {
             Some(other) if other != *run && kept::is_of_project(mirror.dialect) => {
                 if let Some(mut theirs) = Mirror::open(project, journal, &other)? {
-                    theirs.settle(journal, judge, true)?;
+                    theirs.settle(journal, aide, true)?;
                 }
                 Ok(Some(mirror))
             }

@@ -14,8 +14,9 @@ use super::import::{self, TakeOver};
 use super::{issue, rwkit};
 use crate::args::{Run, Which};
 use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundRun};
 use crate::reading::{self, FoundPlan, How};
-use crate::{find, ui};
+use crate::ui;
 
 /// The project a plan is for: where the command line says, else where the plan does, else the one around it.
 pub(crate) fn project_of(args: &Run, found: &FoundPlan) -> Outcome<Project> {
@@ -103,9 +104,19 @@ pub(super) fn settle_run(
         // What was found in the project when the run began holds: by now its agents have changed it.
         let tests = rwkit::tests_of(&journal.specs(&run)?);
         let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
-        found.plan.tasks = reading::read(&found.path, Dialect::Rwkit, how)?.0.plan.tasks;
+        let plan = reading::read(&found.path, Dialect::Rwkit, how)?.0.plan;
+        (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
     }
-    if facts.plan_hash != found.plan.hash() {
+    let mut is_same = facts.plan_hash == found.plan.hash();
+    if !is_same && found.list.is_some() {
+        // A task may have been added in the state file by whoever died before the journal had it.
+        let journal = Journal::open(&project.home)?;
+        let mut kept = FoundRun { project: project.clone(), journal, run: run.clone() };
+        kept.settle_file()?;
+        let now = kept.journal.facts(&run)?;
+        is_same = now.is_some_and(|now| now.plan_hash == found.plan.hash());
+    }
+    if !is_same {
         adopt_or_refuse(args, found, journal, &run)?;
     }
     Ok((run, lock))

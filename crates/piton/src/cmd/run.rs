@@ -15,7 +15,7 @@ use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::{Exit, begin, import, issue, rwkit};
+use super::{Exit, add, begin, import, issue, rwkit};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         say_beginning(&journal, &run, &found, &project)?;
     }
     let warn = |error: &FilesError| ui::say(format!("the state file is behind: {error}"));
-    let keeping = Keeping::begin(&project, &run, &keeper()?, warn)?;
+    let keeping = Keeping::begin(&project, &run, &keeper()?, add::take_up, warn)?;
     let engine = Engine {
         session: session(args, &found.plan),
         owned: owned(&found, &project),

@@ -72,23 +72,6 @@ fn the_lists_of_a_master_list_are_run_in_their_order_and_their_rows_are_kept() {
 }
 
 #[test]
-fn a_task_is_added_to_the_list_and_to_the_run() {
-    let sandbox = receipts("", "[T007]\nwrite docs/more.md more\n");
-    let _ = sandbox.run(RUN).exits(0);
-    let add = ["add", "T007", "--title", "Tell more", "--after", "T006", "--file", "docs/more.md"];
-    let _ = sandbox.piton(add).run().exits(0);
-    let list = sandbox.read(LIST);
-    assert!(
-        list.contains(
-            "[size: S]\n- [ ] T007 P2 ALL Tell more [deps: T006] [files: docs/more.md]\n\n### Story"
-        ),
-        "{list}"
-    );
-    let _ = sandbox.run(RUN).exits(0).says("T007     landed");
-    assert_eq!(state(&sandbox)["tasks"]["T007"]["batch_id"], 3);
-}
-
-#[test]
 fn what_it_is_said_before_anything_is_done() {
     let sandbox = receipts("", "");
     sandbox.write(

@@ -2,6 +2,7 @@
 //! and taken over. Its agents are scripted.
 #![cfg(unix)]
 
+mod adding;
 mod edits;
 mod example;
 mod failing;
