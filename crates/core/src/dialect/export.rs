@@ -181,11 +181,9 @@ fn state_file(source: Source<'_>, names: &Names, place: &execute::state::Place) 
 /// The state file of a list. It has one place in the project, and is not of the list's folder.
 fn rwkit_state(source: Source<'_>, names: &Names, place: &execute::state::Place) -> Option<(String, String)> {
     let mut file = rwkit::state::project(source.state, source.chronicle, &place.project_path)?;
-    for (id, _) in &mut file.tasks.0 {
-        if let Some(new) = names.tasks.get(id) {
-            id.clone_from(new);
-        }
-    }
+    // It is the picture of no run: whoever finds it takes it over.
+    (file.piton_run, file.piton_seq) = (String::new(), 0);
+    file.rename(&|old| names.tasks.get(old).map_or(old, String::as_str).to_owned());
     let name = rwkit::state::FILE.rsplit('/').next().unwrap_or_default();
     Some((name.to_owned(), rwkit::state::text(&file)))
 }

@@ -75,7 +75,8 @@ pub(crate) fn export(args: &Export) -> Outcome<Exit> {
     for line in told(&exported.notes) {
         ui::answer_line(format!("  {line}"));
     }
-    let plan = if to.is_native() { &paths[0] } else { &out };
+    let is_file = matches!(to, Dialect::Native | Dialect::Rwkit);
+    let plan = if is_file { &paths[0] } else { &out };
     ui::hint(format!("piton plan {}", shown(plan)));
     Ok(FINE)
 }

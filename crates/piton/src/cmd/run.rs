@@ -15,7 +15,7 @@ use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::{Exit, add, begin, import, issue, rwkit};
+use super::{Exit, add, begin, import, issue, master, rwkit};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         ..How::default()
     };
     if args.plan.is_file() && lists::is_master(args.plan.as_str()) {
-        return rwkit::run_all(args, &args.plan, run);
+        return master::run(args, run);
     }
     let mut found = reading::plan(&args.plan, how)?;
     let mut args = habits(args, &found.plan)?;
@@ -59,6 +59,10 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     // In place or not is settled when a run begins; going on need not say it again.
     found.plan.settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
     let loudness = args.loudness;
+    let wanted = args.max_parallel.unwrap_or(found.plan.settings.max_parallel);
+    if found.plan.settings.no_commits && wanted > 1 && !loudness.quiet {
+        ui::hint("without commits the work is done in the checkout itself, so one task at a time");
+    }
     if !loudness.json && !loudness.quiet {
         say_beginning(&journal, &run, &found, &project)?;
     }
@@ -184,6 +188,10 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
     if let Some(author) = &plan.settings.author {
         repo.check_author(author)?;
     }
+    if plan.settings.no_commits && args.max_parallel.is_some_and(|number| number > 1) {
+        let failure = Failure::usage("--no-commits works in the checkout itself, one task at a time");
+        return Err(failure.hint("leave out --max-parallel, or --no-commits"));
+    }
     preflight_selection(args, plan)?;
     if repo.has_submodules() && !args.loudness.quiet {
         ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
@@ -198,8 +206,9 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
             let failure =
                 Failure::usage(format!("the agent `{name}` is not defined in the plan or piton.toml"));
             return Err(if known.is_empty() {
+                let file = if plan.settings.dialect.is_native() { "the plan" } else { "piton.toml" };
                 failure.hint(format!(
-                    "add to the plan:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
+                    "add to {file}:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
                 ))
             } else {
                 failure.hint(format!("defined are: {}", known.join(", ")))

@@ -1,10 +1,9 @@
-//! What is peculiar to runs of todolists: what was done before them, and lists of lists.
+//! What is peculiar to runs of todolists: what was done before them.
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::Severity;
-use piton_core::dialect::rwkit::master::{self, Standing};
+use piton_core::dialect::rwkit::plan::RwkitReading;
 use piton_core::dialect::rwkit::state::{self, ForeignState, TaskWord, gate_of};
-use piton_core::dialect::rwkit::{boxes, plan::RwkitReading};
 use piton_core::dialect::text;
 use piton_core::plan::{Argv, Check, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Past, Proof, Report, Status};
@@ -13,11 +12,9 @@ use piton_engine::disk;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::Exit;
-use crate::args::Run;
 use crate::failure::{Failure, Outcome};
 use crate::find;
-use crate::reading::{self, FoundPlan};
+use crate::reading::FoundPlan;
 use crate::{picture, ui};
 
 /// The tests that were found in the project when a run of this plan began, if there is such a run.
@@ -161,76 +158,4 @@ fn keep(path: &Utf8Path, ending: &str, bytes: &[u8]) -> Outcome {
         ui::say(format!("it is kept as {}, and the list alone counts", find::shown(&kept)));
     }
     Ok(())
-}
-
-/// Work on the lists of a master list, one after the other, and keep their rows. It ends with the worst that one of them
-/// ended with, and goes on past those that ended with unfinished work.
-pub(super) fn run_all(args: &Run, path: &Utf8Path, run: fn(&Run) -> Outcome<Exit>) -> Outcome<Exit> {
-    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
-    let decoded = text::decode(&bytes, false);
-    let lists = master::read(&decoded.text);
-    let count = |list: &piton_core::plan::RepoPath| counts(&resolve(path, list.as_str())?);
-    let mut problems = lists.problems.clone();
-    problems.extend(master::compare(&lists, count));
-    if !problems.is_empty() {
-        ui::say(picture::draw(&find::shown(path), &decoded.text, &problems));
-    }
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        return Err(Failure::new(format!("{} cannot be used", find::shown(path))));
-    }
-    let mut worst = super::FINE;
-    for entry in &lists.entries {
-        let Some(list) = &entry.list else {
-            ui::say(format!("{} has no list yet, and is passed over", ui::plain(&entry.name)));
-            continue;
-        };
-        let Some(file) = resolve(path, list.as_str()) else {
-            return Err(Failure::new(format!("{list} is not there")).hint("correct the master list"));
-        };
-        let (done, total) = counts(&file).unwrap_or((0, 0));
-        if total > 0 && done == total && !entry.is_open() {
-            continue;
-        }
-        keep_row(path, list.as_str(), Standing { status: master::Word::InProgress, done, total })?;
-        ui::say(ui::styled(ui::BOLD, find::shown(&file)));
-        let ended = run(&Run { plan: file.clone(), ..args.clone() })?;
-        let (done, total) = counts(&file).unwrap_or((done, total));
-        let status = match ended {
-            super::FINE => master::Word::Completed,
-            _ => master::Word::InProgress,
-        };
-        keep_row(path, list.as_str(), Standing { status, done, total })?;
-        worst = worst.max(ended);
-        if ended != super::FINE && ended != UNFINISHED {
-            return Ok(ended);
-        }
-    }
-    Ok(worst)
-}
-
-/// Ended with work that is not done: the next list can be worked on all the same.
-const UNFINISHED: Exit = 4;
-
-/// A list that a master list names: beside it, or from the root of the project.
-fn resolve(master: &Utf8Path, list: &str) -> Option<Utf8PathBuf> {
-    let folder = reading::folder_of(master);
-    let name = Utf8Path::new(list).file_name()?;
-    let beside = [folder.join(list), folder.join(name)];
-    let above = folder.ancestors().map(|above| above.join(list));
-    beside.into_iter().chain(above).find(|path| path.is_file())
-}
-
-/// How many of its tasks a list has ticked, of how many.
-fn counts(list: &Utf8Path) -> Option<(usize, usize)> {
-    boxes::count(&std::fs::read(list).ok()?)
-}
-
-fn keep_row(path: &Utf8Path, list: &str, standing: Standing) -> Outcome {
-    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
-    match master::update(&bytes, list, standing) {
-        Some(new) if new != bytes => {
-            disk::write(path, &new).map_err(Failure::io(format!("cannot write {path}")))
-        }
-        _ => Ok(()),
-    }
 }

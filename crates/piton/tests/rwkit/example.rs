@@ -62,16 +62,6 @@ fn a_run_that_is_stopped_in_the_middle_of_a_batch_goes_on_there() {
 }
 
 #[test]
-fn the_lists_of_a_master_list_are_run_in_their_order_and_their_rows_are_kept() {
-    let sandbox = receipts("", "");
-    let _ = sandbox.run("run plans/00-master-todolist.md").exits(0).says("has no list yet");
-    let master = sandbox.read("plans/00-master-todolist.md");
-    assert!(master.contains("| 1-1-receipts-todolist.md | completed | 6/6 |"), "{master}");
-    assert!(master.contains("1. [x] 1-1-receipts-todolist.md"), "{master}");
-    assert!(master.contains("| - | no todolist | - |"), "{master}");
-}
-
-#[test]
 fn what_it_is_said_before_anything_is_done() {
     let sandbox = receipts("", "");
     sandbox.write(

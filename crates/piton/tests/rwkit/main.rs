@@ -5,7 +5,9 @@
 mod adding;
 mod edits;
 mod example;
+mod export;
 mod failing;
+mod lists;
 mod takeover;
 
 use std::fs;

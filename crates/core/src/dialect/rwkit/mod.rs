@@ -25,6 +25,7 @@ mod tests;
 mod todolist;
 mod totals;
 pub mod write;
+mod writers;
 
 pub use todolist::{Task, Todolist, Told};
 

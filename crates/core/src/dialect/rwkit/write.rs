@@ -7,13 +7,15 @@ use crate::dialect::addition::{Addition, refused};
 use crate::dialect::checklist;
 use crate::dialect::found::Found;
 use crate::dialect::{Folder, text};
-use crate::plan::{About, AboutTask, Plan, RepoPath, TaskId, TaskSpec};
+use crate::plan::{About, AboutTask, Dialect, Plan, RepoPath, TaskId, TaskSpec};
 use crate::run::Refusal;
 
 /// The same plan with ids that such a list can have: `T` and digits. Others are counted. Gates are the project's.
 pub fn fit(plan: &Plan) -> Plan {
     let mut fitted = plan.clone();
-    fitted.tasks.retain(|task| super::state::gate_of(&task.id).is_none());
+    if plan.settings.dialect == Dialect::Rwkit {
+        fitted.tasks.retain(|task| super::state::gate_of(&task.id).is_none());
+    }
     if fitted.tasks.iter().all(|task| super::line::is_id(task.id.as_str())) {
         return fitted;
     }
@@ -48,14 +50,17 @@ pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String
         }
         let agent = said.and_then(|said| said.agent.as_deref()).unwrap_or(&task.agent);
         let mark = if done(&task.id) { 'x' } else { ' ' };
+        // That it makes none would say that it need not change anything.
+        let files = listed(task.files.iter().map(RepoPath::as_str), "-");
+        let says = !task.files.is_empty() || task.may_change_nothing;
         let _ = writeln!(
             text,
-            "- [{mark}] {} P{} {story} {} [agent: {agent}] [deps: {}] [files: {}]{}",
+            "- [{mark}] {} P{} {story} {} [agent: {agent}] [deps: {}]{}{}",
             task.id,
             task.priority,
             task.title,
             listed(task.depends_on.iter().map(TaskId::as_str), "none"),
-            listed(task.files.iter().map(RepoPath::as_str), "-"),
+            tag("files", says.then_some(&files)),
             tag("size", said.and_then(|said| said.size.as_deref())),
         );
         details(&mut text, task);
@@ -134,7 +139,6 @@ pub fn add(
         task.id,
         tag("agent", about.agent.as_deref()),
         listed(task.after.iter().map(TaskId::as_str), "none"),
-        // That it makes none would say that it need not change anything.
         tag("files", (!task.files.is_empty()).then_some(&files)),
         tag("size", about.size.as_deref()),
     );

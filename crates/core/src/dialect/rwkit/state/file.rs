@@ -165,6 +165,20 @@ pub struct ResumePoint {
 }
 
 impl StateFile {
+    /// The same with tasks that are called otherwise. The lines of the log are what was said then.
+    pub fn rename(&mut self, name: &dyn Fn(&str) -> String) {
+        let all = |ids: &mut Vec<String>| ids.iter_mut().for_each(|id| *id = name(id));
+        for (id, task) in &mut self.tasks.0 {
+            *id = name(id);
+            all(&mut task.dependencies);
+            all(&mut task.blocked_by);
+        }
+        self.retry_counts.0.iter_mut().for_each(|(id, _)| *id = name(id));
+        self.batches.iter_mut().for_each(|batch| all(&mut batch.task_ids));
+        all(&mut self.blocked_tasks);
+        self.resume_point.task_id.iter_mut().for_each(|id| *id = name(id));
+    }
+
     /// Show these as what somebody claims of them while their checks still run. The file has no word for that.
     pub fn claim(&mut self, claimed: &[TaskId]) {
         let is_claimed = |id: &str| claimed.iter().any(|task| task.as_str() == id);
