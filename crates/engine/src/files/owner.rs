@@ -44,7 +44,9 @@ impl Mirror {
         if !kept::is_of_project(self.dialect) {
             return Ok(journal.runs()?.into_iter().find(|other| other.plan == plan).map(|other| other.id));
         }
-        let shown = read(&self.path)?.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+        // One that cannot be read shows nobody; why not is told when it is to be written.
+        let shown = read(&self.path).ok().flatten();
+        let shown = shown.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
         let shown = shown.as_ref().and_then(|file| RunId::new(file.get("piton_run")?.as_str()?).ok());
         let is_ours = |run: &RunId| -> Result<bool, FilesError> {
             Ok(journal.facts(run)?.is_some_and(|facts| facts.settings.dialect == self.dialect))

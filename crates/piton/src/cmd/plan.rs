@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::{execute, native, rwkit};
-use piton_core::plan::{Dialect, Graph, Schedule, TaskId, TaskSpec};
+use piton_core::plan::{Dialect, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec};
 use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
 use serde_json::{Value, json};
@@ -55,7 +55,12 @@ fn new_native(name: &str, force: bool) -> Outcome<Exit> {
 
 fn new_list(name: &str, force: bool) -> Outcome<Exit> {
     let named = if rwkit::is_list(name) { name.to_owned() } else { format!("{name}-todolist.md") };
-    let path = if name.contains('/') { Utf8PathBuf::from(named) } else { Utf8Path::new("plans").join(named) };
+    let stem = rwkit::stem(&named);
+    let wrong = |bad| Failure::usage(format!("a list cannot be called {name:?}: {bad}"));
+    RepoPath::new(name).map_err(wrong)?;
+    GroupId::new(stem).map_err(wrong)?;
+    let path =
+        if name.contains('/') { Utf8PathBuf::from(&named) } else { Utf8Path::new("plans").join(&named) };
     if path.exists() && !force {
         let failure = Failure::new(format!("{path} exists already"));
         return Err(failure.hint(format!("piton new rwkit {name} --force")));

@@ -7,6 +7,7 @@ mod edits;
 mod example;
 mod export;
 mod failing;
+mod files;
 mod lists;
 mod takeover;
 

@@ -183,13 +183,30 @@ impl StateFile {
     pub fn claim(&mut self, claimed: &[TaskId]) {
         let is_claimed = |id: &str| claimed.iter().any(|task| task.as_str() == id);
         for (_, entry) in self.tasks.0.iter_mut().filter(|(id, _)| is_claimed(id)) {
+            // The counters are of what the file shows.
+            *self.progress.of(entry.status) -= 1;
             entry.status = TaskWord::Completed;
+            *self.progress.of(entry.status) += 1;
             entry.verification.agent_done = true;
         }
         for (name, word) in &mut self.quality_gates.0 {
             if gate_task(name).is_ok_and(|task| claimed.contains(&task)) {
                 *word = Some(GateWord::done(name));
             }
+        }
+    }
+}
+
+impl Progress {
+    /// How many tasks are called so.
+    fn of(&mut self, word: TaskWord) -> &mut u32 {
+        match word {
+            TaskWord::Pending => &mut self.pending,
+            TaskWord::InProgress => &mut self.in_progress,
+            TaskWord::Completed => &mut self.completed,
+            TaskWord::Failed => &mut self.failed,
+            TaskWord::Blocked => &mut self.blocked,
+            TaskWord::Skipped => &mut self.skipped,
         }
     }
 }
