@@ -89,10 +89,11 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
             "`piton run PLAN --replan` adopts it as it is now",
         ));
     }
+    let list = plan.settings.list.clone().map(|list| list.known_from(run.settings.list.as_deref()));
     let mut events = vec![Event::PlanAdopted {
         plan_hash: plan.hash(),
         groups: plan.groups.clone(),
-        settings: Box::new(Settings { list: plan.settings.list.clone(), ..run.settings.clone() }),
+        settings: Box::new(Settings { list: list.map(Box::new), ..run.settings.clone() }),
     }];
     for (spec, (level, tail)) in plan.tasks.iter().zip(places(plan)?) {
         let spec_event = Box::new(spec.clone());

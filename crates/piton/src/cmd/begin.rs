@@ -179,6 +179,8 @@ pub(super) fn replan(journal: &Journal, run: &RunId, plan: &Plan) -> Outcome<Com
         plan.settings.commit_prefix = plan.settings.commit_prefix.or(began.commit_prefix);
         plan.settings.author = plan.settings.author.or(began.author);
         plan.settings.worktree.shared = began.worktree.shared;
+        let list = plan.settings.list.take().map(|list| list.known_from(began.list.as_deref()));
+        plan.settings.list = list.map(Box::new);
     }
     Ok(Command::Replan(Box::new(plan)))
 }
@@ -218,6 +220,8 @@ pub(crate) fn create_for_ledger(
         let args = Run { onto: args.onto.clone().or_else(|| issue::branch(found)), ..args.clone() };
         return create(&args, found, project, journal);
     }
+    let past = issue::past(found, project, None)?.into_iter();
+    let past: Vec<Command> = past.chain(rwkit::past(found, project, journal)?).collect();
     let run = new_run_id(&found.plan.name);
     let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
     let new = NewRun {
@@ -228,7 +232,6 @@ pub(crate) fn create_for_ledger(
         worktree_dir: target.as_ref().map(|_| find::worktree_dir(project).into_string()),
         target,
     };
-    let past = issue::past(found, project, None)?.into_iter().chain(rwkit::past(found, project, journal)?);
     let commands: Vec<Command> = [Command::Create(Box::new(new))].into_iter().chain(past).collect();
     begin(journal, project, &run, &commands)?;
     Ok(run)

@@ -47,7 +47,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
     if matches!(found.plan.settings.dialect, Dialect::Issue | Dialect::Rwkit) {
         if args.dry_run {
             issue::past(&found, &project, None)?;
-            return rwkit::past(&found, &project, &journal).map(|_| FINE);
+            return rwkit::past(&mut found, &project, &journal).map(|_| FINE);
         }
         let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
         FoundRun { project, journal, run }.settle_file()?;

@@ -324,7 +324,14 @@ fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Pr
         .and_then(|facts| facts.target)
         .map(|target| format!(", landing on {target}"))
         .unwrap_or_default();
-    let tasks = counted(found.plan.tasks.len() as u64, "task");
+    let list = found.plan.settings.list.as_deref();
+    let gates =
+        found.plan.tasks.iter().filter(|task| list.is_some_and(|list| !list.tasks.contains_key(&task.id)));
+    let gates = gates.count();
+    let mut tasks = counted((found.plan.tasks.len() - gates) as u64, "task");
+    if gates > 0 {
+        tasks += &format!(" and {}", counted(gates as u64, "gate"));
+    }
     ui::say(format!("{} {tasks} in {}{onto}", ui::styled(ui::BOLD, run.as_str()), project.root));
     Ok(())
 }

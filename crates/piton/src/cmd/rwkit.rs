@@ -5,7 +5,7 @@ use piton_core::diagnostic::Severity;
 use piton_core::dialect::rwkit::plan::RwkitReading;
 use piton_core::dialect::rwkit::state::{self, ForeignState, TaskWord, gate_of};
 use piton_core::dialect::text;
-use piton_core::plan::{Argv, Check, TaskId, TaskSpec};
+use piton_core::plan::{About, Argv, Check, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Past, Proof, Report, Status};
 use piton_core::view::counted;
 use piton_engine::disk;
@@ -25,9 +25,18 @@ pub(super) fn tests_of(specs: &[TaskSpec]) -> Vec<Check> {
 
 /// What was done before the run: what the list and the state file say, as far as the files of the tasks are there. Gates
 /// are looked at anew.
-pub(super) fn past(found: &FoundPlan, project: &Project, journal: &Journal) -> Outcome<Vec<Command>> {
+pub(super) fn past(found: &mut FoundPlan, project: &Project, journal: &Journal) -> Outcome<Vec<Command>> {
     let Some(reading) = &found.list else { return Ok(Vec::new()) };
     let known = look(reading, project, journal)?.unwrap_or_default();
+    let settings = &mut found.plan.settings;
+    settings.auto_answer |= known.auto_answer;
+    let said = About {
+        session_id: known.session_id.clone().unwrap_or_default(),
+        clarified_requirements_path: known.clarified_requirements_path.clone().unwrap_or_default(),
+        analysis_report_path: known.analysis_report_path.clone().unwrap_or_default(),
+        ..About::default()
+    };
+    settings.list = settings.list.take().map(|list| Box::new(list.known_from(Some(&said))));
     let (mut commands, mut done) = (Vec::new(), 0);
     let by = || state::FILE.to_owned();
     for spec in found.plan.tasks.iter().filter(|spec| gate_of(&spec.id).is_none()) {

@@ -190,7 +190,10 @@ impl Writer<'_> {
         let retried = self.tasks.iter().filter(|told| told.task.spent > 0);
         StateFile {
             version: VERSION.to_owned(),
-            session_id: session_id(began),
+            session_id: match self.list.session_id.as_str() {
+                "" => session_id(began),
+                given => given.to_owned(),
+            },
             started_at: Time(began),
             updated_at: Time(self.chronicle.updated_at),
             status,
