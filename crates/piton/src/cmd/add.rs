@@ -274,6 +274,7 @@ fn grown(source: &Source, changes: &[Change]) -> Source {
 /// Put the files in place. `false`: somebody else wrote one at this moment, and theirs is there.
 fn write_all(changes: &[Change]) -> Outcome<bool> {
     for change in changes {
+        crash::point("add.before-write");
         if !write(change)? {
             return Ok(false);
         }

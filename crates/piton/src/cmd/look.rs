@@ -16,9 +16,9 @@ pub(crate) fn look(file: &Utf8Path, holds: &[String]) -> Outcome<Exit> {
     if is_pattern || is_folder {
         let mut seen = Seen::new(holds);
         if is_pattern {
-            seen.look_at_matching(file)?
+            seen.look_at_matching(file)?;
         } else {
-            seen.look_below(file)
+            seen.look_below(file);
         }
         return match (seen.any, &seen.missing[..]) {
             (false, _) if is_pattern => wrong(format!("nothing that is not empty matches {file}")),
@@ -85,11 +85,15 @@ impl<'a> Seen<'a> {
     /// Whether nothing more has to be found.
     fn look_at(&mut self, path: &Utf8Path) -> bool {
         let size = path.metadata().map_or(0, |data| data.len());
-        self.any |= size > 0;
-        if !self.missing.is_empty() && (1..=LARGEST).contains(&size) {
+        if size > LARGEST {
+            self.any = true;
+        } else if size > 0 {
             let text = std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).to_lowercase());
-            let text = format!("{}\n{}", path.as_str().to_lowercase(), text.unwrap_or_default());
-            self.missing.retain(|wanted| !text.contains(&wanted.to_lowercase()));
+            let text = text.unwrap_or_default();
+            self.any |= !text.trim().is_empty();
+            let name = path.as_str().to_lowercase();
+            let is_named = |wanted: &String| text.contains(wanted) || name.contains(wanted);
+            self.missing.retain(|wanted| !is_named(&wanted.to_lowercase()));
         }
         self.any && self.missing.is_empty()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
 use piton_core::dialect::rwkit as lists;
-use piton_core::plan::{Dialect, Plan, RepoPath, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Argv, Dialect, Plan, RepoPath, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
@@ -196,6 +196,9 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
     if repo.has_submodules() && !args.loudness.quiet {
         ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
     }
+    if plan.settings.dialect == Dialect::Rwkit && !args.loudness.quiet {
+        tell_missing_programs(plan, project);
+    }
     let names: std::collections::BTreeSet<&String> = match &args.agent {
         Some(agent) => [agent].into(),
         None => plan.tasks.iter().map(|task| &task.agent).collect(),
@@ -223,6 +226,20 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Gates whose command cannot be found here fail whatever agents do. Told, and no more: an agent may yet install it.
+fn tell_missing_programs(plan: &Plan, project: &Project) {
+    for task in &plan.tasks {
+        let Some(gate) = lists::state::gate_of(&task.id) else { continue };
+        for check in &task.checks {
+            let Argv::Words(words) = &check.run else { continue };
+            let program = words.first().map(String::as_str).unwrap_or_default();
+            if !is_runnable(program, &project.root) {
+                ui::hint(format!("the gate {gate} needs `{program}`, and there is no such program"));
+            }
+        }
+    }
 }
 
 /// What is selected exists. A run that is only begun has nothing done yet that a task could depend on.

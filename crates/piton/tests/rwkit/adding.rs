@@ -146,6 +146,21 @@ fn a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die() {
     }
 }
 
+/// Whoever writes the list in the very moment a task is added loses nothing, and neither does the task.
+#[test]
+fn a_list_that_somebody_writes_meanwhile_keeps_both() {
+    let sandbox = receipts("", "");
+    let _ = sandbox.run("next --plan plans/1-1-receipts-todolist.md").exits(0);
+    let mut adding = sandbox.piton(MORE).pausing_at(&sandbox, "add.before-write", 1).spawn();
+    let pause = adding.until_paused(&sandbox);
+    sandbox.write(LIST, &(sandbox.read(LIST) + "\nA word of mine.\n"));
+    drop(pause);
+    let _ = adding.wait().exits(0).says("has taken up T007");
+    let list = sandbox.read(LIST);
+    assert!(list.ends_with("\nA word of mine.\n") && list.contains(&LINE.replace("[x]", "[ ]")), "{list}");
+    assert_eq!(times(&list, "T007"), 1);
+}
+
 #[test]
 fn what_the_list_cannot_hold_is_refused_and_told() {
     let sandbox = receipts("", "");

@@ -82,6 +82,22 @@ fn what_it_is_said_before_anything_is_done() {
     let _ = ops.says("piton add ID --title TEXT --story ID").lacks("piton context");
 }
 
+#[test]
+fn a_run_that_dies_in_the_middle_of_a_batch_goes_on_to_the_same_end() {
+    for point in ["landing.moved:2", "engine.after-commit:12", "files.before-write:7", "files.written:9"] {
+        let sandbox = receipts("", "");
+        let killed = sandbox.piton(RUN.split(' ')).env("PITON_CRASH", point).run();
+        assert_eq!(killed.code, None, "{point}: {killed}");
+        let _ = sandbox.run(RUN).exits(0);
+        assert_eq!(statuses(&sandbox), ["completed"; 6], "{point}");
+        assert_eq!(marks(&sandbox), "xxxxxx", "{point}");
+        is_counted(&state(&sandbox));
+        let landed = sandbox.git(["log", "--oneline", "--grep", "^\\[T0"]);
+        assert_eq!(landed.lines().count(), 6, "{point}: each once\n{landed}");
+        let _ = sandbox.run("doctor").exits(0);
+    }
+}
+
 /// What the document does by hand, each as a command.
 #[test]
 fn every_operation_of_the_document_is_a_command() {

@@ -148,3 +148,19 @@ fn an_empty_file_does_not_count_and_what_agents_say_is_kept() {
     assert_eq!(file["retry_counts"], serde_json::json!({ "T003": 1 }));
     assert_eq!(file["tasks"]["T003"]["files_mentioned"], serde_json::json!(["docs/keep.md"]));
 }
+
+#[test]
+fn a_folder_has_to_hold_something() {
+    let sandbox = receipts("", "[T003]\nwrite docs/keep/empty.md \n[T003 2]\nwrite docs/keep/a.md x\n");
+    sandbox.write(LIST, &sandbox.read(LIST).replace("[files: docs/keep.md]", "[files: docs/keep/]"));
+    sandbox.commit("A folder");
+    let _ = sandbox.run(RUN).exits(0).says("check `docs/keep/ exists` failed");
+    assert_eq!(state(&sandbox)["retry_counts"], serde_json::json!({ "T003": 1 }));
+}
+
+#[test]
+fn a_gate_whose_program_is_missing_is_told_before_anything_begins() {
+    let sandbox = receipts("[gates.uat]\nrun = \"no-such-program --all\"\nfixes = 0\n", "");
+    let told = sandbox.run(RUN).exits(4).says("the gate uat needs `no-such-program`");
+    assert_eq!(state(&sandbox)["quality_gates"]["uat"], "degraded", "{told}");
+}
