@@ -4,6 +4,7 @@ mod addition;
 pub mod checklist;
 pub mod chronicle;
 pub mod edit;
+mod entries;
 pub mod execute;
 pub mod export;
 mod fields;

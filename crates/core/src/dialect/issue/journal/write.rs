@@ -1,8 +1,9 @@
 //! The texts that Piton puts into the file: its header, what was noted elsewhere, and the entries that nobody wrote.
 
 use super::parse::GENERATED;
-use super::section::{self, Fence, is_rule};
+use super::section;
 use crate::dialect::chronicle::{Chronicle, Entry, Story};
+use crate::dialect::entries::{line, prose, quoted};
 use crate::dialect::issue::state::{Issue, TaskWord, created_at, ended_at, files, notes, since_reset};
 use crate::plan::TaskId;
 use crate::run::{State, Status, Task};
@@ -133,27 +134,6 @@ impl<'a> Fallback<'a> {
         parts.extend(self.story.tests.map(|tests| format!("Tests: {tests}")));
         parts.join("\n\n")
     }
-}
-
-/// A text in one line.
-fn line(text: &str) -> String {
-    clean_text(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A text that does not break what it stands in: quoted, if a line of it would.
-fn prose(text: &str) -> String {
-    let text = clean_text(text.as_bytes());
-    let text = text.trim();
-    let breaks = |line: &str| {
-        let marked = line.trim_start().starts_with(['#', '*', '=']);
-        marked || is_rule(line) || Fence::opened_by(line).is_some()
-    };
-    if text.lines().any(breaks) { quoted(text) } else { text.to_owned() }
-}
-
-fn quoted(text: &str) -> String {
-    let quote = |line: &str| format!("> {line}").trim_end().to_owned();
-    text.lines().map(quote).collect::<Vec<_>>().join("\n")
 }
 
 /// Code, in a fence that nothing in it closes.
