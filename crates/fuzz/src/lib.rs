@@ -38,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "names", check: names::names, words: names::WORDS },
     Target { name: "time", check: words::time, words: words::TIMES },
     Target { name: "signal", check: words::signal, words: words::SIGNALS },
+    Target { name: "unit_signal", check: words::unit_signal, words: words::SIGNALS },
     Target { name: "message", check: words::message, words: words::LINES },
     Target { name: "text", check: words::text, words: words::ESCAPES },
     Target { name: "events", check: events::events, words: events::WORDS },

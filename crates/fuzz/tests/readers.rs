@@ -37,6 +37,7 @@ targets![
     names,
     time,
     signal,
+    unit_signal,
     message,
     text,
     events,
