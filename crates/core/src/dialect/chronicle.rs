@@ -45,8 +45,8 @@ pub struct Chronicle {
     pub stopped: Option<Stopped>,
     /// A stop that was asked for since an engine began.
     pub stop_asked: Option<Said>,
+    /// All of them, and all entries: who finds one in a file has to know whether it is new.
     pub guardrails: Vec<Said>,
-    /// All of them: who finds one in a file has to know whether it is new.
     pub entries: Vec<Entry>,
     pub refused: Vec<Refused>,
     /// Edits of state files that were taken in: the same one is not heard twice.
@@ -388,7 +388,7 @@ impl Chronicle {
 
     fn note(&mut self, by: &str, note: &Note, at: Timestamp) {
         match note {
-            Note::Guardrail { text } => add(&mut self.guardrails, said(by, text, at)),
+            Note::Guardrail { text } => self.guardrails.push(said(by, text, at)),
             Note::Entry { task, text } => {
                 let (task, text) = (task.clone(), cut(text, LONGEST_ENTRY));
                 self.entries.push(Entry { task, by: by.to_owned(), text, at });
