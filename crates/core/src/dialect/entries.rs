@@ -4,7 +4,16 @@
 use std::ops::Range;
 
 use crate::fence::Fence;
+use crate::plan::TaskId;
 use crate::terminal::clean_text;
+
+/// An entry as it stands in the file, from its heading to its last line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    /// The task that its heading names.
+    pub task: Option<TaskId>,
+    pub text: String,
+}
 
 /// A text cut into its entries. What stands before the first is the header.
 pub(super) struct Cut<'t> {

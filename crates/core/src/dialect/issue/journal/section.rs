@@ -3,15 +3,8 @@
 use crate::dialect::entries::{self, Cut};
 use crate::plan::TaskId;
 
+pub use crate::dialect::entries::Section;
 pub(super) use crate::dialect::entries::{heading, normal};
-
-/// An entry as it stands in the file, from its heading to its last line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
-    /// The task that its heading names.
-    pub task: Option<TaskId>,
-    pub text: String,
-}
 
 /// An entry begins with a heading that names a task, and with any heading of that level after a rule.
 pub(super) fn cut(text: &str) -> Cut<'_> {
