@@ -8,6 +8,7 @@ mod answers;
 mod events;
 mod folders;
 mod issues;
+mod iterative;
 mod lists;
 mod names;
 mod outputs;
@@ -55,6 +56,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "rwkit_state", check: rwkit::state, words: rwkit::WORDS },
     Target { name: "rwkit_edits", check: rwkit::heard, words: rwkit::WORDS },
     Target { name: "journal", check: issues::journal, words: issues::ENTRIES },
+    Target { name: "progress", check: iterative::log, words: iterative::ENTRIES },
+    Target { name: "guardrails", check: iterative::lessons, words: iterative::LESSONS },
     Target { name: "git", check: answers::git, words: answers::WORDS },
     Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },
     Target { name: "context", check: outputs::context, words: outputs::BLOCKS },

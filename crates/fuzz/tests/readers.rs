@@ -54,6 +54,8 @@ targets![
     rwkit_state,
     rwkit_edits,
     journal,
+    progress,
+    guardrails,
     git,
     runners,
     context

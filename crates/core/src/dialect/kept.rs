@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::chronicle::Chronicle;
+use super::chronicle::{self, Chronicle};
 use super::edit::{Edit, What};
 use super::execute::state as execute;
 use super::issue::plan::Word;
+use super::iterative::{guardrails, progress};
 use super::{issue, rwkit, text};
+use crate::diagnostic::{Diagnostic, place};
 use crate::plan::{Dialect, TaskId};
 use crate::run::{Note, Report, State, Status};
 
@@ -95,6 +97,10 @@ pub enum Beside {
     List,
     /// What the last validation found. Nobody else writes it.
     Report,
+    /// What each iteration did and left to do; it only grows, and no entry may change.
+    Progress,
+    /// What was learned; it only grows.
+    Guardrails,
 }
 
 /// What is to be done about such a file.
@@ -134,6 +140,8 @@ impl Beside {
             Beside::Journal => Some(issue::journal::FILE),
             Beside::Boxes(name) => Some(name),
             Beside::Report => Some(issue::tell::REPORT),
+            Beside::Progress => Some(progress::FILE),
+            Beside::Guardrails => Some(guardrails::FILE),
             Beside::List => None,
         }
     }
@@ -146,9 +154,11 @@ impl Beside {
         chronicle: &Chronicle,
         claimed: &[TaskId],
     ) -> Settled {
+        let text = || found.map(|bytes| text::decode(bytes, false).text);
+        let append = |text: Option<String>| text.map_or(Put::Nothing, |text| Put::Append(text.into_bytes()));
         match self {
             Beside::Journal => {
-                let text = found.map(|bytes| text::decode(bytes, false).text);
+                let text = text();
                 let about = about(state);
                 let settled = issue::journal::settle(text.as_deref(), state, chronicle, &about);
                 let entry =
@@ -156,8 +166,23 @@ impl Beside {
                 Settled {
                     notes: settled.heard.into_iter().map(entry).collect(),
                     edits: Vec::new(),
-                    put: settled.append.map_or(Put::Nothing, |text| Put::Append(text.into_bytes())),
+                    put: append(settled.append),
                 }
+            }
+            Beside::Progress => {
+                let text = text();
+                let settled = progress::settle(text.as_deref(), state, chronicle);
+                let entry =
+                    |section: progress::Section| Note::Entry { task: section.task, text: section.text };
+                let heard = settled.heard.into_iter().map(entry);
+                let changed = changed(&settled.changed, text.as_deref().unwrap_or_default(), chronicle);
+                let notes = heard.chain(changed).collect();
+                Settled { notes, edits: Vec::new(), put: append(settled.append) }
+            }
+            Beside::Guardrails => {
+                let settled = guardrails::settle(text().as_deref(), chronicle);
+                let notes = settled.heard.into_iter().map(|text| Note::Guardrail { text }).collect();
+                Settled { notes, edits: Vec::new(), put: append(settled.append) }
             }
             Beside::Boxes(_) | Beside::List => {
                 found.map(|bytes| self.boxes(bytes, state, claimed)).unwrap_or_default()
@@ -179,6 +204,8 @@ impl Beside {
         match self {
             Beside::Journal => text.contains("## Task "),
             Beside::Report => text.starts_with("Verification report"),
+            Beside::Progress => text.contains("- Iteration ") || text.contains("# Progress Log"),
+            Beside::Guardrails => text.contains("# Guardrails"),
             Beside::Boxes(_) | Beside::List => !self.ticked(bytes).is_empty() || text.contains("[ ]"),
         }
     }
@@ -190,6 +217,8 @@ impl Beside {
             Beside::Journal => issue::journal::added(&text(now), &text(left)).is_empty(),
             // It can be made again.
             Beside::Report => true,
+            Beside::Progress => progress::added(&text(now), &text(left)).is_empty(),
+            Beside::Guardrails => guardrails::added(&text(now), &text(left)).is_empty(),
             Beside::Boxes(_) => issue::boxes::bare(now).starts_with(&issue::boxes::bare(left)),
             Beside::List => {
                 let open = |bytes| text(bytes).replace("[x]", "[ ]").replace("[X]", "[ ]");
@@ -237,6 +266,23 @@ impl Beside {
     }
 }
 
+/// Entries that somebody changed, as far as that was not told yet. So many are told at once: who changes more of a log
+/// has written another.
+fn changed(found: &[Diagnostic], text: &str, chronicle: &Chronicle) -> Vec<Note> {
+    const MOST: usize = 20;
+    let is_told = |edit: &str| {
+        let same = |told: &chronicle::Refused| told.file == progress::FILE && told.edit == edit;
+        chronicle.refused.iter().any(same)
+    };
+    let note = |problem: &Diagnostic| {
+        let edit = chronicle::cut(&problem.message, chronicle::TEXT);
+        let line = place(text, problem.span.start).0;
+        let reason = format!("entries are only added (line {line})");
+        (!is_told(&edit)).then(|| Note::EditRefused { file: progress::FILE.to_owned(), edit, reason })
+    };
+    found.iter().take(MOST).filter_map(note).collect()
+}
+
 /// What a list that has words for it says of such a task.
 fn word(status: Status) -> Word {
     match status {
@@ -278,6 +324,8 @@ pub struct Told {
     pub report: Report,
     /// Entries for the journal, as they were written.
     pub entries: Vec<String>,
+    /// Lessons for everybody, as they were written.
+    pub guardrails: Vec<String>,
 }
 
 /// What changed in a copy about one task: `None` if nothing did.
@@ -292,12 +340,44 @@ pub fn told(dialect: Dialect, task: &TaskId, name: &str, before: &[u8], after: &
             reason: parsed.did.lines().next().unwrap_or_default().to_owned(),
             report: Report::default(),
         });
-        return Some(Told { what, report: parsed.report(), entries: own });
+        return Some(Told { what, report: parsed.report(), entries: own, guardrails: Vec::new() });
     }
     let read = |bytes| serde_json::from_slice::<Value>(bytes).ok();
     let (before, after) = (read(before)?, read(after)?);
     let own = edits(dialect, &before, &after).into_iter().filter(|edit| edit.task.as_ref() == Some(task));
     let what = own.map(|edit| edit.what).rfind(|what| what.report().is_some())?;
     let report = what.report().cloned().unwrap_or_default();
-    Some(Told { what: Some(what), report, entries: Vec::new() })
+    Some(Told { what: Some(what), report, entries: Vec::new(), guardrails: Vec::new() })
 }
+
+/// What an agent of the iterative system wrote into its copy of the log or of the lessons: everything that is new there,
+/// whatever unit it names. Its last entry may say that the unit is done, or blocked.
+pub fn told_in_words(name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
+    let text = |bytes| text::decode(bytes, false).text;
+    let (before, after) = (text(before), text(after));
+    let mut told =
+        Told { what: None, report: Report::default(), entries: Vec::new(), guardrails: Vec::new() };
+    match name {
+        progress::FILE => {
+            let new = progress::added(&before, &after).into_iter().map(|section| section.text);
+            told.entries = new.collect();
+            let mut read = told.entries.iter().map(|entry| progress::parse(entry));
+            let last = read.rfind(|entry| entry.head.kind == progress::Kind::Iteration).unwrap_or_default();
+            told.report = last.report();
+            told.what = match last {
+                _ if last.is_blocked() => {
+                    Some(What::Blocked { reason: last.blocker().to_owned(), report: last.report() })
+                }
+                _ if last.is_done() => Some(What::ReportDone { report: last.report() }),
+                _ => None,
+            };
+        }
+        guardrails::FILE => told.guardrails = guardrails::added(&before, &after),
+        _ => return None,
+    }
+    let is_new = !told.entries.is_empty() || !told.guardrails.is_empty();
+    is_new.then_some(told)
+}
+
+#[cfg(test)]
+mod tests;
