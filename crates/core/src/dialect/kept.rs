@@ -11,7 +11,7 @@ use super::execute::state as execute;
 use super::issue::plan::Word;
 use super::iterative::{guardrails, progress};
 use super::{issue, rwkit, text};
-use crate::diagnostic::{Diagnostic, place};
+use crate::diagnostic::{Diagnostic, Severity, place};
 use crate::plan::{Dialect, TaskId};
 use crate::run::{Note, Report, State, Status};
 
@@ -154,36 +154,8 @@ impl Beside {
         chronicle: &Chronicle,
         claimed: &[TaskId],
     ) -> Settled {
-        let text = || found.map(|bytes| text::decode(bytes, false).text);
-        let append = |text: Option<String>| text.map_or(Put::Nothing, |text| Put::Append(text.into_bytes()));
         match self {
-            Beside::Journal => {
-                let text = text();
-                let about = about(state);
-                let settled = issue::journal::settle(text.as_deref(), state, chronicle, &about);
-                let entry =
-                    |section: issue::journal::Section| Note::Entry { task: section.task, text: section.text };
-                Settled {
-                    notes: settled.heard.into_iter().map(entry).collect(),
-                    edits: Vec::new(),
-                    put: append(settled.append),
-                }
-            }
-            Beside::Progress => {
-                let text = text();
-                let settled = progress::settle(text.as_deref(), state, chronicle);
-                let entry =
-                    |section: progress::Section| Note::Entry { task: section.task, text: section.text };
-                let heard = settled.heard.into_iter().map(entry);
-                let changed = changed(&settled.changed, text.as_deref().unwrap_or_default(), chronicle);
-                let notes = heard.chain(changed).collect();
-                Settled { notes, edits: Vec::new(), put: append(settled.append) }
-            }
-            Beside::Guardrails => {
-                let settled = guardrails::settle(text().as_deref(), chronicle);
-                let notes = settled.heard.into_iter().map(|text| Note::Guardrail { text }).collect();
-                Settled { notes, edits: Vec::new(), put: append(settled.append) }
-            }
+            Beside::Journal | Beside::Progress | Beside::Guardrails => self.grow(found, state, chronicle),
             Beside::Boxes(_) | Beside::List => {
                 found.map(|bytes| self.boxes(bytes, state, claimed)).unwrap_or_default()
             }
@@ -196,6 +168,45 @@ impl Beside {
                 }
             }
         }
+    }
+
+    /// What is new in a file that only grows, and what it lacks.
+    fn grow(self, found: Option<&[u8]>, state: &State, chronicle: &Chronicle) -> Settled {
+        let bytes = found.unwrap_or_default();
+        let decoded = text::decode(bytes, false);
+        let wide = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+        if wide || decoded.problems.iter().any(|problem| problem.severity == Severity::Error) {
+            // Whatever was put behind it would make it worse.
+            return Settled { notes: self.unread(&decoded.problems, chronicle), ..Settled::default() };
+        }
+        let text = found.map(|_| decoded.text.as_str());
+        let entry = |section: issue::journal::Section| Note::Entry { task: section.task, text: section.text };
+        let (notes, append): (Vec<Note>, Option<String>) = if self == Beside::Guardrails {
+            let settled = guardrails::settle(text, chronicle);
+            (settled.heard.into_iter().map(|text| Note::Guardrail { text }).collect(), settled.append)
+        } else if self == Beside::Progress {
+            let settled = progress::settle(text, state, chronicle);
+            let changed = changed(&settled.changed, &decoded.text, chronicle);
+            (settled.heard.into_iter().map(entry).chain(changed).collect(), settled.append)
+        } else {
+            let settled = issue::journal::settle(text, state, chronicle, &about(state));
+            (settled.heard.into_iter().map(entry).collect(), settled.append)
+        };
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+        let windows = bytes.windows(2).filter(|pair| pair == b"\r\n").count() * 2 > lines;
+        let like_its_own = |text: String| if windows { text.replace('\n', "\r\n") } else { text };
+        let put = append.map_or(Put::Nothing, |text| Put::Append(like_its_own(text).into_bytes()));
+        Settled { notes, edits: Vec::new(), put }
+    }
+
+    /// It cannot be read, and that is told once.
+    fn unread(self, problems: &[Diagnostic], chronicle: &Chronicle) -> Vec<Note> {
+        let file = self.name().unwrap_or_default().to_owned();
+        let reason = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
+        let edit = "nothing can be added to the file as it is saved now".to_owned();
+        let is_told = |told: &chronicle::Refused| told.file == file && told.edit == edit;
+        let is_told = chronicle.refused.iter().any(is_told);
+        (!is_told).then_some(Note::EditRefused { file, edit, reason }).into_iter().collect()
     }
 
     /// Whether a text could be a version of this file.

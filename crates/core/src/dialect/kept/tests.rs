@@ -60,3 +60,24 @@ fn what_an_agent_writes_into_its_copies_is_told() {
     assert_eq!(told.expect("a lesson").guardrails, ["## A\n- **Do**: x"]);
     assert!(told_in_words("tasks.md", b"", b"## A\n").is_none());
 }
+
+#[test]
+fn what_is_added_has_the_line_ends_of_the_file_and_nothing_is_added_to_what_cannot_be_read() {
+    let mut bench = Bench::small();
+    let note = Note::Entry { task: None, text: "## Note\n\nMind this".to_owned() };
+    bench.accept(&Command::Note { by: "ann".to_owned(), note });
+    let file = kept(Beside::Progress, Some(&LOG.replace('\n', "\r\n")), &mut bench);
+    assert!(file.ends_with("\r\n## Note\r\n\r\nMind this\r\n"), "{file:?}");
+    for bytes in [&b"\xff\xfe#\0"[..], b"a\0b", b"\xff\xfe#\0x"] {
+        for beside in [Beside::Progress, Beside::Guardrails, Beside::Journal] {
+            let look = |bench: &Bench| beside.settle(Some(bytes), &bench.state, &bench.chronicle, &[]);
+            let settled = look(&bench);
+            assert_eq!(settled.put, Put::Nothing, "{bytes:?}");
+            for note in settled.notes {
+                bench.note(note);
+            }
+            assert_eq!(look(&bench).notes, []);
+        }
+    }
+    assert_eq!(bench.chronicle.refused.len(), 3, "once for each file");
+}

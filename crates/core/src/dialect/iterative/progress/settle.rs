@@ -93,20 +93,17 @@ pub fn added(before: &str, after: &str) -> Vec<Section> {
     let (before, after) = (read(before), read(after));
     let had: HashSet<&str> = before.iter().map(|read| read.text.as_str()).collect();
     let has: HashSet<&str> = after.iter().map(|read| read.text.as_str()).collect();
-    let mut gone: Vec<&Head> = before
-        .iter()
-        .filter(|read| !has.contains(read.text.as_str()))
-        .map(|read| &read.parsed.head)
-        .collect();
+    let mut gone: HashMap<&Head, usize> = HashMap::new();
+    for read in before.iter().filter(|read| !has.contains(read.text.as_str()) && is_named(&read.parsed.head))
+    {
+        *gone.entry(&read.parsed.head).or_default() += 1;
+    }
     let mut new = Vec::new();
     for read in after.iter().filter(|read| !had.contains(read.text.as_str()) && !read.parsed.is_placeholder())
     {
-        match gone.iter().position(|head| **head == read.parsed.head && is_named(head)) {
-            Some(nth) => drop(gone.remove(nth)),
-            None => {
-                let task = read.parsed.head.unit.clone();
-                new.push(Section { task, text: read.text.clone() });
-            }
+        match gone.get_mut(&read.parsed.head) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => new.push(Section { task: read.parsed.head.unit.clone(), text: read.text.clone() }),
         }
     }
     new
@@ -199,25 +196,27 @@ fn compare(there: &[Read], known: &[Known]) -> Compared {
     let is_known = |read: &Read| [&read.text, &read.short].iter().any(|text| knows.contains(text.as_str()));
     let mut standing: Vec<There> =
         there.iter().map(|read| if is_known(read) { There::Known } else { There::New }).collect();
-    let mut by_head: HashMap<&Head, Vec<usize>> = HashMap::new();
+    // The last entry of each name, and those that may be an old one with other words.
+    let (mut last, mut odd): (HashMap<&Head, usize>, HashMap<&Head, Vec<usize>>) = Default::default();
     for (nth, read) in there.iter().enumerate().filter(|(_, read)| is_named(&read.parsed.head)) {
-        by_head.entry(&read.parsed.head).or_default().push(nth);
+        last.insert(&read.parsed.head, nth);
+        if standing[nth] == There::New {
+            odd.entry(&read.parsed.head).or_default().push(nth);
+        }
     }
-    let mut surpassing: HashMap<&Head, Vec<&str>> = HashMap::new();
+    let mut surpassing: HashMap<&Head, &str> = HashMap::new();
     // From the last on, so that what came later is known: what Piton puts there goes in order.
     let mut written_later = false;
     let mut stands: Vec<Stand> = Vec::with_capacity(known.len());
     for one in known.iter().rev() {
         let head = &one.parsed.head;
-        let grown = |texts: &[&str]| texts.iter().any(|text| text.starts_with(&one.written));
-        let same = by_head.get(head).map(Vec::as_slice).unwrap_or_default();
-        let stand = if surpassing.get(head).is_some_and(|texts| grown(texts)) {
+        let grown = last.get(head).filter(|&&nth| there[nth].text.starts_with(&one.written));
+        let stand = if surpassing.get(head).is_some_and(|text| text.starts_with(&one.written)) {
             Stand::Surpassed
-        } else if texts.contains(one.written.as_str()) {
+        } else if texts.contains(one.written.as_str()) || grown.is_some() {
+            odd.entry(head).or_default().pop_if(|nth| Some(&*nth) == grown);
             Stand::There
-        } else if same.iter().any(|&nth| grown(&[&there[nth].text])) {
-            Stand::There
-        } else if let Some(&nth) = same.iter().find(|&&nth| standing[nth] == There::New) {
+        } else if let Some(nth) = odd.get_mut(head).and_then(Vec::pop) {
             standing[nth] = There::Edited;
             Stand::There
         } else if one.from_file || written_later {
@@ -227,7 +226,7 @@ fn compare(there: &[Read], known: &[Known]) -> Compared {
         };
         written_later |= stand == Stand::There && !one.from_file;
         if is_named(head) {
-            surpassing.entry(head).or_default().push(&one.written);
+            surpassing.insert(head, &one.written);
         }
         stands.push(stand);
     }
@@ -237,7 +236,8 @@ fn compare(there: &[Read], known: &[Known]) -> Compared {
 
 /// What entries tell of iterations.
 struct Told {
-    own: HashMap<(TaskId, u32), Own>,
+    /// By unit and number, as far as an entry has one.
+    own: HashMap<(TaskId, Option<u32>), Own>,
     made: HashSet<(Kind, TaskId, u32, String)>,
 }
 
@@ -255,10 +255,11 @@ impl Told {
     fn of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Told {
         let mut told = Told { own: HashMap::new(), made: HashSet::new() };
         for entry in entries {
-            let Head { kind, unit: Some(unit), number: Some(number), time } = &entry.head else { continue };
+            let Head { kind, unit: Some(unit), number, time } = &entry.head else { continue };
             if entry.made {
-                told.made.insert((*kind, unit.clone(), *number, time.clone().unwrap_or_default()));
-            } else if *kind == Kind::Iteration && !entry.is_placeholder() {
+                let number = number.unwrap_or_default();
+                told.made.insert((*kind, unit.clone(), number, time.clone().unwrap_or_default()));
+            } else if matches!(kind, Kind::Iteration | Kind::Other) && !entry.is_placeholder() {
                 let own = told.own.entry((unit.clone(), *number)).or_default();
                 own.entries += 1;
                 own.blocked |= entry.is_blocked() || !entry.blockers.is_empty();
@@ -268,11 +269,13 @@ impl Told {
         told
     }
 
-    /// An agent's entry for this iteration, which then stands for no other.
+    /// An agent's entry for this iteration, which then stands for no other: one with its number, or with none.
     fn take(&mut self, ended: &Ended<'_>) -> Option<Own> {
-        let own = self.own.get_mut(&(ended.unit.clone(), ended.number))?;
-        own.entries = own.entries.checked_sub(1)?;
-        Some(own.clone())
+        [Some(ended.number), None].into_iter().find_map(|number| {
+            let own = self.own.get_mut(&(ended.unit.clone(), number))?;
+            own.entries = own.entries.checked_sub(1)?;
+            Some(own.clone())
+        })
     }
 
     fn has_made(&self, kind: Kind, ended: &Ended<'_>) -> bool {

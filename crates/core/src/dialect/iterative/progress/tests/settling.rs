@@ -22,6 +22,29 @@ fn what_an_agent_wrote_stands_for_its_iteration() {
 }
 
 #[test]
+fn an_entry_without_a_number_stands_for_an_iteration_too() {
+    let mut bench = fresh();
+    let entry = "## T1 - 2026-01-14\n**Did:** The tables".to_owned();
+    hear(&mut bench, "T1", Some(id("T1")), entry.clone());
+    unfinished(&mut bench, "T1");
+    assert_eq!(after(None, &mut bench), format!("# Progress Log\n\n{entry}\n"));
+}
+
+#[test]
+fn a_very_long_log_of_one_heading_is_settled_in_time() {
+    let text: String = (0..4_000).map(|n| format!("## T1 - Iteration 1\n**Did:** {n}\n\n")).collect();
+    let mut bench = fresh();
+    let heard = settled(Some(&text), &bench).heard;
+    assert_eq!(heard.len(), 4_000);
+    for Section { task, text } in heard.into_iter().take(100) {
+        hear(&mut bench, FILE, task, text);
+    }
+    let edited = text.replace("**Did:** 7\n", "**Did:** more\n");
+    assert_eq!(settled(Some(&edited), &bench).changed.len(), 1);
+    assert_eq!(added(&text, &edited), []);
+}
+
+#[test]
 fn an_iteration_of_which_nobody_told_gets_an_entry_that_says_so() {
     let mut bench = fresh();
     unfinished(&mut bench, "T1");
@@ -229,7 +252,11 @@ fn any_run() -> impl Strategy<Value = Bench> {
             match choice {
                 0 if free => unfinished(&mut bench, name),
                 1 if free => {
-                    ends(&mut bench, name, AgentEnd::Blocked { reason: "no\n## T1 - Iteration 1".to_owned() })
+                    ends(
+                        &mut bench,
+                        name,
+                        AgentEnd::Blocked { reason: "no\n## T1 - Iteration 1".to_owned() },
+                    );
                 }
                 2 if free => {
                     worked(&mut bench, name, None);
@@ -248,7 +275,7 @@ fn any_run() -> impl Strategy<Value = Bench> {
                 6 => drop(bench.try_(&Command::Reset { task: id(name), by: "ann".to_owned() })),
                 7 => drop(bench.try_(&Command::Retry { task: id(name), by: "ann".to_owned() })),
                 8 if free => {
-                    bench.report(name, Claim::Failed { reason: "by hand".to_owned() }, Report::default())
+                    bench.report(name, Claim::Failed { reason: "by hand".to_owned() }, Report::default());
                 }
                 _ => {}
             }
