@@ -100,6 +100,20 @@ impl Ended<'_> {
         self.failure.is_some_and(|failure| failure.class == Class::Defect && failure.step.is_none())
     }
 
+    /// Its gates have passed, for an entry that does not say so or names no commit.
+    pub(super) fn passed(&self) -> Option<(Kind, String)> {
+        let entry = Entry {
+            head: self.head(Kind::Review),
+            did: format!("Iteration {} of {} passed its gates", self.number, self.unit),
+            signal: format!("{}_VERIFIED", self.unit),
+            commit: self.commit(),
+            ..Entry::default()
+        };
+        let ours = self.failure.is_none() && self.story.verified_at.is_some();
+        let known = ours && !entry.commit.is_empty();
+        known.then(|| (Kind::Review, format!("{}\n{MADE})*", entry.write())))
+    }
+
     fn facts(&self, left: &str) -> Option<Entry> {
         let failure = self.failure?;
         let (message, n) = (line(&failure.message), self.number);

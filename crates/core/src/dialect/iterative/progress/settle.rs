@@ -247,6 +247,8 @@ struct Own {
     entries: usize,
     /// One of them says why it cannot go on.
     blocked: bool,
+    /// One of them says that it is done, and names the commit.
+    whole: bool,
     /// What the last one leaves to do.
     remaining: String,
 }
@@ -263,6 +265,7 @@ impl Told {
                 let own = told.own.entry((unit.clone(), *number)).or_default();
                 own.entries += 1;
                 own.blocked |= entry.is_blocked() || !entry.blockers.is_empty();
+                own.whole |= entry.is_done() && !entry.commit.is_empty();
                 own.remaining.clone_from(&entry.remaining);
             }
         }
@@ -299,8 +302,12 @@ fn untold(state: &State, chronicle: &Chronicle, mut told: Told) -> Vec<Section> 
             {
                 continue;
             }
-            let left = own.map(|own| own.remaining).unwrap_or_default();
-            if let Some((_, text)) = ended.news(&left).filter(|(kind, _)| !told.has_made(*kind, &ended)) {
+            let news_of = match own {
+                Some(own) if !own.whole => ended.news(&own.remaining).or_else(|| ended.passed()),
+                Some(own) => ended.news(&own.remaining),
+                None => ended.news(""),
+            };
+            if let Some((_, text)) = news_of.filter(|(kind, _)| !told.has_made(*kind, &ended)) {
                 news.push(section(text));
             }
         }

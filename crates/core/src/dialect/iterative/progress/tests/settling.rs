@@ -58,6 +58,38 @@ fn an_iteration_of_which_nobody_told_gets_an_entry_that_says_so() {
 }
 
 #[test]
+fn what_an_entry_lacks_stands_in_another() {
+    let mut bench = fresh();
+    hear(&mut bench, "T1", Some(id("T1")), own("T1", 1, "All of it"));
+    worked(&mut bench, "T1", None);
+    passes(&mut bench, "T1");
+    let file = after(None, &mut bench);
+    insta::assert_snapshot!(file, @r"
+    # Progress Log
+
+    ## T1 - Iteration 1 - 2026-01-14T11:00:00Z
+    **Did:** All of it
+    **Remaining:** More
+
+    ## Review - Iteration 1 - 2026-01-10T10:07:00Z
+    **Unit:** T1
+    **Did:** Iteration 1 of T1 passed its gates
+    **Remaining:** None
+    **Blockers:** None
+    **Signal:** T1_VERIFIED
+    **Commit:** 0000000000
+    *(Written by Piton)*
+    ");
+    assert!(nothing(&settled(Some(&file), &bench)));
+    let mut bench = fresh();
+    let whole = format!("{}\n**Signal:** T1_DONE\n**Commit:** abc1234", own("T1", 1, "All of it"));
+    hear(&mut bench, "T1", Some(id("T1")), whole);
+    worked(&mut bench, "T1", None);
+    passes(&mut bench, "T1");
+    assert_eq!(entries(&after(None, &mut bench)).len(), 1, "nothing is lacking");
+}
+
+#[test]
 fn what_the_checks_found_is_there_for_the_next_agent() {
     let mut bench = fresh();
     hear(&mut bench, "T1", Some(id("T1")), own("T1", 1, "All of it"));
