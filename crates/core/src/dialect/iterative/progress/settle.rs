@@ -211,9 +211,12 @@ fn compare(there: &[Read], known: &[Known]) -> Compared {
     for one in known.iter().rev() {
         let head = &one.parsed.head;
         let grown = last.get(head).filter(|&&nth| there[nth].text.starts_with(&one.written));
-        let stand = if surpassing.get(head).is_some_and(|text| text.starts_with(&one.written)) {
+        let stand = if texts.contains(one.written.as_str()) {
+            Stand::There
+        } else if surpassing.get(head).is_some_and(|text| text.starts_with(&one.written)) {
             Stand::Surpassed
-        } else if texts.contains(one.written.as_str()) || grown.is_some() {
+        } else if grown.is_some() {
+            // What it has grown to is heard.
             odd.entry(head).or_default().pop_if(|nth| Some(&*nth) == grown);
             Stand::There
         } else if let Some(nth) = odd.get_mut(head).and_then(Vec::pop) {
