@@ -146,7 +146,7 @@ fn spoken(lines: &[&str], output: Output<'_>) -> Vec<bool> {
             code = closed;
         }
     }
-    let echoed = echoed(lines, output.prompt);
+    let echoed = echoed(lines, output);
     let mut before = Indented::Blank;
     let spoken = lines.iter().zip(code).zip(echoed).map(|((line, code), echoed)| {
         before = Indented::after(before, line);
@@ -179,8 +179,9 @@ impl Indented {
     }
 }
 
-/// Lines of the prompt that the agent printed: such as stand there below the same line as here.
-fn echoed(lines: &[&str], prompt: &str) -> Vec<bool> {
+/// Lines of the prompt that the agent printed: such as stand there below the same line as here. Of what was cut off,
+/// nobody knows what stood above the first line.
+fn echoed(lines: &[&str], Output { prompt, cut, .. }: Output<'_>) -> Vec<bool> {
     let plain = |line: &str| -> String {
         let bare = line.chars().filter(|c| !matches!(c, '`' | '*' | '>' | '#' | '-' | '+'));
         bare.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
@@ -202,7 +203,7 @@ fn echoed(lines: &[&str], prompt: &str) -> Vec<bool> {
     let printed = pairs(&mut lines.iter().copied());
     let is_told = |(before, line): &(String, String)| {
         let same = |(above, told): &(String, String)| {
-            told == line && (above == before || above.is_empty() || before.is_empty())
+            told == line && (above == before || above.is_empty() || cut && before.is_empty())
         };
         line.to_lowercase().contains("signal") && told.iter().any(same)
     };

@@ -95,6 +95,7 @@ fn the_prompt_is_not_the_agents_word() {
     {
         assert_eq!(said(&echo), None, "{echo}");
     }
+    assert_eq!(said("<signal>T1_DONE</signal>\n"), Some(Signal::Done), "who says nothing else has said it");
     assert_eq!(said(&format!("{prompt}\nAll done.\n\n<signal>T1_DONE</signal>\n")), Some(Signal::Done));
     assert_eq!(
         said(&format!("{prompt}\n<signal>BLOCKED:no key</signal>")),
