@@ -412,6 +412,7 @@ fn past(task: &ForeignTask, status: Status, spent: u32) -> Past {
     Past {
         status,
         spent,
+        confirmations: 0,
         proof: None,
         base: None,
         work: None,

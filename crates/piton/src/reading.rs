@@ -1,6 +1,7 @@
 //! A plan on disk: which system it is of, what it says, and what is wrong with it.
 
 mod issue;
+mod iterative;
 mod rwkit;
 
 use std::collections::BTreeMap;
@@ -150,6 +151,7 @@ pub(crate) enum Source {
     Issue(Folder),
     /// A todolist, and what it was made from.
     List(Folder),
+    Iterative(Folder),
 }
 
 /// The plan at a place that [`place`] gave.
@@ -164,6 +166,7 @@ pub(crate) fn source(path: &Utf8Path, dialect: Dialect) -> Outcome<Source> {
         Dialect::Execute => folder(path).map(Source::Folder),
         Dialect::Issue => folder(path).map(Source::Issue),
         Dialect::Rwkit => rwkit::source(path).map(Source::List),
+        Dialect::Iterative => folder(path).map(Source::Iterative),
     }
 }
 
@@ -174,6 +177,7 @@ pub(crate) fn understand(path: &Utf8Path, source: &Source, how: How<'_>) -> Outc
         Source::Folder(folder) => understand_execute(path, folder, how),
         Source::Issue(folder) => issue::understand(path, folder, how),
         Source::List(folder) => rwkit::understand(path, folder, how),
+        Source::Iterative(folder) => iterative::understand(path, folder, how),
     }
 }
 
@@ -270,7 +274,9 @@ fn file_of(file: &Utf8Path) -> Outcome<Vec<u8>> {
 pub(crate) fn parts(path: &Utf8Path, dialect: Dialect) -> Vec<Utf8PathBuf> {
     match dialect {
         Dialect::Native | Dialect::Rwkit => vec![path.to_owned()],
-        Dialect::Execute | Dialect::Issue => files(path).iter().map(|name| path.join(name)).collect(),
+        Dialect::Execute | Dialect::Issue | Dialect::Iterative => {
+            files(path).iter().map(|name| path.join(name)).collect()
+        }
     }
 }
 
@@ -296,7 +302,10 @@ fn files(path: &Utf8Path) -> Vec<String> {
 
 fn is_part(name: &str) -> bool {
     let execute = ["manifest.json", "layer_plan.json"].contains(&name);
-    execute || issue::is_part(name) || (name.contains('/') && name.ends_with(".xml"))
+    execute
+        || issue::is_part(name)
+        || iterative::is_part(name)
+        || (name.contains('/') && name.ends_with(".xml"))
 }
 
 /// When the parts of a plan were last written, and how long they are: what is equal need not be read again.

@@ -69,6 +69,9 @@ pub struct Story {
     pub group: u32,
     /// The number of the attempt running or last run since the last reset; 0 before the first.
     pub attempt: u32,
+    /// Passes of agents that were asked to confirm, since the last reset, and those of them that found work to do.
+    pub confirmations: u32,
+    pub reworked: u32,
     /// When it was first worked on, whatever was reset since.
     pub begun_at: Option<Timestamp>,
     /// The same since the last reset.
@@ -241,6 +244,8 @@ pub struct Earlier {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Open {
+    /// A fresh agent looks whether anything is left to do.
+    confirming: bool,
     timed_out: bool,
     step: Option<String>,
     details: String,
@@ -298,6 +303,8 @@ impl Chronicle {
                 report.iter().for_each(|report| story.hear(None, report, at));
             }),
             Event::WorkCaptured { task, work, .. } => self.on(task, |story| {
+                story.reworked += u32::from(story.open.confirming && work.found_work);
+                story.open.confirming = false;
                 work.commits.iter().for_each(|made| story.commit(made, Some(at)));
                 if let (Some(commit), true, true) = (&work.commit, work.changed, work.commits.is_empty()) {
                     story.commit(&CommitMade { hash: commit.to_string(), subject: String::new() }, Some(at));
@@ -308,7 +315,11 @@ impl Chronicle {
                     story.changed = Some(Changed { created, modified });
                 }
             }),
-            Event::ConfirmationStarted { .. } | Event::VerificationStarted { .. } => {}
+            Event::ConfirmationStarted { task, .. } => self.on(task, |story| {
+                story.confirmations += 1;
+                story.open.confirming = true;
+            }),
+            Event::VerificationStarted { .. } => {}
             Event::ChecksEnded { task, results, .. } => self.on(task, |story| story.check(results)),
             Event::Verified { task, .. } => self.on(task, |story| {
                 story.verified_at = Some(at);
@@ -481,6 +492,7 @@ impl Story {
     /// Take over what was told of it elsewhere, with the times told there.
     fn adopt(&mut self, past: &Past, seq: u64, at: Timestamp) {
         self.attempt = past.spent + u32::from(past.proof.is_some() || past.work.is_some());
+        self.confirmations = past.confirmations;
         self.begun_at = past.started_at;
         self.started_at = past.started_at;
         for commit in &past.commits {
@@ -553,6 +565,7 @@ impl Story {
             failures: std::mem::take(&mut self.failures),
             feedback: std::mem::take(&mut self.feedback),
         };
+        (self.confirmations, self.reworked) = (0, 0);
         add(&mut self.earlier, earlier);
         self.given_up = None;
         self.skipped = None;

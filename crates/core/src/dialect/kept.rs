@@ -9,7 +9,7 @@ use super::chronicle::Chronicle;
 use super::edit::{Edit, What};
 use super::execute::state as execute;
 use super::issue::plan::Word;
-use super::{issue, rwkit, text};
+use super::{issue, iterative, rwkit, text};
 use crate::plan::{Dialect, TaskId};
 use crate::run::{Note, Report, State, Status};
 
@@ -22,6 +22,7 @@ pub fn state_file(dialect: Dialect) -> Option<&'static str> {
         Dialect::Execute => Some(execute::FILE),
         Dialect::Issue => Some(issue::state::FILE),
         Dialect::Rwkit => Some(rwkit::state::FILE),
+        Dialect::Iterative => Some(iterative::state::FILE),
     }
 }
 
@@ -60,6 +61,12 @@ pub fn picture(state: &State, chronicle: &Chronicle, place: &Place, claimed: &[T
             file.claim(claimed);
             Some(Picture { value, text: rwkit::state::text(&file) })
         }
+        Dialect::Iterative => {
+            let mut file = iterative::state::project(state, chronicle)?;
+            let value = iterative::state::value(&file);
+            file.claim(claimed);
+            Some(Picture { value, text: iterative::state::text(&file) })
+        }
         Dialect::Issue => {
             let mut file = issue::state::project(state, chronicle, &about(state))?;
             let value = issue::state::value(&file);
@@ -81,6 +88,7 @@ pub fn edits(dialect: Dialect, shown: &Value, found: &Value) -> Vec<Edit> {
         Dialect::Execute => execute::edits(shown, found),
         Dialect::Issue => issue::state::edits(shown, found),
         Dialect::Rwkit => rwkit::state::edits(shown, found),
+        Dialect::Iterative => iterative::state::edits(shown, found),
     }
 }
 
@@ -120,6 +128,10 @@ pub fn beside(dialect: Dialect, is_there: impl Fn(&str) -> bool) -> Vec<Beside> 
     match dialect {
         Dialect::Native | Dialect::Execute => Vec::new(),
         Dialect::Rwkit => vec![Beside::List],
+        Dialect::Iterative => {
+            let there = iterative::plan::LISTS.into_iter().filter(|name| is_there(name));
+            there.map(Beside::Boxes).collect()
+        }
         Dialect::Issue => {
             let list = issue::plan::LISTS.into_iter().find(|name| is_there(name)).map(Beside::Boxes);
             [Beside::Journal, Beside::Report].into_iter().chain(list).collect()
@@ -267,6 +279,7 @@ pub fn offered(dialect: Dialect) -> &'static [&'static str] {
         Dialect::Execute => &[execute::FILE],
         Dialect::Issue => &[issue::state::FILE, issue::journal::FILE, issue::tell::REPORT],
         Dialect::Rwkit => &[rwkit::state::FILE],
+        Dialect::Iterative => &[iterative::state::FILE],
     }
 }
 

@@ -10,6 +10,7 @@ mod fields;
 mod folder;
 mod found;
 pub mod issue;
+pub mod iterative;
 mod json;
 pub mod kept;
 pub mod mojibake;

@@ -587,6 +587,9 @@ pub struct Past {
     pub status: Status,
     /// Attempts that failed.
     pub spent: u32,
+    /// Passes of agents that were asked to confirm.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub confirmations: u32,
     /// Why it is called completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
@@ -649,6 +652,11 @@ pub struct PastFeedback {
     /// The attempt it is for.
     pub attempt: u32,
     pub feedback: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_none(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Past {

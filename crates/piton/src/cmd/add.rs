@@ -4,7 +4,7 @@
 //! run, which the next `piton add` or `piton run --replan` takes up.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::{Addition, execute, issue, native, rwkit};
+use piton_core::dialect::{Addition, execute, issue, iterative, native, rwkit};
 use piton_core::plan::{Dialect, Digest, Plan, TaskId};
 use piton_core::run::{Command, Event, Recorded};
 use piton_engine::journal::Journal;
@@ -193,6 +193,15 @@ fn changes(path: &Utf8Path, source: &Source, plan: &Plan, task: &Addition) -> Ou
                 after,
             })
             .collect(),
+        Source::Iterative(folder) => iterative::plan::add(folder, plan, task)?
+            .into_iter()
+            .map(|(name, after)| Change {
+                path: path.join(&name),
+                before: folder.files.get(&name).cloned(),
+                name,
+                after,
+            })
+            .collect(),
         Source::Issue(folder) => issue::plan::add(folder, task)?
             .into_iter()
             .map(|(name, after)| Change {
@@ -211,7 +220,10 @@ fn grown(source: &Source, changes: &[Change]) -> Source {
     for Change { name, after, .. } in changes {
         match &mut source {
             Source::File(text) => *text = String::from_utf8_lossy(after).into_owned(),
-            Source::Folder(folder) | Source::Issue(folder) | Source::List(folder) => {
+            Source::Folder(folder)
+            | Source::Issue(folder)
+            | Source::List(folder)
+            | Source::Iterative(folder) => {
                 drop(folder.files.insert(name.clone(), after.clone()));
             }
         }

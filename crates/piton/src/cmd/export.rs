@@ -43,6 +43,7 @@ pub(crate) fn export(args: &Export) -> Outcome<Exit> {
             Dialect::Execute => Utf8PathBuf::from("docs/tasks").join(&plan.name),
             Dialect::Issue => Utf8PathBuf::from(".claude/plans").join(&plan.name),
             Dialect::Rwkit => Utf8PathBuf::from("plans").join(&plan.name),
+            Dialect::Iterative => Utf8PathBuf::from(".claude/iterative").join(&plan.name),
         }),
     };
     let config = reading::config(&out)?.unwrap_or_default();

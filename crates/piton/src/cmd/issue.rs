@@ -62,6 +62,7 @@ pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> 
             let past = Past {
                 status,
                 spent: 0,
+                confirmations: 0,
                 proof: Some(Proof::Reported),
                 base: None,
                 work: None,

@@ -161,7 +161,7 @@ const OPS: &[Op] = &[
 impl Op {
     fn recipe(&self, dialect: Dialect) -> Option<&'static str> {
         match dialect {
-            Dialect::Native => None,
+            Dialect::Native | Dialect::Iterative => None,
             Dialect::Execute => self.execute,
             Dialect::Issue => self.issue,
             Dialect::Rwkit => rwkit(self.name),

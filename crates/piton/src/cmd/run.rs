@@ -279,6 +279,10 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
                 ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
             own.into_iter().chain(["execution-state.lock"]).map(|name| found.path.join(name)).collect()
         }
+        Dialect::Iterative => {
+            let own = ["tasks.md", "plan.md", "brief.md", "state.json", "state.lock"];
+            own.into_iter().map(|name| found.path.join(name)).collect()
+        }
         Dialect::Execute => {
             let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
             let layers = found.plan.groups.iter().map(|group| group.id.as_str());

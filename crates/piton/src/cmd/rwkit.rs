@@ -87,6 +87,7 @@ fn plain(status: Status, spent: u32, proof: Option<Proof>) -> Past {
     Past {
         status,
         spent,
+        confirmations: 0,
         proof,
         base: None,
         work: None,

@@ -136,6 +136,7 @@ impl Sim {
         Past {
             status: if self.rng.chance(70) { Status::Failed } else { Status::Abandoned },
             spent: self.rng.small(1, 4),
+            confirmations: 0,
             proof: None,
             base: None,
             work: None,

@@ -6,9 +6,9 @@
 
 pub mod batches;
 pub mod boxes;
-mod deps;
+pub(super) mod deps;
 mod differ;
-mod files;
+pub(super) mod files;
 mod gates;
 mod line;
 pub mod master;

@@ -43,7 +43,7 @@ pub fn text(file: &StateFile) -> String {
 }
 
 /// When all this began: work may have been taken over that is older than the run.
-pub(in crate::dialect::issue) fn created_at(state: &State, chronicle: &Chronicle) -> Timestamp {
+pub(in crate::dialect) fn created_at(state: &State, chronicle: &Chronicle) -> Timestamp {
     let made = state.run().map_or(chronicle.created_at, |run| run.created);
     chronicle.started_at.map_or(made, |began| began.min(made))
 }

@@ -161,6 +161,7 @@ impl ForeignTask {
         Past {
             status,
             spent,
+            confirmations: 0,
             proof,
             base: None,
             work: None,

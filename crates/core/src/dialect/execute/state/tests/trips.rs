@@ -51,6 +51,7 @@ fn adopt(state: &ForeignState) -> Bench {
         let past = Past {
             status,
             spent: told.attempts.saturating_sub(done),
+            confirmations: 0,
             proof,
             base: told.worktree_path.as_ref().map(|_| oid(1)),
             work: None,

@@ -22,6 +22,7 @@ fn adopt(state: &ForeignState) -> Bench {
         let past = Past {
             status: if completed { Status::Completed } else { Status::Failed },
             spent: u32::from(!completed),
+            confirmations: 0,
             proof: completed.then_some(Proof::Reported),
             base: None,
             work: None,
