@@ -8,6 +8,7 @@ mod answers;
 mod events;
 mod folders;
 mod issues;
+mod iterative;
 mod lists;
 mod names;
 mod outputs;
@@ -53,6 +54,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "issue_edits", check: issues::heard, words: issues::STATES },
     Target { name: "rwkit_state", check: rwkit::state, words: rwkit::WORDS },
     Target { name: "rwkit_edits", check: rwkit::heard, words: rwkit::WORDS },
+    Target { name: "iterative", check: iterative::plan, words: iterative::LISTS },
+    Target { name: "iterative_state", check: iterative::state, words: iterative::STATES },
+    Target { name: "iterative_edits", check: iterative::heard, words: iterative::STATES },
     Target { name: "journal", check: issues::journal, words: issues::ENTRIES },
     Target { name: "git", check: answers::git, words: answers::WORDS },
     Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },
