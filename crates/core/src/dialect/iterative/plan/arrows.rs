@@ -56,7 +56,7 @@ pub(super) fn drawn(list: &Checklist, text: &str) -> Drawing {
         if said.starts_with('|') && said.ends_with('|') && said.len() > 1 {
             let row = Row::new(text, &line.at, line.at.start);
             drawing.loose.extend(Some(line.text.clone()).filter(|_| !row.ids.is_empty()));
-            rows.push(Row { cells: Vec::new(), ids: Vec::new(), is_sequence: false });
+            rows.push(Row { cells: Vec::new(), ids: Vec::new(), is_sequence: false, whole: None });
             continue;
         }
         // A bullet is no part of a line.
@@ -73,6 +73,8 @@ struct Row {
     /// Ids with the columns they take.
     ids: Vec<(Range<usize>, Said<String>)>,
     is_sequence: bool,
+    /// Its signs were read wrongly, and stand somewhere in here.
+    whole: Option<Range<usize>>,
 }
 
 impl Row {
@@ -94,7 +96,13 @@ impl Row {
         }
         let whole = (!is_exact).then(|| at.clone());
         let ids = ids(&cells, whole.as_ref());
-        Row { cells, ids, is_sequence: meant.to_lowercase().contains("sequential") }
+        Row { cells, ids, is_sequence: meant.to_lowercase().contains("sequential"), whole }
+    }
+
+    /// The bytes of a cell.
+    fn place(&self, column: usize) -> Range<usize> {
+        let (start, sign) = self.cells[column];
+        self.whole.clone().unwrap_or(start..start + sign.len_utf8())
     }
 
     fn sign(&self, column: usize) -> Option<char> {
@@ -324,11 +332,9 @@ impl<'r> Grid<'r> {
             let has = |y: usize, x: usize, end: fn(&Ends) -> bool| {
                 wires.get(&(y, x)).is_some_and(|(_, ends)| end(ends))
             };
-            let place = row.cells[x].0;
-            let length = row.cells[x].1.len_utf8();
             let own = self.line_of(cell);
             let line = lines.entry(own).or_default();
-            line.at.get_or_insert(place..place + length);
+            line.at.get_or_insert(row.place(x));
             if ends.left && !(x > 0 && has(y, x - 1, |ends| ends.right)) {
                 line.tails.extend(beside(&wires, row, y, (0..x).rev()));
             }
@@ -400,7 +406,8 @@ mod tests {
     fn read(drawing: &str) -> (String, usize) {
         let text = format!("## Dependencies\n\n{drawing}\n");
         let drawn = drawn(&checklist::scan(&text), &text);
-        assert!(drawn.ids.iter().all(|said| text.get(said.at.clone()).is_some()));
+        let mut places = drawn.ids.iter().map(|said| &said.at).chain(&drawn.loose);
+        assert!(places.all(|at| text.get(at.clone()).is_some()));
         let name = |nth: usize| drawn.ids[nth].value.as_str();
         let edges: Vec<String> =
             drawn.edges.iter().map(|(tail, head)| format!("{}<{}", name(*tail), name(*head))).collect();
@@ -454,6 +461,8 @@ mod tests {
     #[test]
     fn lines_that_lead_nowhere_are_told() {
         assert_eq!(read("T1 →"), (String::new(), 1));
+        assert_eq!(read("T1 â†’"), (String::new(), 1));
+        assert_eq!(read("| T1 | T2 |"), (String::new(), 1));
         assert_eq!(read("→ T1"), (String::new(), 1));
         assert_eq!(read("T1 ── T2"), (String::new(), 1));
         assert_eq!(read("───────"), (String::new(), 0));

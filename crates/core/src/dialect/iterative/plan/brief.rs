@@ -9,7 +9,7 @@ use crate::dialect::found::{Found, Said, cut};
 use crate::dialect::text::key;
 use crate::plan::{Domain, Mode};
 
-/// Words of a brief that go into questions: more of them than this says nothing new.
+/// Characters of each part of a brief: they are asked for with every review, so a part is no essay.
 const LONGEST: usize = 4000;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,10 +55,12 @@ impl Brief {
     pub(super) fn read(text: &str, found: &mut Found) -> Brief {
         let list = checklist::scan(text);
         let mut brief = Brief { name: title(&list, text, found), ..Brief::default() };
-        let mut part = Part::Head;
+        // None: the part has more than is kept, which was told.
+        let (mut part, mut room) = (Part::Head, Some(LONGEST));
         for line in &list.lines {
             if let Kind::Heading(level) = line.kind {
                 part = if level == 1 { Part::Head } else { Part::of(&text[line.text.clone()]) };
+                room = Some(LONGEST);
                 continue;
             }
             let said = text[line.text.clone()].trim();
@@ -73,15 +75,40 @@ impl Brief {
                 Part::Outcome | Part::DoneWhen | Part::Constraints if placeholder(said) => {
                     found.push(left(line.text.clone(), said));
                 }
-                Part::Outcome => {
-                    let sign = if is_item { "- " } else { "" };
-                    grow(&mut brief.outcome, &format!("{sign}{said}"), "\n");
+                part => {
+                    let Some(left) = room else { continue };
+                    room = left.checked_sub(said.len());
+                    if room.is_some() {
+                        brief.keep(part, said, is_item);
+                        continue;
+                    }
+                    let message = format!("this part has more than {LONGEST} characters");
+                    let told = Diagnostic::warning(line.text.clone(), message);
+                    found.push(told.label("from here on it is not asked for"));
                 }
-                Part::DoneWhen => item(&mut brief.done_when, said, is_item),
-                Part::Constraints => item(&mut brief.constraints, said, is_item),
             }
         }
         brief
+    }
+
+    /// One line more of a part: an item of a list, or the rest of the one before it.
+    fn keep(&mut self, part: Part, said: &str, is_item: bool) {
+        let said: String = said.chars().filter(|c| !c.is_control()).collect();
+        let items = match part {
+            Part::Head | Part::Other => return,
+            Part::Outcome => {
+                let joint = if self.outcome.is_empty() { "" } else { "\n" };
+                let sign = if is_item { "- " } else { "" };
+                self.outcome += &format!("{joint}{sign}{said}");
+                return;
+            }
+            Part::DoneWhen => &mut self.done_when,
+            Part::Constraints => &mut self.constraints,
+        };
+        match items.last_mut().filter(|_| !is_item) {
+            Some(last) => *last += &format!(" {said}"),
+            None => items.push(said),
+        }
     }
 
     /// `**Mode:** knowledge` and `**Domain:** research`.
@@ -94,32 +121,6 @@ impl Brief {
             "domain" | "domains" => self.domains = domains(said, &at, found),
             _ => {}
         }
-    }
-}
-
-/// A line of a list, or the rest of the one before it.
-fn item(items: &mut Vec<String>, said: &str, is_new: bool) {
-    let total: usize = items.iter().map(String::len).sum();
-    if total > LONGEST {
-        return;
-    }
-    match items.last_mut().filter(|_| !is_new) {
-        Some(last) => grow(last, said, " "),
-        None => {
-            items.push(String::new());
-            item(items, said, false);
-        }
-    }
-}
-
-/// One line more, as far as there is room.
-fn grow(text: &mut String, said: &str, joint: &str) {
-    let room = LONGEST.saturating_sub(text.len());
-    if room > 0 {
-        let joint = if text.is_empty() { "" } else { joint };
-        let said: String = said.chars().filter(|c| !c.is_control()).take(room).collect();
-        *text += joint;
-        *text += &said;
     }
 }
 

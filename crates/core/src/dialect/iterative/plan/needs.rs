@@ -1,6 +1,6 @@
 //! What units wait for: their own `Depends` line, or the arrows where they have none.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::arrows::{self, Drawing};
@@ -29,6 +29,8 @@ pub(super) struct Needs<'a> {
     drawing: Drawing,
     /// By id in lower case: one unit, or those below one that has others.
     known: HashMap<String, Vec<usize>>,
+    /// Ids of units that are crossed out, in lower case.
+    dropped: HashSet<String>,
 }
 
 impl<'a> Needs<'a> {
@@ -44,7 +46,9 @@ impl<'a> Needs<'a> {
         for (position, node) in nodes.iter().enumerate() {
             known.insert(node.id.folded(), vec![position]);
         }
-        Needs { text, outline, nodes, units, drawing: arrows::drawn(list, text), known }
+        let dropped = outline.nodes.iter().filter(|node| node.dropped && node.role != Role::Step);
+        let dropped = dropped.map(|node| node.id.folded()).collect();
+        Needs { text, outline, nodes, units, drawing: arrows::drawn(list, text), known, dropped }
     }
 
     /// What each unit waits for, by position.
@@ -73,12 +77,11 @@ impl<'a> Needs<'a> {
         let is_parent = |node: &&Node| node.role == Role::Parent && !node.dropped;
         let parents = self.outline.nodes.iter().filter(is_parent).map(|node| node.id.folded());
         let stories = parents.filter_map(|id| Some((id.clone(), self.known.get(&id)?.clone())));
-        let dropped = self.outline.nodes.iter().filter(|node| node.dropped && node.role != Role::Step);
         let named = Named {
             ids: self.nodes.iter().map(|node| &node.id).collect(),
             deps: self.units.iter().map(|unit| unit.depends.as_deref().unwrap_or_default()).collect(),
             ambiguous: self.outline.ambiguous.iter().cloned().collect(),
-            dropped: dropped.map(|node| node.id.folded()).collect(),
+            dropped: self.dropped.clone(),
             stories: stories.collect(),
             help: HELP,
         };
@@ -134,13 +137,12 @@ impl<'a> Needs<'a> {
             return &[];
         }
         let Some(place) = self.known.get(&folded) else {
-            let is_dropped = |node: &&Node| node.dropped && node.id.folded() == folded;
             let near = guesses.checked_sub(1).and_then(|left| {
                 *guesses = left;
                 nearest(&cut(&said.value), self.nodes.iter().take(1000).map(|node| node.id.as_str()))
             });
             let label = match near {
-                _ if self.outline.nodes.iter().any(|node| is_dropped(&node)) => "crossed out".to_owned(),
+                _ if self.dropped.contains(&folded) => "crossed out".to_owned(),
                 Some(near) => format!("passed over; did you mean `{near}`?"),
                 None => "passed over".to_owned(),
             };

@@ -145,7 +145,8 @@ impl Reader<'_, '_> {
             // The rest of a sentence.
             Field::Criteria if !is_item && whole && !self.unit.criteria.is_empty() => {
                 if let Some(last) = self.unit.criteria.last_mut() {
-                    *last = format!("{last} {}", plain(said));
+                    last.push(' ');
+                    last.push_str(&plain(said));
                 }
             }
             field => self.take(field, line.text.clone()),
@@ -169,13 +170,14 @@ impl Reader<'_, '_> {
             }
             return false;
         };
-        let one = !matches!(field, Field::Files | Field::Criteria | Field::Output | Field::Depends);
-        if one && self.said.contains(&field) {
+        let lists = matches!(field, Field::Files | Field::Criteria | Field::Output | Field::Depends);
+        if !lists && self.said.contains(&field) {
             let message = format!("`{}` of `{}` is said twice", field.name(), self.id);
             self.found.push(Diagnostic::warning(line.text.clone(), message).label("the last one counts"));
         }
-        self.said.push(field);
-        let lists = matches!(field, Field::Files | Field::Criteria | Field::Output | Field::Depends);
+        if !self.said.contains(&field) {
+            self.said.push(field);
+        }
         self.open = lists.then_some((field, line.indent, !at.is_empty()));
         if field == Field::Depends {
             self.unit.depends.get_or_insert_default();

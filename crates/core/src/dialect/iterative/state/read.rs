@@ -61,14 +61,17 @@ impl ForeignState {
     /// only somebody's word tells it.
     pub fn carried(&self, has: impl Fn(&TaskId) -> bool) -> Value {
         let mut value = self.value.clone();
+        // There these are what others are called here.
+        let is_older = value.get("feature").is_some();
         let mut orphans: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
         for name in UNITS {
             let Some(units) = value.get_mut(name) else { continue };
             let mut by_id = by_id(units);
             for (key, entry) in &mut by_id {
                 let Value::Object(fields) = entry else { continue };
-                // What the older layout calls it.
-                fields.shift_remove("iterations");
+                if is_older {
+                    fields.shift_remove("iterations");
+                }
                 if TaskId::new(key).is_ok_and(|id| !has(&id)) {
                     let mut orphan = fields.clone();
                     orphan.entry("status").or_insert_with(|| UnitWord::Pending.word().into());
@@ -78,8 +81,8 @@ impl ForeignState {
             *units = Value::Object(by_id);
         }
         let mut fields = shape::foreign(&value, &ROOT);
-        for name in ["feature", "iterations", "iteration"] {
-            fields.shift_remove(name);
+        if is_older {
+            ["feature", "iterations", "iteration"].iter().for_each(|name| drop(fields.shift_remove(*name)));
         }
         for (name, orphans) in orphans {
             if let Value::Object(units) = fields.entry(name).or_insert_with(|| Value::Object(Map::new())) {

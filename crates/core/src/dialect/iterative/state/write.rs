@@ -11,7 +11,7 @@ use crate::dialect::execute::state::{Map, Time};
 use crate::dialect::issue::state::created_at;
 use crate::dialect::iterative::plan::REVIEW;
 use crate::dialect::shape;
-use crate::plan::{Iterative, Mode};
+use crate::plan::{Dialect, Iterative, Mode};
 use crate::run::{Proof, Run, State, Status, Task};
 
 /// So many characters of a hash tell commits apart, for people and for this file.
@@ -25,7 +25,7 @@ pub fn project(state: &State, chronicle: &Chronicle) -> Option<StateFile> {
     let none = Story::default();
     let is_review = |task: &Task| {
         let group = run.groups.get(task.group as usize);
-        group.is_some_and(|group| group.id.as_str() == REVIEW)
+        run.settings.dialect == Dialect::Iterative && group.is_some_and(|group| group.id.as_str() == REVIEW)
     };
     let all = state.tasks().filter(|task| !task.removed);
     let mut all: Vec<(&Task, &Story)> =

@@ -104,7 +104,7 @@ fn b12_a_large_list_takes_no_longer_than_its_size() {
     for (head, line) in shapes {
         let mut text = head.to_owned();
         let mut count = 0;
-        while text.len() < 1 << 20 {
+        while text.len() < 1 << 18 {
             count += 1;
             text += &line(count);
         }
@@ -112,7 +112,18 @@ fn b12_a_large_list_takes_no_longer_than_its_size() {
         let read = reading(&alone(&(text + &notes)));
         assert_eq!(units(&read).len(), count + usize::from(!head.is_empty()));
     }
-    let ids: Vec<String> = (1..20_000).map(|nth| format!("T{nth}")).collect();
+    let criteria = "- [ ] **T1**: a\n  - Criteria: x\n".to_owned() + &"    and more of it\n".repeat(30_000);
+    assert_eq!(unit(&reading(&alone(&criteria)), "T1").criteria.len(), 1);
+    let unknown: Vec<String> = (0..10_000).map(|nth| format!("X{nth}")).collect();
+    let units: String = (0..10_000).map(|nth| format!("- [ ] **T{nth}**: x\n")).collect();
+    let unknown = format!("## Dependencies\n{}\n## Tasks\n{units}", unknown.join(", "));
+    assert_eq!(reading(&alone(&unknown)).reading.problems.len(), 10_000, "each is told");
+    let brief = "## Done When\n".to_owned() + &"- it is so\n".repeat(50_000);
+    let read = reading(&folder(&[("brief.md", &brief), ("tasks.md", "- [ ] **T1**: a\n")]));
+    assert!(
+        told(&read).contains("this part has more than 4000 characters (from here on it is not asked for)")
+    );
+    let ids: Vec<String> = (1..5_000).map(|nth| format!("T{nth}")).collect();
     let units: String = ids.iter().map(|id| format!("- [ ] **{id}**: x\n")).collect();
     let drawn = format!("## Dependencies\n{}\n## Tasks\n{units}", ids.join(" → "));
     assert_eq!(told(&reading(&alone(&drawn))), "");

@@ -289,6 +289,7 @@ fn the_older_layout_is_understood() {
     }
     let state = accepted(&one("\"status\": \"done\", \"iterations\": [{\"n\": 1}, {\"n\": 2}]"));
     assert_eq!(first(&state).iterations, 2);
+    assert!(state.carried(|_| true).get("tasks").is_some(), "elsewhere it is a field of others");
     let label = "1:11 warning: \"Executing\" is no status of this file (read as `execute`)";
     assert_eq!(
         warned(r#"{"phase": "Executing", "tasks": {"T1": {}}}"#, &[label]).phase,
