@@ -3,10 +3,12 @@
 //! The file is compared with the projection that it was, at its own `piton_seq`. What is derived is dropped in silence:
 //! whoever keeps this file by hand counts iterations and confirmations, and moves the current unit on.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::file::{FILE, ROOT};
-use super::read::{UNITS, commit};
+use super::read::{UNITS, commit, line};
 use super::words::{PhaseWord, UnitWord, waits};
 use crate::dialect::edit::{self, Edit, What, changes};
 use crate::dialect::execute::state::TaskStatus;
@@ -172,19 +174,11 @@ impl Listener {
             }
             return;
         };
-        let known: Vec<&Value> = shown["commits"].as_array().into_iter().flatten().collect();
-        let known: std::collections::HashSet<String> = known.iter().map(|line| line.to_string()).collect();
-        let hash = |value: &Value| {
-            let named = ["hash", "sha", "commit"].iter().find_map(|name| value.get(name)?.as_str());
-            let subject = ["subject", "message"].iter().find_map(|name| value.get(name)?.as_str());
-            let own = || {
-                Some(CommitMade { hash: named?.to_owned(), subject: subject.unwrap_or_default().to_owned() })
-            };
-            value.as_str().and_then(commit).or_else(own)
-        };
+        let known = shown["commits"].as_array().into_iter().flatten().map(Value::to_string);
+        let known: HashSet<String> = known.collect();
         let new: Vec<&Value> = lines.iter().filter(|line| !known.contains(&line.to_string())).collect();
-        let commits: Vec<CommitMade> = new.iter().filter_map(|line| hash(line)).collect();
-        if let Some(odd) = new.iter().find(|line| hash(line).is_none()) {
+        let commits: Vec<CommitMade> = new.iter().filter_map(|line| commit(line)).collect();
+        if let Some(odd) = new.iter().find(|line| commit(line).is_none()) {
             self.nonsense(None, format!("a commit is {odd}"), "like \"abc1234: Do it\"");
         }
         if commits.is_empty() {
@@ -195,9 +189,8 @@ impl Listener {
         match current.filter(is_unit).and_then(|id| TaskId::new(id).ok()) {
             Some(id) => self.wish(&id, What::Told { report: Report { commits, ..Report::default() } }),
             None => {
-                let text = |line: &Value| line.as_str().map(str::to_owned).or_else(|| Some(hash(line)?.hash));
-                let all: Vec<String> = lines.iter().filter_map(text).collect();
-                carried.insert("commits".to_owned(), all.into());
+                let all = lines.iter().filter_map(commit).map(|commit| line(&commit));
+                carried.insert("commits".to_owned(), all.collect());
             }
         }
     }

@@ -90,10 +90,6 @@ impl ForeignState {
             }
         }
         if !self.commits.is_empty() {
-            let line = |commit: &CommitMade| match commit.subject.as_str() {
-                "" => commit.hash.clone(),
-                subject => format!("{}: {subject}", commit.hash),
-            };
             fields.insert("commits".to_owned(), self.commits.iter().map(line).collect());
         }
         if let Some(phase @ (PhaseWord::Discover | PhaseWord::Complete)) = self.phase {
@@ -346,38 +342,40 @@ fn older_count(reader: &mut Reader, fields: Fields) -> Option<u32> {
     }
 }
 
-/// `"abc1234: subject"`, or an object that has both.
+/// Each as a line or an object.
 fn commits(reader: &mut Reader, root: Fields) -> Vec<CommitMade> {
     let mut commits = Vec::new();
-    for node in reader.list(root, "commits") {
-        match &node.kind {
-            Kind::Text(line) => commits.extend(commit(line)),
-            Kind::Object(fields) => {
-                let named = |names: &[&str]| names.iter().find_map(|name| get(fields, name)?.text());
-                let subject = named(&["subject", "message", "title"]).unwrap_or_default();
-                match named(&["hash", "sha", "commit", "id"]).map(str::trim).filter(|hash| !hash.is_empty()) {
-                    Some(hash) => commits.push(made(hash, subject)),
-                    None => reader.warn(node, "this commit has no hash", "left out"),
-                }
-            }
-            Kind::Null => {}
-            _ => reader.warn(node, "this is no commit", "left out"),
+    for node in reader.list(root, "commits").iter().filter(|node| node.kind != Kind::Null) {
+        match commit(&node.value()) {
+            Some(commit) => commits.push(commit),
+            None => reader.warn(node, "this is no commit", "left out"),
         }
     }
     commits
 }
 
-/// A commit as a line says it.
-pub(super) fn commit(line: &str) -> Option<CommitMade> {
-    let line = line.trim();
-    let (hash, subject) = line.split_once(':').unwrap_or((line, ""));
+/// `"abc1234: subject"`, or an object that has both.
+pub(super) fn commit(value: &Value) -> Option<CommitMade> {
+    let named = |names: &[&str]| names.iter().find_map(|name| value.get(name)?.as_str());
+    let (hash, subject) = match value.as_str() {
+        Some(line) => line.split_once(':').unwrap_or((line, "")),
+        None => {
+            let subject = named(&["subject", "message", "title"]).unwrap_or_default();
+            (named(&["hash", "sha", "commit", "id"])?, subject)
+        }
+    };
+    let hash = hash.trim();
     let is_hash = !hash.is_empty() && !hash.contains(char::is_whitespace);
-    is_hash.then(|| made(hash, subject))
+    let subject = subject.split_whitespace().collect::<Vec<_>>().join(" ");
+    is_hash.then(|| CommitMade { hash: hash.to_owned(), subject })
 }
 
-fn made(hash: &str, subject: &str) -> CommitMade {
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    CommitMade { hash: one_line(hash), subject: one_line(subject) }
+/// A commit as this file lists it.
+pub(super) fn line(commit: &CommitMade) -> String {
+    match commit.subject.as_str() {
+        "" => commit.hash.clone(),
+        subject => format!("{}: {subject}", commit.hash),
+    }
 }
 
 fn compare(reader: &mut Reader, root: Fields, state: &ForeignState) {

@@ -234,7 +234,7 @@ fn j19_j25_commits_are_lines_or_objects() {
     );
     warned(
         r#"{"commits": [7, {"subject": "x"}]}"#,
-        &["1:14 warning: this is no commit (left out)", "1:17 warning: this commit has no hash (left out)"],
+        &["1:14 warning: this is no commit (left out)", "1:17 warning: this is no commit (left out)"],
     );
     refused(r#"{"commits": {}}"#, "1:13 error: `commits` must be a list (this is an object)");
 }
