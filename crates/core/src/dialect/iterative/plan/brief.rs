@@ -57,15 +57,19 @@ impl Brief {
         let mut brief = Brief { name: title(&list, text, found), ..Brief::default() };
         // None: the part has more than is kept, which was told.
         let (mut part, mut room) = (Part::Head, Some(LONGEST));
+        let mut level = 1;
         for line in &list.lines {
-            if let Kind::Heading(level) = line.kind {
-                part = if level == 1 { Part::Head } else { Part::of(&text[line.text.clone()]) };
-                room = Some(LONGEST);
+            let said = text[line.text.clone()].trim();
+            if let Kind::Heading(own) = line.kind {
+                let next = if own == 1 { Part::Head } else { Part::of(said) };
+                // A part may have parts of its own.
+                if part == Part::Head || next != Part::Other || own <= level {
+                    (part, level, room) = (next, own, Some(LONGEST));
+                }
                 continue;
             }
-            let said = text[line.text.clone()].trim();
-            let is_text = matches!(line.kind, Kind::Bullet | Kind::Text | Kind::Item(_) | Kind::Quote);
-            if !is_text || said.is_empty() {
+            let is_nothing = matches!(line.kind, Kind::Comment | Kind::Rule | Kind::FrontMatter);
+            if is_nothing || said.is_empty() {
                 continue;
             }
             let is_item = matches!(line.kind, Kind::Bullet | Kind::Item(_));

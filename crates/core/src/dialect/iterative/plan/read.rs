@@ -229,13 +229,8 @@ impl Reader<'_> {
     fn unchecked(&self, mode: Mode, tasks: &[TaskSpec], found: &mut Found) {
         let runs = |check: &Check| matches!(check.run, Argv::Words(_) | Argv::Shell(_));
         let is_checked = |task: &TaskSpec| task.checks.iter().any(runs);
-        if mode == Mode::Knowledge
-            || self.given.config.defaults.checks.is_some()
-            || tasks.iter().any(is_checked)
-        {
-            return;
-        }
-        if tasks.is_empty() {
+        let is_said = self.given.config.defaults.checks.is_some();
+        if mode == Mode::Knowledge || is_said || tasks.is_empty() || tasks.iter().any(is_checked) {
             return;
         }
         let told = Diagnostic::warning(0..0, "no checks were found in the project");

@@ -355,6 +355,20 @@ fn without_checks_only_the_verifier_judges_which_is_told() {
 }
 
 #[test]
+fn a_part_of_the_brief_may_have_parts_of_its_own() {
+    let brief = "# x\n## Outcome Needed\n### Now\nthis\n```\ncode\n```\n### Later\nthat\n## Background\n### Done\n- asked, too\n\
+                 ## Done When\n### Must\n- a\n### Should\n- [ ] b\n<!-- c -->\n## Notes\nd\n";
+    let read = reading(&folder(&[("brief.md", brief), ("tasks.md", "- [ ] **T1**: a\n")]));
+    assert_eq!(told(&read), "");
+    assert_eq!(read.about.outcome, "this\n```\ncode\n```\nthat");
+    assert_eq!(
+        read.about.done_when,
+        ["asked, too", "a", "b"],
+        "what is called so is one, wherever it stands"
+    );
+}
+
+#[test]
 fn the_brief_and_the_list_may_disagree_about_the_mode() {
     let read = reading(&folder(&[("brief.md", KNOWLEDGE), ("tasks.md", "- [ ] **T1**: a\n")]));
     assert_eq!(
