@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use piton_core::dialect::{execute, issue, native, rwkit};
+use piton_core::dialect::{execute, issue, iterative, native, rwkit};
 use serde_json::Value;
 
 /// Write them, or with `check` only see whether they are as they would be written.
 pub(crate) fn generate(root: &Path, check: bool) -> Result<()> {
-    let schemas: [(&str, Value); 5] = [
+    let schemas: [(&str, Value); 6] = [
         ("schemas/plan.schema.json", native::schema()),
         ("schemas/config.schema.json", native::config_schema()),
         ("schemas/execute-state.schema.json", execute::state::schema()),
         ("schemas/execution-state.schema.json", issue::state::schema()),
         ("schemas/rw-kit.state.schema.json", rwkit::state::schema()),
+        ("schemas/iterative-state.schema.json", iterative::state::schema()),
     ];
     for (name, schema) in schemas {
         let (path, text) = (root.join(name), serde_json::to_string_pretty(&schema)? + "\n");

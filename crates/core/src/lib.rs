@@ -9,6 +9,7 @@
 pub mod answer;
 pub mod diagnostic;
 pub mod dialect;
+mod fence;
 pub mod message;
 pub mod plan;
 pub mod prompt;

@@ -1,5 +1,9 @@
 //! A check that an agent makes: it reviews the work, changes nothing, and ends with what it found.
+//!
+//! Verifiers of iterative plans have words of their own: `T1_VERIFIED`, `REVIEW_PASS`, `GAPS_FOUND`, `REVIEW_FAIL`.
 
+use crate::fence::Fence;
+use crate::plan::TaskId;
 use crate::run::Verdict;
 
 /// What is reviewed where nobody says so.
@@ -8,8 +12,16 @@ pub const WHOLE: &str = "the work as a whole";
 /// The most findings of one review that are told on: more is a rewrite.
 const MOST: usize = 100;
 
+/// How findings are told. Who prints these lines has told none.
+const EXAMPLES: [&str; 3] = [
+    "CRITICAL: what is broken or lost, and where",
+    "MAJOR: what has to be mended before this is used, and where",
+    "MINOR: what could be better",
+];
+
 /// What the reviewer is told.
 pub fn prompt(ask: &str) -> String {
+    let [critical, major, minor] = EXAMPLES;
     format!(
         "# Review\n\nReview {}\n\n\
         ## How to work\n\
@@ -17,9 +29,9 @@ pub fn prompt(ask: &str) -> String {
         - Nobody answers questions.\n\
         - End with your findings, one to a line, worst first:\n\n\
         FINDINGS:\n\
-        - CRITICAL: what is broken or lost, and where\n\
-        - MAJOR: what has to be mended before this is used, and where\n\
-        - MINOR: what could be better\n\n\
+        - {critical}\n\
+        - {major}\n\
+        - {minor}\n\n\
         - Or, if there is none, with the line `FINDINGS: none`.\n",
         ask.trim()
     )
@@ -41,15 +53,15 @@ pub struct Finding {
 
 /// What a reviewer found: its last list of findings, outside of code fences. `None` if it did not say.
 pub fn findings(output: &str) -> Option<Vec<Finding>> {
-    let (mut found, mut fenced): (Option<Vec<Finding>>, bool) = (None, false);
+    let (mut found, mut fence): (Option<Vec<Finding>>, Option<Fence>) = (None, None);
+    let (mut failed, mut items) = (false, Vec::new());
     for line in output.lines().map(str::trim) {
-        if line.starts_with("```") {
-            fenced = !fenced;
-        }
-        if fenced {
+        let (open, code) = Fence::after(fence, line);
+        fence = open;
+        let words = line.trim_start_matches(['#', '*', '-', '+', ' ', '[', '`', '>']);
+        if code || EXAMPLES.contains(&words) {
             continue;
         }
-        let words = line.trim_start_matches(['#', '*', '-', '+', ' ', '[', '`', '>']);
         if let Some(rest) = words.strip_prefix("FINDINGS") {
             let rest = rest.trim_start_matches(['*', ' ', ':', '(', ')']).trim_end_matches(['.', '*', ' ']);
             let none = ["none", "0", "no findings"].iter().any(|none| rest.eq_ignore_ascii_case(none));
@@ -57,15 +69,57 @@ pub fn findings(output: &str) -> Option<Vec<Finding>> {
             found = none.then(Vec::new);
         } else if let Some((weight, text)) = weighed(words) {
             found.get_or_insert_default().push(Finding { weight, text: text.to_owned() });
-        } else if words.trim_end_matches(['.', '*', ']', '`', '!']) == "APPROVED" {
-            found.get_or_insert_default();
+        } else {
+            match word(words) {
+                Some(Word::Fine) => drop(found.get_or_insert_default()),
+                Some(Word::Gaps) => failed = true,
+                None => items.extend(item(line)),
+            }
         }
+    }
+    if failed && found.as_ref().is_none_or(Vec::is_empty) {
+        // Whoever speaks of gaps has found some, also where nobody can say how bad they are.
+        let unnamed = || vec!["it says that there are gaps, and names none"];
+        let gaps = if items.is_empty() { unnamed() } else { items };
+        let gap = |text: &str| Finding { weight: Weight::Major, text: text.to_owned() };
+        found = Some(gaps.into_iter().map(gap).collect());
     }
     if let Some(found) = &mut found {
         found.sort_by_key(|finding| finding.weight);
         found.truncate(MOST);
     }
     found
+}
+
+/// A line that says all.
+enum Word {
+    Fine,
+    Gaps,
+}
+
+fn word(words: &str) -> Option<Word> {
+    let bare = words.trim_end_matches(['.', '*', ']', '`', '!', ' ']);
+    let tagged = bare.strip_prefix("<signal>").map(|body| body.trim_end_matches("</signal>").trim());
+    let said = tagged.unwrap_or(bare);
+    match said.split([':', '：']).next().unwrap_or_default().trim() {
+        "GAPS_FOUND" | "REVIEW_FAIL" => Some(Word::Gaps),
+        _ if matches!(said, "APPROVED" | "REVIEW_PASS") => Some(Word::Fine),
+        _ => said.strip_suffix("_VERIFIED").filter(|id| TaskId::new(id).is_ok()).map(|_| Word::Fine),
+    }
+}
+
+/// An item of a list: a gap that nobody has weighed, if there are any.
+fn item(line: &str) -> Option<&str> {
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = match line.strip_prefix(['-', '*', '+']) {
+        Some(rest) => rest,
+        None if number.len() < line.len() => number.strip_prefix(['.', ')'])?,
+        None => return None,
+    };
+    let text = rest.strip_prefix([' ', '\t'])?.trim();
+    // `MAJOR: none` is no gap, nor is a box that is ticked.
+    let none = ["CRITICAL", "MAJOR", "MINOR", "[x]", "[X]", "✅"].iter().any(|word| text.starts_with(word));
+    (!text.is_empty() && !none).then_some(text)
 }
 
 fn weighed(words: &str) -> Option<(Weight, &str)> {
@@ -138,6 +192,43 @@ mod tests {
         for fine in ["FINDINGS: none", "**FINDINGS:** None.", "all good\nAPPROVED\n", "FINDINGS: 0"] {
             assert_eq!(verdict(fine), Verdict::Pass, "{fine}");
         }
+    }
+
+    #[test]
+    fn a_verifier_may_use_the_words_of_its_system() {
+        for fine in
+            ["<signal>T1_VERIFIED</signal>", "It holds.\n\n**T1_VERIFIED**", "<signal>REVIEW_PASS</signal>"]
+        {
+            assert_eq!(verdict(fine), Verdict::Pass, "{fine}");
+        }
+        let weighed = "Gaps:\n- CRITICAL: data is lost\n- MINOR: a name\n\n<signal>GAPS_FOUND</signal>\n";
+        assert_eq!(verdict(weighed), Verdict::Rejected { reason: "1 critical, 0 major".to_owned() });
+        let waits = "- MINOR: a name\n<signal>GAPS_FOUND</signal>\n";
+        assert_eq!(verdict(waits), Verdict::Pass, "what is minor may wait");
+        let plain = "Checked:\n- [x] it builds\n\n<signal>REVIEW_FAIL</signal>\n1. no test for x\n- the docs are old\n";
+        insta::assert_snapshot!(told(plain).expect("found"), @r"
+        MAJOR: no test for x
+        MAJOR: the docs are old
+        ");
+        for bare in [
+            "<signal>GAPS_FOUND</signal>",
+            "T1_VERIFIED\nGAPS_FOUND: two",
+            "REVIEW_PASS\n<signal>REVIEW_FAIL</signal>",
+        ] {
+            assert_eq!(
+                verdict(bare),
+                Verdict::Rejected { reason: "0 critical, 1 major".to_owned() },
+                "{bare}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_review_that_prints_what_it_was_told_has_found_nothing_yet() {
+        let echoed =
+            prompt("the work. End with `<signal>T1_VERIFIED</signal>` or `<signal>GAPS_FOUND</signal>`");
+        assert!(matches!(verdict(&echoed), Verdict::Broken { .. }), "{echoed}");
+        assert_eq!(verdict(&format!("{echoed}\n<signal>T1_VERIFIED</signal>\n")), Verdict::Pass);
     }
 
     #[test]

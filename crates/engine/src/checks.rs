@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::kept;
 use piton_core::plan::{Agent, Argv, Check, Digest, Oid, RunId, TaskSpec};
-use piton_core::run::{CheckResult, Pass, Verdict, verdict};
+use piton_core::run::{CheckResult, Pass, Run, Verdict, verdict};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{review, runners};
@@ -201,12 +202,37 @@ pub fn run_all(
             NoResult::Stopped => NoReport::Stopped,
             NoResult::Keeper(error) => NoReport::Keeper(error),
         })?;
-        if tree_now()? != tree {
+        let now = tree_now()?;
+        if let (Some(repo), Some(before), Some(after)) = (repo, &tree, &now)
+            && before != after
+            && touches_work(project, run, &repo.diff_names(before, after)?)?
+        {
             result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
         }
         results.push(result);
     }
     Ok((tree, results))
+}
+
+fn touches_work(project: &Project, run: &RunId, files: &[String]) -> Result<bool, JournalError> {
+    let facts = facts(project, run)?;
+    Ok(files.iter().any(|file| facts.as_ref().is_none_or(|facts| is_work(project, facts, file))))
+}
+
+/// The plan's own files, in which a claim may be made, are no work; nor is what somebody makes on the way to change the
+/// state file.
+pub(crate) fn is_work(project: &Project, run: &Run, file: &str) -> bool {
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let plan = Utf8Path::new(&run.plan).strip_prefix(root).ok();
+    let dialect = run.settings.dialect;
+    let is_state = kept::is_of_project(dialect)
+        && kept::state_file(dialect).is_some_and(|state| file.starts_with(state));
+    !is_state && plan.is_none_or(|plan| !Utf8Path::new(file).starts_with(plan))
+}
+
+fn facts(project: &Project, run: &RunId) -> Result<Option<Run>, JournalError> {
+    let journal = Journal::open_existing(&project.home)?;
+    Ok(journal.map(|journal| journal.facts(run)).transpose()?.flatten())
 }
 
 /// The agents of the run, if one of them is to review.
@@ -218,8 +244,7 @@ fn reviewers(
     if !spec.checks.iter().any(|check| matches!(check.run, Argv::Review { .. })) {
         return Ok(BTreeMap::new());
     }
-    let facts = Journal::open_existing(&project.home)?.map(|journal| journal.facts(run)).transpose()?;
-    Ok(facts.flatten().map(|facts| facts.settings.agents).unwrap_or_default())
+    Ok(facts(project, run)?.map(|facts| facts.settings.agents).unwrap_or_default())
 }
 
 /// The checks among `wanted` that have no pass on this tree in this environment, each command once.

@@ -9,7 +9,7 @@ use piton_core::dialect::chronicle::BY_GIT;
 use piton_core::plan::{Check, Oid, RunId, TaskId, TaskSpec};
 use piton_core::run::{CheckResult, Command, CommitMade, Note, Proof, Report, Run, State, Status, Verdict};
 
-use crate::checks::{self, NoReport};
+use crate::checks::{self, NoReport, is_work};
 use crate::crash;
 use crate::git::{GitError, Repo, Rescue, Worktree};
 use crate::lock::Lock;
@@ -172,11 +172,4 @@ fn is_untouched(
         return Ok(false);
     }
     Ok(!repo.diff_names(tip, tree)?.iter().any(|file| is_work(project, run, file)))
-}
-
-/// The plan's own files, in which a claim may be made, are no work.
-fn is_work(project: &Project, run: &Run, file: &str) -> bool {
-    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
-    let plan = Utf8Path::new(&run.plan).strip_prefix(root).ok();
-    plan.is_none_or(|plan| !Utf8Path::new(file).starts_with(plan))
 }

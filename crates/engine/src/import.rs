@@ -410,18 +410,14 @@ fn spent_before(task: &ForeignTask) -> u32 {
 
 fn past(task: &ForeignTask, status: Status, spent: u32) -> Past {
     Past {
-        status,
         spent,
-        proof: None,
-        base: None,
-        work: None,
-        recheck: false,
         started_at: task.started_at,
         completed_at: task.completed_at,
         merged_at: task.merged_at,
         commits: task.commits.clone(),
         errors: task.errors.clone(),
         feedback: task.feedback.clone(),
+        ..Past::plain(status)
     }
 }
 

@@ -67,8 +67,11 @@ impl Project {
         Ok(self.repo.get().and_then(Option::as_ref))
     }
 
+    /// A plan in `.claude` is about the folder that holds it.
     fn without_git(path: &Utf8Path) -> Project {
-        let root = path.ancestors().find(|folder| Journal::exists(&folder.join(".piton"))).unwrap_or(path);
+        let known = path.ancestors().find(|folder| Journal::exists(&folder.join(".piton")));
+        let inside = path.ancestors().find(|folder| folder.file_name() == Some(".claude"));
+        let root = known.or_else(|| inside?.parent()).unwrap_or(path);
         let (root, from, home) = (root.to_owned(), path.to_owned(), root.join(".piton"));
         Project { root, home, from, repo: OnceLock::from(None) }
     }

@@ -277,7 +277,10 @@ fn files_that_are_asked_for_show_what_is_in_the_journal_by_then() {
     fs::create_dir_all(shop.root.join("docs/tasks/shop")).unwrap();
     let project = Project::around(&shop.root).unwrap();
     let mut journal = Journal::open(&project.home).unwrap();
-    let keeping = Keeping::begin(&project, &Shop::run_id(), &[], |error| panic!("{error}")).unwrap().unwrap();
+    let keeping =
+        Keeping::begin(&project, &Shop::run_id(), &[], |_, _, _, _, _| Ok(()), |error| panic!("{error}"))
+            .unwrap()
+            .unwrap();
     let settle = keeping.settles();
     let shown = || {
         let text = fs::read_to_string(shop.root.join("docs/tasks/shop/execute-state.json")).unwrap();

@@ -8,6 +8,8 @@ mod answers;
 mod events;
 mod folders;
 mod issues;
+mod iterations;
+mod iterative;
 mod lists;
 mod names;
 mod outputs;
@@ -38,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "names", check: names::names, words: names::WORDS },
     Target { name: "time", check: words::time, words: words::TIMES },
     Target { name: "signal", check: words::signal, words: words::SIGNALS },
+    Target { name: "unit_signal", check: words::unit_signal, words: words::SIGNALS },
     Target { name: "message", check: words::message, words: words::LINES },
     Target { name: "text", check: words::text, words: words::ESCAPES },
     Target { name: "events", check: events::events, words: events::WORDS },
@@ -53,7 +56,12 @@ pub const TARGETS: &[Target] = &[
     Target { name: "issue_edits", check: issues::heard, words: issues::STATES },
     Target { name: "rwkit_state", check: rwkit::state, words: rwkit::WORDS },
     Target { name: "rwkit_edits", check: rwkit::heard, words: rwkit::WORDS },
+    Target { name: "iterative", check: iterative::plan, words: iterative::LISTS },
+    Target { name: "iterative_state", check: iterative::state, words: iterative::STATES },
+    Target { name: "iterative_edits", check: iterative::heard, words: iterative::STATES },
     Target { name: "journal", check: issues::journal, words: issues::ENTRIES },
+    Target { name: "progress", check: iterations::log, words: iterations::ENTRIES },
+    Target { name: "guardrails", check: iterations::lessons, words: iterations::LESSONS },
     Target { name: "git", check: answers::git, words: answers::WORDS },
     Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },
     Target { name: "context", check: outputs::context, words: outputs::BLOCKS },

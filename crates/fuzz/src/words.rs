@@ -3,7 +3,7 @@
 use piton_core::message::{self, RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::{Argv, Check, RunId, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Caller, prompt};
-use piton_core::signal::{Signal, last_signal};
+use piton_core::signal::{Output, Signal, heard, last_signal};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
 
@@ -68,6 +68,15 @@ pub(crate) const SIGNALS: &[&str] = &[
     "é",
     "\u{2028}",
     "999999999999d",
+    "```\n",
+    "> ",
+    "`",
+    "**Signal:** ",
+    "&lt;signal&gt;",
+    "T1_VERIFIED",
+    "TESTS_FAIL:",
+    "NEEDS_ESCALATION:",
+    "GAPS_FOUND",
 ];
 
 pub(crate) fn signal(bytes: &[u8]) {
@@ -85,6 +94,7 @@ pub(crate) fn signal(bytes: &[u8]) {
         Signal::Blocked(reason) => format!("BLOCKED:{reason}"),
         Signal::Retry(reason) => format!("RETRY:{reason}"),
         Signal::Limit(until) => format!("LIMIT:{until}"),
+        other => panic!("{other:?} is no word for the last line"),
     };
     let again = last_signal(&format!("<signal>{written}</signal>"), &id, now);
     match (signal, again) {
@@ -94,6 +104,23 @@ pub(crate) fn signal(bytes: &[u8]) {
         }
         (Signal::Limit(until), None) => assert!(until.to_string().starts_with('@')),
         (signal, again) => assert_eq!(Some(signal), again),
+    }
+}
+
+/// What an agent that works on a unit says. Who prints the prompt, quotes or shows code has said nothing.
+pub(crate) fn unit_signal(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let id = TaskId::new("T1").expect("a letter and a digit");
+    let say = |text: &str, prompt: &str, cut: bool| heard(Output { text, cut, prompt }, &id, Timestamp(0));
+    let said = same(|| say(&text, "", false));
+    assert!(said.signal.is_none() || text.to_lowercase().contains("signal"));
+    assert!(!said.claims_done() || said.blocker().is_none());
+    say(&text, "", true);
+    assert_eq!(say(&text, &text, false).signal, None, "an echo");
+    let quoted: String = text.lines().map(|line| format!("> {line}\n")).collect();
+    assert_eq!(say(&quoted, "", false).signal, None, "a quote");
+    if !text.contains("~~~") {
+        assert_eq!(say(&format!("~~~\n{text}\n~~~\n"), "", false).signal, None, "code");
     }
 }
 

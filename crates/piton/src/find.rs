@@ -1,11 +1,12 @@
 //! Which project, which run.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, RunId, TaskSpec};
+use piton_core::dialect::Addition;
+use piton_core::plan::{AboutTask, Check, RunId, TaskSpec};
 use piton_core::run::{Command, Recorded, Status, Task};
 use piton_engine::claims::{Judgement, Place};
 use piton_engine::clock;
-use piton_engine::files::{Judge, Mirror};
+use piton_engine::files::{Aide, Mirror};
 use piton_engine::journal::{Journal, JournalError, RunSummary};
 use piton_engine::lock::Lock;
 use piton_engine::project::Project;
@@ -58,16 +59,16 @@ impl FoundRun {
         more: Option<&Command>,
     ) -> Outcome<Vec<Recorded>> {
         let mut mirror = self.mirror()?;
-        let mut judge = AtOnce { project: self.project.clone(), run: self.run.clone() };
+        let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
         if let Some(mirror) = &mut mirror {
-            mirror.settle(&mut self.journal, &mut judge, true)?;
+            mirror.settle(&mut self.journal, &mut aide, true)?;
         }
         let mut outcome = self.journal.command(&self.run, command, clock::now());
         if let (Ok(events), Some(more)) = (&mut outcome, more) {
             events.extend(self.journal.command(&self.run, more, clock::now())?);
         }
         if let Some(mirror) = &mut mirror {
-            let settled = mirror.settle(&mut self.journal, &mut judge, true);
+            let settled = mirror.settle(&mut self.journal, &mut aide, true);
             if let (Ok(_), Err(error)) = (&outcome, settled) {
                 return Err(Failure::new(format!(
                     "it is recorded, but the state file is not written: {error}"
@@ -79,9 +80,9 @@ impl FoundRun {
 
     /// Hear what was written into the run's state file, and make it true.
     pub(crate) fn settle_file(&mut self) -> Outcome {
-        let mut judge = AtOnce { project: self.project.clone(), run: self.run.clone() };
+        let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
         match self.mirror()? {
-            Some(mut mirror) => Ok(mirror.settle(&mut self.journal, &mut judge, true)?),
+            Some(mut mirror) => Ok(mirror.settle(&mut self.journal, &mut aide, true)?),
             None => Ok(()),
         }
     }
@@ -96,13 +97,17 @@ impl FoundRun {
     }
 }
 
-/// Runs the checks of a task that a state file calls done, here and now.
+/// Does what a state file asks for here and now.
 struct AtOnce {
     project: Project,
     run: RunId,
 }
 
-impl Judge for AtOnce {
+impl Aide for AtOnce {
+    fn add(&mut self, journal: &mut Journal, task: &Addition, about: &AboutTask) -> Result<(), String> {
+        cmd::add::take_up(&self.project, journal, &self.run, task, about)
+    }
+
     fn judge(
         &mut self,
         task: &Task,
@@ -219,7 +224,11 @@ fn choose(runs: &[RunSummary], wish: Option<&str>, project: &Project) -> Outcome
     // Newest first; a run replaced by a newer one of the same plan is history.
     let mut plans = std::collections::BTreeSet::new();
     let current: Vec<&RunSummary> = runs.iter().filter(|run| plans.insert(run.plan.as_str())).collect();
-    let unfinished: Vec<&RunSummary> = current.iter().copied().filter(|run| !run.is_finished()).collect();
+    let has_plan = |run: &RunSummary| Utf8Path::new(&run.plan).exists();
+    let any_plan = current.iter().any(|run| has_plan(run));
+    let mut unfinished: Vec<&RunSummary> = current.iter().copied().filter(|run| !run.is_finished()).collect();
+    // So is one whose plan is gone, as where the project was moved, if another has its plan.
+    unfinished.retain(|run| !any_plan || has_plan(run));
     match (&unfinished[..], &current[..]) {
         ([run], _) | ([], [run, ..]) => Ok(run.id.clone()),
         ([], []) => Err(no_run(project, None)),

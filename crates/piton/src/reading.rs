@@ -1,7 +1,9 @@
 //! A plan on disk: which system it is of, what it says, and what is wrong with it.
 
 mod issue;
+mod iterative;
 mod rwkit;
+mod state;
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -19,6 +21,7 @@ use crate::find::{here, shown};
 use crate::{picture, ui};
 
 pub(crate) use issue::{PLANS, is_meant as is_issue_number};
+pub(crate) use state::{Left, left};
 
 /// A file of a plan that is larger than this is none.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -150,6 +153,7 @@ pub(crate) enum Source {
     Issue(Folder),
     /// A todolist, and what it was made from.
     List(Folder),
+    Iterative(Folder),
 }
 
 /// The plan at a place that [`place`] gave.
@@ -164,6 +168,7 @@ pub(crate) fn source(path: &Utf8Path, dialect: Dialect) -> Outcome<Source> {
         Dialect::Execute => folder(path).map(Source::Folder),
         Dialect::Issue => folder(path).map(Source::Issue),
         Dialect::Rwkit => rwkit::source(path).map(Source::List),
+        Dialect::Iterative => folder(path).map(Source::Iterative),
     }
 }
 
@@ -174,6 +179,7 @@ pub(crate) fn understand(path: &Utf8Path, source: &Source, how: How<'_>) -> Outc
         Source::Folder(folder) => understand_execute(path, folder, how),
         Source::Issue(folder) => issue::understand(path, folder, how),
         Source::List(folder) => rwkit::understand(path, folder, how),
+        Source::Iterative(folder) => iterative::understand(path, folder, how),
     }
 }
 
@@ -270,7 +276,9 @@ fn file_of(file: &Utf8Path) -> Outcome<Vec<u8>> {
 pub(crate) fn parts(path: &Utf8Path, dialect: Dialect) -> Vec<Utf8PathBuf> {
     match dialect {
         Dialect::Native | Dialect::Rwkit => vec![path.to_owned()],
-        Dialect::Execute | Dialect::Issue => files(path).iter().map(|name| path.join(name)).collect(),
+        Dialect::Execute | Dialect::Issue | Dialect::Iterative => {
+            files(path).iter().map(|name| path.join(name)).collect()
+        }
     }
 }
 
@@ -296,7 +304,10 @@ fn files(path: &Utf8Path) -> Vec<String> {
 
 fn is_part(name: &str) -> bool {
     let execute = ["manifest.json", "layer_plan.json"].contains(&name);
-    execute || issue::is_part(name) || (name.contains('/') && name.ends_with(".xml"))
+    execute
+        || issue::is_part(name)
+        || iterative::is_part(name)
+        || (name.contains('/') && name.ends_with(".xml"))
 }
 
 /// When the parts of a plan were last written, and how long they are: what is equal need not be read again.

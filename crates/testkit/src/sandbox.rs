@@ -82,6 +82,21 @@ impl Sandbox {
         fs::write(&path, text).unwrap_or_else(|error| panic!("cannot write {path}: {error}"));
     }
 
+    /// Copy a folder, with all that is in it, to a place in the project.
+    pub fn copy(&self, from: impl AsRef<Utf8Path>, to: impl AsRef<Utf8Path>) {
+        let (from, to) = (from.as_ref(), self.project.join(to));
+        fs::create_dir_all(&to).expect("a writable folder");
+        for entry in from.read_dir_utf8().unwrap_or_else(|error| panic!("cannot read {from}: {error}")) {
+            let entry = entry.expect("a readable folder");
+            let (from, to) = (entry.path(), to.join(entry.file_name()));
+            if from.is_dir() {
+                self.copy(from, to);
+            } else {
+                fs::copy(from, to).expect("a readable file");
+            }
+        }
+    }
+
     pub fn read(&self, path: impl AsRef<Utf8Path>) -> String {
         let path = self.project.join(path);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {path}: {error}"))

@@ -45,8 +45,8 @@ pub struct Chronicle {
     pub stopped: Option<Stopped>,
     /// A stop that was asked for since an engine began.
     pub stop_asked: Option<Said>,
+    /// All of them, and all entries: who finds one in a file has to know whether it is new.
     pub guardrails: Vec<Said>,
-    /// All of them: who finds one in a file has to know whether it is new.
     pub entries: Vec<Entry>,
     pub refused: Vec<Refused>,
     /// Edits of state files that were taken in: the same one is not heard twice.
@@ -69,6 +69,9 @@ pub struct Story {
     pub group: u32,
     /// The number of the attempt running or last run since the last reset; 0 before the first.
     pub attempt: u32,
+    /// Passes of agents that were asked to confirm, since the last reset, and those of them that found work to do.
+    pub confirmations: u32,
+    pub reworked: u32,
     /// When it was first worked on, whatever was reset since.
     pub begun_at: Option<Timestamp>,
     /// The same since the last reset.
@@ -82,6 +85,8 @@ pub struct Story {
     pub queued: Option<u64>,
     /// Where in the journal it was completed, landed or not.
     pub completed: Option<u64>,
+    /// It was completed, and its work has gone from the target since.
+    pub lost: bool,
     pub worktree: Option<Worktree>,
     pub commits: Vec<Commit>,
     /// What git says of the work that was captured last; none where nothing was.
@@ -241,6 +246,8 @@ pub struct Earlier {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Open {
+    /// A fresh agent looks whether anything is left to do.
+    confirming: bool,
     timed_out: bool,
     step: Option<String>,
     details: String,
@@ -298,6 +305,8 @@ impl Chronicle {
                 report.iter().for_each(|report| story.hear(None, report, at));
             }),
             Event::WorkCaptured { task, work, .. } => self.on(task, |story| {
+                story.reworked += u32::from(story.open.confirming && work.found_work);
+                story.open.confirming = false;
                 work.commits.iter().for_each(|made| story.commit(made, Some(at)));
                 if let (Some(commit), true, true) = (&work.commit, work.changed, work.commits.is_empty()) {
                     story.commit(&CommitMade { hash: commit.to_string(), subject: String::new() }, Some(at));
@@ -308,7 +317,11 @@ impl Chronicle {
                     story.changed = Some(Changed { created, modified });
                 }
             }),
-            Event::ConfirmationStarted { .. } | Event::VerificationStarted { .. } => {}
+            Event::ConfirmationStarted { task, .. } => self.on(task, |story| {
+                story.confirmations += 1;
+                story.open.confirming = true;
+            }),
+            Event::VerificationStarted { .. } => {}
             Event::ChecksEnded { task, results, .. } => self.on(task, |story| story.check(results)),
             Event::Verified { task, .. } => self.on(task, |story| {
                 story.verified_at = Some(at);
@@ -368,6 +381,7 @@ impl Chronicle {
             Event::LandingLost { task, .. } => self.on(task, |story| {
                 story.merged_at = None;
                 story.completed = None;
+                story.lost = true;
                 story.release();
             }),
         }
@@ -388,7 +402,7 @@ impl Chronicle {
 
     fn note(&mut self, by: &str, note: &Note, at: Timestamp) {
         match note {
-            Note::Guardrail { text } => add(&mut self.guardrails, said(by, text, at)),
+            Note::Guardrail { text } => self.guardrails.push(said(by, text, at)),
             Note::Entry { task, text } => {
                 let (task, text) = (task.clone(), cut(text, LONGEST_ENTRY));
                 self.entries.push(Entry { task, by: by.to_owned(), text, at });
@@ -418,6 +432,10 @@ impl Chronicle {
 
 impl Story {
     fn start(&mut self, attempt: u32, holder: &Holder, at: Timestamp) {
+        if attempt != self.attempt {
+            // What its passes did is in the number now.
+            self.reworked = 0;
+        }
         self.attempt = attempt;
         self.begun_at.get_or_insert(at);
         self.started_at.get_or_insert(at);
@@ -481,6 +499,7 @@ impl Story {
     /// Take over what was told of it elsewhere, with the times told there.
     fn adopt(&mut self, past: &Past, seq: u64, at: Timestamp) {
         self.attempt = past.spent + u32::from(past.proof.is_some() || past.work.is_some());
+        self.confirmations = past.confirmations;
         self.begun_at = past.started_at;
         self.started_at = past.started_at;
         for commit in &past.commits {
@@ -531,6 +550,7 @@ impl Story {
         self.given_up = None;
         self.skipped = None;
         self.completed = Some(seq);
+        self.lost = false;
         self.merged_at = landed.then_some(at);
     }
 
@@ -553,6 +573,7 @@ impl Story {
             failures: std::mem::take(&mut self.failures),
             feedback: std::mem::take(&mut self.feedback),
         };
+        (self.confirmations, self.reworked) = (0, 0);
         add(&mut self.earlier, earlier);
         self.given_up = None;
         self.skipped = None;

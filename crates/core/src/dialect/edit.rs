@@ -39,6 +39,10 @@ pub enum What {
         report: Report,
     },
     Skip,
+    /// It may have so many attempts in all.
+    Raise {
+        attempts: u32,
+    },
     Abandon {
         reason: String,
     },
@@ -121,6 +125,7 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
         What::Failed { reason, report: told } => report(Claim::Failed { reason: reason.clone() }, told),
         What::Blocked { reason, report: told } => report(Claim::Blocked { reason: reason.clone() }, told),
         What::Skip => vec![Command::Skip { task, by, reason: format!("skipped in {file}") }],
+        What::Raise { attempts } => vec![Command::Raise { task, by, attempts: *attempts }],
         What::Abandon { reason } => vec![Command::Abandon { task, by, reason: reason.clone() }],
         What::Reset => vec![Command::Reset { task, by }],
         What::Told { report } => note(Note::Told { task, report: Box::new(report.clone()) }),
@@ -154,6 +159,7 @@ impl fmt::Display for Edit {
             What::Failed { reason, .. } => write!(f, "failed: {reason}"),
             What::Blocked { reason, .. } => write!(f, "blocked: {reason}"),
             What::Skip => f.write_str("skipped"),
+            What::Raise { attempts } => write!(f, "may have {attempts} attempts"),
             What::Abandon { reason } => write!(f, "abandoned: {reason}"),
             What::Reset => f.write_str("reset"),
             What::Add { task, .. } => write!(f, "added: {}", task.title),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::chronicle::Chronicle;
 use super::native::{self, Config, Overrides};
-use super::{Folder, execute, issue, rwkit};
+use super::{Folder, execute, issue, iterative, rwkit};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Agent, Dialect, Plan, Settings, TaskId};
 use crate::run::{State, Status};
@@ -61,6 +61,7 @@ pub fn export(source: Source<'_>, to: Dialect, config: &Config, place: &execute:
         Dialect::Execute => execute::plan::fit(source.plan),
         Dialect::Issue => issue::plan::fit(source.plan),
         Dialect::Rwkit => rwkit::write::fit(source.plan),
+        Dialect::Iterative => iterative::plan::fit(source.plan),
     };
     let names = Names::new(source.plan, &fitted);
     let is_done = |id: &TaskId| names.is_done(source.state, id);
@@ -85,6 +86,10 @@ pub fn export(source: Source<'_>, to: Dialect, config: &Config, place: &execute:
         Dialect::Rwkit => {
             files.extend(rwkit_state(source, &names, place));
             notes.extend(other_words(source, |status| rwkit::state::TaskWord::of(status).word()));
+        }
+        Dialect::Iterative => {
+            files.extend(iterative_state(source, &names));
+            notes.extend(other_words(source, |status| iterative::state::UnitWord::of(status).word()));
         }
     }
     Exported { files, notes }
@@ -144,6 +149,22 @@ fn write(fitted: &Plan, to: Dialect, config: &Config, is_done: &dyn Fn(&TaskId) 
                 wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
             Written { files, back: read.reading.plan, wrong }
         }
+        Dialect::Iterative => {
+            let files = iterative::plan::write(fitted, is_done);
+            let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
+            let given = iterative::plan::Given {
+                name: &fitted.name,
+                place: "",
+                config,
+                detected: &[],
+                strict: false,
+            };
+            let read = iterative::plan::read(&Folder { files: bytes.collect() }, &given);
+            let wrong = read.reading.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
+            let wrong =
+                wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
+            Written { files, back: read.reading.plan, wrong }
+        }
     }
 }
 
@@ -181,13 +202,23 @@ fn state_file(source: Source<'_>, names: &Names, place: &execute::state::Place) 
 /// The state file of a list. It has one place in the project, and is not of the list's folder.
 fn rwkit_state(source: Source<'_>, names: &Names, place: &execute::state::Place) -> Option<(String, String)> {
     let mut file = rwkit::state::project(source.state, source.chronicle, &place.project_path)?;
-    for (id, _) in &mut file.tasks.0 {
+    // It is the picture of no run: whoever finds it takes it over.
+    (file.piton_run, file.piton_seq) = (String::new(), 0);
+    file.rename(&|old| names.tasks.get(old).map_or(old, String::as_str).to_owned());
+    let name = rwkit::state::FILE.rsplit('/').next().unwrap_or_default();
+    Some((name.to_owned(), rwkit::state::text(&file)))
+}
+
+fn iterative_state(source: Source<'_>, names: &Names) -> Option<(String, String)> {
+    let mut file = iterative::state::project(source.state, source.chronicle)?;
+    let units = [&mut file.tasks, &mut file.phases].into_iter().flatten();
+    let current = [&mut file.current_task, &mut file.current_phase].into_iter().flatten().flatten();
+    for id in units.flat_map(|units| units.0.iter_mut().map(|(id, _)| id)).chain(current) {
         if let Some(new) = names.tasks.get(id) {
             id.clone_from(new);
         }
     }
-    let name = rwkit::state::FILE.rsplit('/').next().unwrap_or_default();
-    Some((name.to_owned(), rwkit::state::text(&file)))
+    Some((iterative::state::FILE.to_owned(), iterative::state::text(&file)))
 }
 
 /// The state file and the journal of an issue.
@@ -247,6 +278,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         dialect: _,
         issue,
         list,
+        iterative,
         schedule,
         max_parallel,
         exhausted,
@@ -264,6 +296,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
     let pairs = [
         ("issue", json!(issue), json!(after.issue)),
         ("list", json!(list.is_some()), json!(after.list.is_some())),
+        ("iterative", json!(iterative.is_some()), json!(after.iterative.is_some())),
         ("schedule", json!(schedule), json!(after.schedule)),
         ("max_parallel", json!(max_parallel), json!(after.max_parallel)),
         ("exhausted", json!(exhausted), json!(after.exhausted)),

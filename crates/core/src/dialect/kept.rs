@@ -1,15 +1,18 @@
 //! The files that a system keeps beside its plan: which there are, what they show of a run, and what a change of them
 //! means. One door to the rooms of all systems, for whoever writes and reads the files.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::chronicle::Chronicle;
+use super::chronicle::{self, Chronicle};
 use super::edit::{Edit, What};
 use super::execute::state as execute;
 use super::issue::plan::Word;
-use super::{issue, rwkit, text};
+use super::iterative::{guardrails, progress};
+use super::{entries, issue, iterative, json, rwkit, text};
+use crate::diagnostic::{Diagnostic, Severity, place};
 use crate::plan::{Dialect, TaskId};
 use crate::run::{Note, Report, State, Status};
 
@@ -22,6 +25,7 @@ pub fn state_file(dialect: Dialect) -> Option<&'static str> {
         Dialect::Execute => Some(execute::FILE),
         Dialect::Issue => Some(issue::state::FILE),
         Dialect::Rwkit => Some(rwkit::state::FILE),
+        Dialect::Iterative => Some(iterative::state::FILE),
     }
 }
 
@@ -60,6 +64,12 @@ pub fn picture(state: &State, chronicle: &Chronicle, place: &Place, claimed: &[T
             file.claim(claimed);
             Some(Picture { value, text: rwkit::state::text(&file) })
         }
+        Dialect::Iterative => {
+            let mut file = iterative::state::project(state, chronicle)?;
+            let value = iterative::state::value(&file);
+            file.claim(claimed);
+            Some(Picture { value, text: iterative::state::text(&file) })
+        }
         Dialect::Issue => {
             let mut file = issue::state::project(state, chronicle, &about(state))?;
             let value = issue::state::value(&file);
@@ -74,6 +84,25 @@ pub fn picture(state: &State, chronicle: &Chronicle, place: &Place, claimed: &[T
     }
 }
 
+/// A state file as somebody left it, whatever encoding their tool has, with what is said twice in it; or why it is none.
+pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), String> {
+    // Our own is UTF-8, and may be larger than anything that a person writes.
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => {
+            let decoded = text::decode(bytes, false);
+            let refused = decoded.problems.into_iter().find(|problem| problem.severity == Severity::Error);
+            refused.map_or(Ok(Cow::Owned(decoded.text)), |refused| Err(refused.message))?
+        }
+    };
+    let at = |problem: &Diagnostic| {
+        let (line, column) = place(&text, problem.span.start);
+        format!("line {line}, column {column}: {}", problem.message)
+    };
+    let (root, twice) = json::parse(&text).map_err(|broken| at(&broken))?;
+    Ok((root.value(), twice.iter().map(at).collect()))
+}
+
 /// What somebody wants who changed a state file from `shown` to `found`.
 pub fn edits(dialect: Dialect, shown: &Value, found: &Value) -> Vec<Edit> {
     match dialect {
@@ -81,6 +110,7 @@ pub fn edits(dialect: Dialect, shown: &Value, found: &Value) -> Vec<Edit> {
         Dialect::Execute => execute::edits(shown, found),
         Dialect::Issue => issue::state::edits(shown, found),
         Dialect::Rwkit => rwkit::state::edits(shown, found),
+        Dialect::Iterative => iterative::state::edits(shown, found),
     }
 }
 
@@ -95,6 +125,10 @@ pub enum Beside {
     List,
     /// What the last validation found. Nobody else writes it.
     Report,
+    /// What each iteration did and left to do; it only grows, and no entry may change.
+    Progress,
+    /// What was learned; it only grows.
+    Guardrails,
 }
 
 /// What is to be done about such a file.
@@ -120,6 +154,10 @@ pub fn beside(dialect: Dialect, is_there: impl Fn(&str) -> bool) -> Vec<Beside> 
     match dialect {
         Dialect::Native | Dialect::Execute => Vec::new(),
         Dialect::Rwkit => vec![Beside::List],
+        Dialect::Iterative => {
+            let lists = iterative::plan::LISTS.into_iter().filter(|name| is_there(name));
+            [Beside::Progress, Beside::Guardrails].into_iter().chain(lists.map(Beside::Boxes)).collect()
+        }
         Dialect::Issue => {
             let list = issue::plan::LISTS.into_iter().find(|name| is_there(name)).map(Beside::Boxes);
             [Beside::Journal, Beside::Report].into_iter().chain(list).collect()
@@ -134,6 +172,8 @@ impl Beside {
             Beside::Journal => Some(issue::journal::FILE),
             Beside::Boxes(name) => Some(name),
             Beside::Report => Some(issue::tell::REPORT),
+            Beside::Progress => Some(progress::FILE),
+            Beside::Guardrails => Some(guardrails::FILE),
             Beside::List => None,
         }
     }
@@ -147,23 +187,15 @@ impl Beside {
         claimed: &[TaskId],
     ) -> Settled {
         match self {
-            Beside::Journal => {
-                let text = found.map(|bytes| text::decode(bytes, false).text);
-                let about = about(state);
-                let settled = issue::journal::settle(text.as_deref(), state, chronicle, &about);
-                let entry =
-                    |section: issue::journal::Section| Note::Entry { task: section.task, text: section.text };
-                Settled {
-                    notes: settled.heard.into_iter().map(entry).collect(),
-                    edits: Vec::new(),
-                    put: settled.append.map_or(Put::Nothing, |text| Put::Append(text.into_bytes())),
-                }
-            }
+            Beside::Journal | Beside::Progress | Beside::Guardrails => self.grow(found, state, chronicle),
             Beside::Boxes(_) | Beside::List => {
-                found.map(|bytes| self.boxes(bytes, state, claimed)).unwrap_or_default()
+                found.map(|bytes| self.boxes(bytes, state, chronicle, claimed)).unwrap_or_default()
             }
             Beside::Report => {
-                let report = issue::tell::verification(&about(state), state, chronicle);
+                let about = about(state);
+                let stale =
+                    || found.filter(|bytes| self.is_like(bytes)).map(|_| issue::tell::unverified(&about));
+                let report = issue::tell::verification(&about, state, chronicle).or_else(stale);
                 let new = report.filter(|text| found != Some(text.as_bytes()));
                 Settled {
                     put: new.map_or(Put::Nothing, |text| Put::Whole(text.into_bytes())),
@@ -173,12 +205,48 @@ impl Beside {
         }
     }
 
+    /// What is new in a file that only grows, and what it lacks.
+    fn grow(self, found: Option<&[u8]>, state: &State, chronicle: &Chronicle) -> Settled {
+        let text = found.map(entries::text);
+        let shown = text.as_deref();
+        let entry = |section: issue::journal::Section| Note::Entry { task: section.task, text: section.text };
+        let (notes, problems, append): (Vec<Note>, Vec<Diagnostic>, Option<String>) = match self {
+            Beside::Guardrails => {
+                let settled = guardrails::settle(shown, chronicle);
+                let lesson = |text| Note::Guardrail { text };
+                (settled.heard.into_iter().map(lesson).collect(), Vec::new(), settled.append)
+            }
+            Beside::Progress => {
+                let settled = progress::settle(shown, state, chronicle);
+                let changed = changed(&settled.changed, shown.unwrap_or_default(), chronicle);
+                let heard = settled.heard.into_iter().map(entry).chain(changed);
+                (heard.collect(), Vec::new(), settled.append)
+            }
+            _ => {
+                let settled = issue::journal::settle(shown, state, chronicle, &about(state));
+                (settled.heard.into_iter().map(entry).collect(), settled.problems, settled.append)
+            }
+        };
+        let odd = |problem: Diagnostic| {
+            let what = What::Nonsense { what: problem.message, why: problem.label };
+            Edit { task: None, what }
+        };
+        let put = |text: String| Put::Append(entries::appended(found.unwrap_or_default(), &text));
+        Settled {
+            notes,
+            edits: problems.into_iter().map(odd).collect(),
+            put: append.map_or(Put::Nothing, put),
+        }
+    }
+
     /// Whether a text could be a version of this file.
     pub fn is_like(self, bytes: &[u8]) -> bool {
         let text = String::from_utf8_lossy(bytes);
         match self {
             Beside::Journal => text.contains("## Task "),
-            Beside::Report => text.starts_with("Verification report"),
+            Beside::Report => issue::tell::is_report(&text),
+            Beside::Progress => text.contains("- Iteration ") || text.contains("# Progress Log"),
+            Beside::Guardrails => text.contains("# Guardrails"),
             Beside::Boxes(_) | Beside::List => !self.ticked(bytes).is_empty() || text.contains("[ ]"),
         }
     }
@@ -187,9 +255,11 @@ impl Beside {
     pub fn holds(self, now: &[u8], left: &[u8]) -> bool {
         let text = |bytes| text::decode(bytes, false).text;
         match self {
-            Beside::Journal => issue::journal::added(&text(now), &text(left)).is_empty(),
+            Beside::Journal => issue::journal::added(&entries::text(now), &entries::text(left)).is_empty(),
             // It can be made again.
             Beside::Report => true,
+            Beside::Progress => progress::added(&entries::text(now), &entries::text(left)).is_empty(),
+            Beside::Guardrails => guardrails::added(&entries::text(now), &entries::text(left)).is_empty(),
             Beside::Boxes(_) => issue::boxes::bare(now).starts_with(&issue::boxes::bare(left)),
             Beside::List => {
                 let open = |bytes| text(bytes).replace("[x]", "[ ]").replace("[X]", "[ ]");
@@ -204,17 +274,20 @@ impl Beside {
     }
 
     /// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
-    fn boxes(self, bytes: &[u8], state: &State, claimed: &[TaskId]) -> Settled {
+    fn boxes(self, bytes: &[u8], state: &State, chronicle: &Chronicle, claimed: &[TaskId]) -> Settled {
         let ticked = self.ticked(bytes);
         let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
         for task in state.tasks().filter(|task| !task.removed) {
             let is_done = task.decided == Status::Completed;
+            let is_lost = chronicle.task(&task.id).is_some_and(|story| story.lost);
             if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
+                // The tick is from when it was done, and nobody can tell it from a new one.
+                let against = against.or(is_lost.then_some(LOST));
                 let what = match against {
                     None => What::ReportDone { report: Report::default() },
                     Some(why) => What::Nonsense {
                         what: format!("the box of {} was ticked", task.id),
-                        why: (*why).to_owned(),
+                        why: why.to_owned(),
                     },
                 };
                 edits.push(Edit { task: Some(task.id.clone()), what });
@@ -235,6 +308,26 @@ impl Beside {
         };
         Settled { notes: Vec::new(), edits, put }
     }
+}
+
+/// Why a box is no claim of a task whose work has been on the branch.
+const LOST: &str = "its work is on the branch no more; `piton report ID done` claims it anew";
+
+/// Entries that somebody changed, as far as that was not told yet. So many are told at once: who changes more of a log
+/// has written another.
+fn changed(found: &[Diagnostic], text: &str, chronicle: &Chronicle) -> Vec<Note> {
+    const MOST: usize = 20;
+    let is_told = |edit: &str| {
+        let same = |told: &chronicle::Refused| told.file == progress::FILE && told.edit == edit;
+        chronicle.refused.iter().any(same)
+    };
+    let note = |problem: &Diagnostic| {
+        let edit = chronicle::cut(&problem.message, chronicle::TEXT);
+        let line = place(text, problem.span.start).0;
+        let reason = format!("entries are only added (line {line})");
+        (!is_told(&edit)).then(|| Note::EditRefused { file: progress::FILE.to_owned(), edit, reason })
+    };
+    found.iter().take(MOST).filter_map(note).collect()
 }
 
 /// What a list that has words for it says of such a task.
@@ -267,6 +360,7 @@ pub fn offered(dialect: Dialect) -> &'static [&'static str] {
         Dialect::Execute => &[execute::FILE],
         Dialect::Issue => &[issue::state::FILE, issue::journal::FILE, issue::tell::REPORT],
         Dialect::Rwkit => &[rwkit::state::FILE],
+        Dialect::Iterative => &[iterative::state::FILE, progress::FILE, guardrails::FILE],
     }
 }
 
@@ -278,12 +372,14 @@ pub struct Told {
     pub report: Report,
     /// Entries for the journal, as they were written.
     pub entries: Vec<String>,
+    /// Lessons for everybody, as they were written.
+    pub guardrails: Vec<String>,
 }
 
 /// What changed in a copy about one task: `None` if nothing did.
 pub fn told(dialect: Dialect, task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
     if dialect == Dialect::Issue && name == issue::journal::FILE {
-        let text = |bytes| text::decode(bytes, false).text;
+        let text = entries::text;
         let new = issue::journal::added(&text(before), &text(after)).into_iter();
         let own: Vec<String> =
             new.filter(|section| section.task.as_ref() == Some(task)).map(|section| section.text).collect();
@@ -292,12 +388,46 @@ pub fn told(dialect: Dialect, task: &TaskId, name: &str, before: &[u8], after: &
             reason: parsed.did.lines().next().unwrap_or_default().to_owned(),
             report: Report::default(),
         });
-        return Some(Told { what, report: parsed.report(), entries: own });
+        return Some(Told { what, report: parsed.report(), entries: own, guardrails: Vec::new() });
     }
-    let read = |bytes| serde_json::from_slice::<Value>(bytes).ok();
+    if dialect == Dialect::Iterative && name != iterative::state::FILE {
+        return told_in_words(name, before, after);
+    }
+    let read = |bytes| parse(bytes).ok().map(|(value, _)| value);
     let (before, after) = (read(before)?, read(after)?);
     let own = edits(dialect, &before, &after).into_iter().filter(|edit| edit.task.as_ref() == Some(task));
     let what = own.map(|edit| edit.what).rfind(|what| what.report().is_some())?;
     let report = what.report().cloned().unwrap_or_default();
-    Some(Told { what: Some(what), report, entries: Vec::new() })
+    Some(Told { what: Some(what), report, entries: Vec::new(), guardrails: Vec::new() })
 }
+
+/// What an agent of the iterative system wrote into its copy of the log or of the lessons: everything that is new there,
+/// whatever unit it names. Its last entry may say that the unit is done, or blocked.
+pub fn told_in_words(name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
+    let (before, after) = (entries::text(before), entries::text(after));
+    let mut told =
+        Told { what: None, report: Report::default(), entries: Vec::new(), guardrails: Vec::new() };
+    match name {
+        progress::FILE => {
+            let new = progress::added(&before, &after).into_iter().map(|section| section.text);
+            told.entries = new.collect();
+            let mut read = told.entries.iter().map(|entry| progress::parse(entry));
+            let last = read.rfind(|entry| entry.head.kind == progress::Kind::Iteration).unwrap_or_default();
+            told.report = last.report();
+            told.what = match last {
+                _ if last.is_blocked() => {
+                    Some(What::Blocked { reason: last.blocker().to_owned(), report: last.report() })
+                }
+                _ if last.is_done() => Some(What::ReportDone { report: last.report() }),
+                _ => None,
+            };
+        }
+        guardrails::FILE => told.guardrails = guardrails::added(&before, &after),
+        _ => return None,
+    }
+    let is_new = !told.entries.is_empty() || !told.guardrails.is_empty();
+    is_new.then_some(told)
+}
+
+#[cfg(test)]
+mod tests;

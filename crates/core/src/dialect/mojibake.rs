@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// What systems write as a status, in a bar or as an arrow, and what editors make of quotes and dashes.
-const SIGNS: [&str; 34] = [
+const SIGNS: [&str; 43] = [
     "✅", "❌", "🔄", "→", "█", "░", "✓", "✔", "☑", "✗", "✘", "☐", "⏳", "⌛", "⚠", "🚧", "⏭", "⏸", "🔴",
-    "🟡", "🟢", "├", "└", "│", "─", "•", "–", "—", "…", "‘", "’", "“", "”", "\u{fe0f}",
+    "🟡", "🟢", "├", "└", "│", "─", "┌", "┐", "┘", "┤", "┬", "┴", "►", "▶", "▼", "•", "–", "—", "…", "‘",
+    "’", "“", "”", "\u{fe0f}",
 ];
 
 /// Every form and its sign, the longest first.

@@ -18,6 +18,9 @@ pub struct About {
     pub clarified_requirements_path: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub analysis_report_path: String,
+    /// What whoever began called the session; empty: it is called by when it began.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub session_id: String,
     /// In the order of the list, with those that only tasks name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stories: Vec<Story>,
@@ -52,6 +55,22 @@ pub struct AboutTask {
 }
 
 impl About {
+    /// The list as it is now, of which a run knows more than the list says.
+    #[must_use]
+    pub fn known_from(mut self, before: Option<&About>) -> About {
+        let Some(before) = before else { return self };
+        for (now, then) in [
+            (&mut self.clarified_requirements_path, &before.clarified_requirements_path),
+            (&mut self.analysis_report_path, &before.analysis_report_path),
+            (&mut self.session_id, &before.session_id),
+        ] {
+            if now.is_empty() {
+                now.clone_from(then);
+            }
+        }
+        self
+    }
+
     /// A task's story.
     pub fn story(&self, task: &TaskId) -> Option<&Story> {
         let id = self.tasks.get(task)?.story.as_ref()?;

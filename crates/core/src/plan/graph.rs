@@ -18,6 +18,27 @@ pub struct Graph {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle(pub Vec<TaskId>);
 
+impl Cycle {
+    /// So many of its tasks are named; the middle of a longer one is left out.
+    const SHOWN: usize = 13;
+
+    /// Told from the task that stands first in the plan: that one, what it waits for, and the whole way round.
+    pub fn told(self, position: impl Fn(&TaskId) -> usize) -> Option<(TaskId, TaskId, String)> {
+        let Cycle(mut ids) = self;
+        let first = (0..ids.len()).min_by_key(|&nth| position(&ids[nth]))?;
+        ids.rotate_left(first);
+        let start = ids.first()?.clone();
+        let next = ids.get(1).unwrap_or(&start).clone();
+        ids.push(start.clone());
+        let mut names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
+        if names.len() > Cycle::SHOWN + 1 {
+            let hidden = names.len() - Cycle::SHOWN;
+            names.splice(7..7 + hidden, [format!("… {hidden} more …")]);
+        }
+        Some((start, next, names.join(" → ")))
+    }
+}
+
 impl Graph {
     /// Dependencies on ids that are not in `tasks` are left out: the reader has reported them.
     pub fn new(tasks: &[TaskSpec]) -> Result<Graph, Cycle> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{About, GroupId, RepoPath, TaskId};
+use super::{About, GroupId, Iterative, RepoPath, TaskId};
 use crate::time::Span;
 
 /// Beyond this, agents fight for the machine rather than help each other.
@@ -203,6 +203,9 @@ pub struct Settings {
     /// What its list says beside the tasks, where its system works on lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<Box<About>>,
+    /// What its brief says, where its system works in iterations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iterative: Option<Box<Iterative>>,
     pub schedule: Schedule,
     pub max_parallel: u32,
     pub exhausted: Exhausted,
@@ -255,6 +258,7 @@ impl Default for Settings {
             dialect: Dialect::Native,
             issue: None,
             list: None,
+            iterative: None,
             schedule: Schedule::Layered,
             max_parallel: 3,
             exhausted: Exhausted::Continue,
@@ -332,10 +336,13 @@ pub enum Dialect {
     Issue,
     /// A todolist with stories, tags and batches.
     Rwkit,
+    /// A folder with `brief.md` and `tasks.md` or `plan.md`, whose units are worked on in iterations.
+    Iterative,
 }
 
 impl Dialect {
-    pub const ALL: [Dialect; 4] = [Dialect::Native, Dialect::Execute, Dialect::Issue, Dialect::Rwkit];
+    pub const ALL: [Dialect; 5] =
+        [Dialect::Native, Dialect::Execute, Dialect::Issue, Dialect::Rwkit, Dialect::Iterative];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -343,6 +350,7 @@ impl Dialect {
             Dialect::Execute => "execute",
             Dialect::Issue => "issue",
             Dialect::Rwkit => "rwkit",
+            Dialect::Iterative => "iterative",
         }
     }
 

@@ -6,7 +6,7 @@ use super::command::{NewRun, Refusal, Stop};
 use super::event::Event;
 use super::state::{Run, State};
 use super::task::{Status, Task};
-use crate::plan::{Graph, Plan, TaskId};
+use crate::plan::{Graph, Plan, Settings, TaskId};
 
 pub(super) fn create(new: &NewRun) -> Result<Vec<Event>, Stop> {
     let plan = &new.plan;
@@ -63,6 +63,7 @@ pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
         ));
     }
     events.extend(gone.into_keys().map(|id| Event::TaskRemoved { task: id.clone() }));
+    look_again(state, plan, &mut events);
     Ok(events)
 }
 
@@ -77,24 +78,32 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
         known.extend(state.task(&spec.id)?.filter(|task| !task.removed).map(|task| (&spec.id, task)));
     }
     old.tasks.retain(|spec| known.contains_key(&spec.id));
+    // The batches of a list are made of its tasks: they shift as it grows, and that is no difference.
+    if run.settings.list.is_some() {
+        old.groups.clone_from(&run.groups);
+        old.tasks.iter_mut().for_each(|spec| spec.group = known[&spec.id].group);
+    }
     if old.hash() != run.plan_hash {
         return Err(Refusal::hinted(
             "the plan differs from the run's in more than new tasks",
             "`piton run PLAN --replan` adopts it as it is now",
         ));
     }
+    let list = plan.settings.list.clone().map(|list| list.known_from(run.settings.list.as_deref()));
     let mut events = vec![Event::PlanAdopted {
         plan_hash: plan.hash(),
         groups: plan.groups.clone(),
-        settings: Box::new(run.settings.clone()),
+        settings: Box::new(Settings { list: list.map(Box::new), ..run.settings.clone() }),
     }];
     for (spec, (level, tail)) in plan.tasks.iter().zip(places(plan)?) {
         let spec_event = Box::new(spec.clone());
         match (known.get(&spec.id), state.task(&spec.id)?) {
             (None, None) => events.push(Event::TaskAdded { spec: spec_event, level, tail }),
             (None, Some(_)) => events.push(Event::TaskChanged { spec: spec_event, level, tail }),
-            // The chain behind it is longer now, so it is wanted sooner.
-            (Some(task), _) if tail > task.tail && !task.decided.is_settled() => {
+            // In another batch now; or the chain behind it is longer, so it is wanted sooner.
+            (Some(task), _)
+                if task.group != spec.group || (tail > task.tail && !task.decided.is_settled()) =>
+            {
                 events.push(Event::TaskChanged { spec: spec_event, level, tail });
                 // What a person allowed beyond the plan still holds.
                 if task.budget != spec.attempts {
@@ -105,7 +114,22 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
             (Some(_), _) => {}
         }
     }
+    look_again(state, plan, &mut events);
     Ok(events)
+}
+
+/// A gate of a list that was passed has not seen what is added. What is in the plan and not in the list is a gate.
+fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
+    let Some(list) = &plan.settings.list else { return };
+    if !events.iter().any(|event| matches!(event, Event::TaskAdded { .. })) {
+        return;
+    }
+    let gates = plan.tasks.iter().map(|spec| &spec.id).filter(|id| !list.tasks.contains_key(*id));
+    let is_passed = |id: &&TaskId| {
+        state.task(id).is_ok_and(|task| task.is_some_and(|task| task.decided == Status::Completed))
+    };
+    events
+        .extend(gates.filter(is_passed).map(|id| Event::Reset { task: id.clone(), by: "piton".to_owned() }));
 }
 
 /// For each task of a plan that can be carried out, the longest chains before it and behind it.

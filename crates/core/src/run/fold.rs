@@ -225,6 +225,9 @@ impl State {
             }),
             Event::Reset { task, .. } => self.update(task, at, |task| {
                 release(task);
+                if task.proof.take().is_some() {
+                    task.progress = Progress { worktree: task.progress.worktree, ..Progress::default() };
+                }
                 task.decided = Status::Pending;
                 task.attempt = 0;
                 task.spent = 0;

@@ -14,6 +14,9 @@ pub struct Past {
     pub status: Status,
     /// Attempts that failed.
     pub spent: u32,
+    /// Passes of agents that were asked to confirm.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub confirmations: u32,
     /// Why it is called completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
@@ -78,12 +81,18 @@ pub struct PastFeedback {
     pub feedback: String,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 impl Past {
     /// One of which no more is known.
     pub fn plain(status: Status) -> Past {
         Past {
             status,
             spent: 0,
+            confirmations: 0,
             proof: None,
             base: None,
             work: None,

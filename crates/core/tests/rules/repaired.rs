@@ -1,6 +1,6 @@
 //! Rules that were once wrong. Each was found by the simulator or by reading for it.
 
-use piton_core::plan::{Schedule, TaskSpec};
+use piton_core::plan::{About, AboutTask, Schedule, TaskSpec};
 use piton_core::run::{
     Action, AgentEnd, Claim, Class, Command, Event, Note, Report, Status, Verdict, next, wake_at,
 };
@@ -257,6 +257,41 @@ fn a_plan_that_only_grew_is_taken_up_beside_an_engine() {
         let refused = bench.refuse(&grown(other)).reason;
         assert_eq!(refused, "the plan differs from the run's in more than new tasks");
     }
+}
+
+/// The batches of a list are made of its tasks, so they shift as it grows; its gates are in the plan, not in the list.
+#[test]
+fn a_list_that_grew_is_taken_up_in_its_new_batches_and_its_gates_are_looked_at_again() {
+    let grown = |tasks: &[(&str, u32)]| {
+        let of = |(name, group): &(&str, u32)| TaskSpec { group: *group, ..spec(name, &[]) };
+        let mut plan = plan(tasks.iter().map(of).collect());
+        plan.groups.truncate(1 + tasks.iter().map(|(_, group)| *group as usize).max().unwrap_or(0));
+        let listed = tasks.iter().filter(|(name, _)| *name != "gate");
+        let listed = listed.map(|(name, _)| (id(name), AboutTask::default())).collect();
+        plan.settings.list = Some(Box::new(About { tasks: listed, ..About::default() }));
+        plan
+    };
+    let mut bench = Bench::new(grown(&[("a", 0), ("b", 0), ("gate", 1)]));
+    let session = session(Schedule::Layered);
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session });
+    bench.land("a", 7);
+    for name in ["b", "gate"] {
+        let claim = Claim::Done { tree: None, results: vec![evidence(name, Verdict::Pass)] };
+        let (task, by, report) = (id(name), "ann".to_owned(), Box::default());
+        bench.accept(&Command::Report { task, by, fence: None, claim, report });
+    }
+    let more = grown(&[("a", 0), ("c", 0), ("b", 1), ("gate", 2)]);
+    bench.accept(&Command::Extend(Box::new(more.clone())));
+    let stands = |name: &str| (bench.task(name).group, bench.task(name).decided);
+    assert_eq!(stands("a"), (0, Status::Completed));
+    assert_eq!(stands("b"), (1, Status::Completed));
+    assert_eq!(stands("c"), (0, Status::Pending));
+    assert_eq!(stands("gate"), (2, Status::Pending));
+    assert_eq!((bench.task("gate").proof.clone(), bench.task("gate").spent), (None, 0));
+    let mut other = grown(&[("a", 0), ("c", 0), ("b", 1), ("d", 1), ("gate", 2)]);
+    other.tasks[2].title = "another".to_owned();
+    let _ = bench.refuse(&Command::Extend(Box::new(other)));
+    assert_eq!(bench.decide(&Command::Extend(Box::new(more))), Ok(Vec::new()), "once is enough");
 }
 
 /// A task that was added in the very moment an engine was done is not left behind by it.

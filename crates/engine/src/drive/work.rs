@@ -270,18 +270,23 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     if order.run.settings.no_commits {
         base_tree = without_ours(order, base_tree)?;
     }
-    let as_work = |commit, tree: Oid, markers| Work {
-        commit,
-        changed: tree != base_tree,
-        found_work: progress.tree.as_ref() != Some(&tree),
-        tree,
-        markers,
-        commits: Vec::new(),
-        created: Vec::new(),
-        modified: Vec::new(),
+    // What belongs to the plan does not land, so who changed nothing else has done nothing.
+    let is_work =
+        |file: &String| !order.site.owned.iter().any(|own| Utf8Path::new(file).starts_with(own.as_str()));
+    let as_work = |commit, tree: Oid, markers| -> Result<Work, Trouble> {
+        Ok(Work {
+            commit,
+            changed: tree != base_tree && repo.diff_names(&base_tree, &tree)?.iter().any(is_work),
+            found_work: progress.tree.as_ref() != Some(&tree),
+            tree,
+            markers,
+            commits: Vec::new(),
+            created: Vec::new(),
+            modified: Vec::new(),
+        })
     };
     if order.run.settings.no_commits {
-        return Ok(captured(as_work(None, tree_in_place(order)?, Vec::new())));
+        return Ok(captured(as_work(None, tree_in_place(order)?, Vec::new())?));
     }
     let worktree = order.worktree()?;
     let settings = &order.run.settings;
@@ -298,13 +303,15 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
             let commits =
                 made.map(|(hash, subject)| CommitMade { hash: hash.to_string(), subject }).collect();
             let (mut created, mut modified) = repo.changed_files(base, &done.commit)?;
-            created.truncate(FILES);
-            modified.truncate(FILES);
-            let work = as_work(Some(done.commit), done.tree, Vec::new());
+            for list in [&mut created, &mut modified] {
+                list.retain(is_work);
+                list.truncate(FILES);
+            }
+            let work = as_work(Some(done.commit), done.tree, Vec::new())?;
             Ok(captured(Work { commits, created, modified, ..work }))
         }
         Err(GitError::ConflictMarkers { files } | GitError::Undecided { files }) => {
-            Ok(captured(as_work(None, repo.worktree_tree(worktree.path())?, files)))
+            Ok(captured(as_work(None, repo.worktree_tree(worktree.path())?, files)?))
         }
         Err(GitError::NestedRepositories { paths, .. }) => {
             let nested = paths.join(", ");

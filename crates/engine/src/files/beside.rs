@@ -6,7 +6,7 @@ use piton_core::dialect::edit::{Edit, What, commands};
 use piton_core::dialect::kept::{self, Beside, Put, Settled};
 use piton_core::run::Command;
 
-use super::mirror::{FilesError, Judge, Mirror, ROUNDS, read};
+use super::mirror::{Aide, FilesError, Mirror, ROUNDS, read};
 use crate::journal::Journal;
 use crate::{crash, disk};
 
@@ -16,7 +16,7 @@ impl Mirror {
     pub(super) fn settle_beside(
         &mut self,
         journal: &mut Journal,
-        judge: &mut dyn Judge,
+        aide: &mut dyn Aide,
         beside: Beside,
     ) -> Result<bool, FilesError> {
         let path = self.real_path(&self.path_of(beside))?;
@@ -28,7 +28,7 @@ impl Mirror {
             let entries: Vec<Command> = news.notes.into_iter().map(entry).collect();
             self.commit(journal, &entries)?;
             for edit in news.edits {
-                self.take_beside(journal, judge, beside, &edit)?;
+                self.take_beside(journal, aide, beside, &edit)?;
             }
             crash::point("files.before-write");
             let bytes = match self.look(beside, found.as_deref()).put {
@@ -90,7 +90,7 @@ impl Mirror {
     fn take_beside(
         &mut self,
         journal: &mut Journal,
-        judge: &mut dyn Judge,
+        aide: &mut dyn Aide,
         beside: Beside,
         edit: &Edit,
     ) -> Result<(), FilesError> {
@@ -98,7 +98,7 @@ impl Mirror {
         let wishes = match (&edit.task, &edit.what) {
             (Some(task), What::ReportDone { .. }) if self.judged.contains(task) => return Ok(()),
             (Some(task), What::ReportDone { report }) => {
-                match self.claim(journal, judge, task, report, &name, edit)? {
+                match self.claim(journal, aide, task, report, &name, edit)? {
                     Some(wishes) => wishes,
                     None => return Ok(()),
                 }

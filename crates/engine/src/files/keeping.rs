@@ -5,16 +5,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use piton_core::plan::{RunId, TaskId, TaskSpec};
+use piton_core::dialect::Addition;
+use piton_core::plan::{AboutTask, RunId, TaskId, TaskSpec};
 use piton_core::run::Task;
 
-use super::mirror::{FilesError, Judge, Mirror};
+use super::mirror::{Aide, FilesError, Mirror};
 use crate::claims::{Judgement, Place};
 use crate::journal::Journal;
 use crate::project::Project;
 
 /// How long changes are gathered before they are written, and how soon an edit is heard.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Writes a task into the plan of a run and takes it up; see [`Aide::add`]. Plans are read by whoever starts us.
+pub type TakeUp = fn(&Project, &mut Journal, &RunId, &Addition, &AboutTask) -> Result<(), String>;
 
 /// Keeps a state file until it is told to stop.
 #[derive(Debug)]
@@ -39,23 +43,25 @@ impl Keeping {
         project: &Project,
         run: &RunId,
         keeper: &[String],
+        take_up: TakeUp,
         warn: impl Fn(&FilesError) + Send + 'static,
     ) -> Result<Option<Keeping>, FilesError> {
         let mut journal = Journal::open(&project.home)?;
-        let mut judge = Beside {
+        let mut aide = Beside {
             project: project.clone(),
             run: run.clone(),
             keeper: keeper.to_vec(),
+            take_up,
             at_work: HashMap::new(),
         };
-        let taken = Mirror::taken(project, &mut journal, &mut judge, run)?;
+        let taken = Mirror::taken(project, &mut journal, &mut aide, run)?;
         let Some(mut mirror) = taken else { return Ok(None) };
         mirror.hide();
-        mirror.settle(&mut journal, &mut judge, true)?;
+        mirror.settle(&mut journal, &mut aide, true)?;
         // What was called done while nobody looked may be what comes next: nothing begins before that is decided.
         while !mirror.claimed.is_empty() {
             thread::sleep(PAUSE);
-            mirror.settle(&mut journal, &mut judge, true)?;
+            mirror.settle(&mut journal, &mut aide, true)?;
         }
         let (path, (asks, asked)) = (mirror.path().to_owned(), channel());
         let thread = thread::Builder::new().name("state file".to_owned()).spawn(move || {
@@ -66,7 +72,7 @@ impl Keeping {
                     Err(RecvTimeoutError::Timeout) => None,
                     Err(RecvTimeoutError::Disconnected) => Some(Ask::End),
                 };
-                if let Err(error) = mirror.settle(&mut journal, &mut judge, ask.is_some()) {
+                if let Err(error) = mirror.settle(&mut journal, &mut aide, ask.is_some()) {
                     // The same again and again is one thing to say.
                     let text = error.to_string();
                     if told.as_ref() != Some(&text) {
@@ -137,10 +143,15 @@ struct Beside {
     project: Project,
     run: RunId,
     keeper: Vec<String>,
+    take_up: TakeUp,
     at_work: HashMap<(TaskId, u64), Receiver<Result<Judgement, String>>>,
 }
 
-impl Judge for Beside {
+impl Aide for Beside {
+    fn add(&mut self, journal: &mut Journal, task: &Addition, about: &AboutTask) -> Result<(), String> {
+        (self.take_up)(&self.project, journal, &self.run, task, about)
+    }
+
     fn judge(
         &mut self,
         task: &Task,

@@ -10,10 +10,11 @@ use std::io;
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::Addition;
 use piton_core::dialect::chronicle::{Chronicle, Heard};
 use piton_core::dialect::edit::{Edit, What, commands};
 use piton_core::dialect::kept::{self, Workplace};
-use piton_core::plan::{Dialect, Digest, RunId, TaskId, TaskSpec};
+use piton_core::plan::{AboutTask, Dialect, Digest, RunId, TaskId, TaskSpec};
 use piton_core::run::{Claim, Command, ContextUpdate, Holder, Note, Recorded, Report, State, Task};
 use serde_json::Value;
 
@@ -45,8 +46,9 @@ impl FilesError {
     }
 }
 
-/// Whoever runs the checks of a task that somebody called done: at once, or meanwhile.
-pub trait Judge {
+/// Whoever does for a state file what is more than reading and writing it.
+pub trait Aide {
+    /// Run the checks of a task that somebody called done, at once or meanwhile.
     /// `None`: not yet, ask again. The place is told the first time.
     fn judge(
         &mut self,
@@ -54,6 +56,10 @@ pub trait Judge {
         spec: &TaskSpec,
         place: Option<&Place>,
     ) -> Option<Result<Judgement, String>>;
+
+    /// Write a task that somebody added into the plan, and take it up into the run; or say why not. What is done already
+    /// is not done again.
+    fn add(&mut self, journal: &mut Journal, task: &Addition, about: &AboutTask) -> Result<(), String>;
 }
 
 /// A run and its state file.
@@ -74,7 +80,7 @@ pub struct Mirror {
     /// Claims that were decided while the files are being settled: who claims it in two of them is answered once.
     pub(super) judged: Vec<TaskId>,
     /// How the files looked, and the position they showed, when nothing was left to do about them.
-    settled: Option<(Vec<Stamp>, u64)>,
+    settled: Option<(Vec<Option<Stamp>>, u64)>,
 }
 
 /// Enough to see that a file was written.
@@ -131,6 +137,10 @@ impl Mirror {
         &self.path
     }
 
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// What is kept here is nobody's work: git does not see it, and no check is blamed for changing it.
     pub(super) fn hide(&self) {
         let root = self.project.root.canonicalize_utf8().unwrap_or_else(|_| self.project.root.clone());
@@ -151,7 +161,7 @@ impl Mirror {
     pub fn settle(
         &mut self,
         journal: &mut Journal,
-        judge: &mut dyn Judge,
+        aide: &mut dyn Aide,
         patient: bool,
     ) -> Result<(), FilesError> {
         self.catch_up(journal)?;
@@ -174,27 +184,30 @@ impl Mirror {
         let touch = path.with_extension("lock");
         let touched = if patient { Touched::take(&touch).map(Some) } else { Touched::try_take(&touch) };
         let Some(_touched) = touched.map_err(FilesError::io(&touch))? else { return Ok(()) };
+        if !path.exists() {
+            self.hide();
+        }
         self.judged.clear();
-        self.hear_what_was_displaced(journal, judge, &folder)?;
+        self.hear_what_was_displaced(journal, aide, &folder)?;
         if kept::is_of_project(self.dialect) {
             let lists = self.plan.parent().unwrap_or(Utf8Path::new(".")).to_owned();
-            self.hear_what_was_displaced(journal, judge, &lists)?;
+            self.hear_what_was_displaced(journal, aide, &lists)?;
         }
         // Taken before anything is read: whoever writes from here on is seen now or the next time.
         let stamps = self.stamps();
         let mut quiet = true;
         for _ in 0..ROUNDS {
-            quiet &= self.settle_state(journal, judge, &path)?;
+            quiet &= self.settle_state(journal, aide, &path)?;
             let before = self.state.seq();
             for beside in self.beside() {
-                quiet &= self.settle_beside(journal, judge, beside)?;
+                quiet &= self.settle_beside(journal, aide, beside)?;
             }
             if self.state.seq() == before {
                 break;
             }
             // What was said in one of them is part of the others, too.
         }
-        self.settled = stamps.filter(|_| quiet).map(|stamps| (stamps, self.state.seq()));
+        self.settled = quiet.then(|| (stamps, self.state.seq()));
         Ok(())
     }
 
@@ -202,13 +215,13 @@ impl Mirror {
     fn settle_state(
         &mut self,
         journal: &mut Journal,
-        judge: &mut dyn Judge,
+        aide: &mut dyn Aide,
         path: &Utf8Path,
     ) -> Result<bool, FilesError> {
         for round in 0..ROUNDS {
             let found = read(path)?;
             match &found {
-                Some(bytes) => self.hear(journal, judge, bytes)?,
+                Some(bytes) => self.hear(journal, aide, bytes)?,
                 // Written once at least, when work began; what was taken over began elsewhere.
                 None if self.state.tasks().any(|task| task.fence > 0) => self.refuse(
                     journal,
@@ -229,7 +242,7 @@ impl Mirror {
             }
             // Somebody wrote in this very moment.
             if let Some(bytes) = displaced {
-                self.hear(journal, judge, &bytes)?;
+                self.hear(journal, aide, &bytes)?;
             }
         }
         Ok(false)
@@ -244,9 +257,9 @@ impl Mirror {
         if self.text().is_some_and(|text| text.as_bytes() == bytes) {
             return Ok(Vec::new());
         }
-        let found: Value = match serde_json::from_slice(&bytes) {
-            Ok(found) => found,
-            Err(error) => return Ok(vec![format!("it is no JSON ({error})")]),
+        let found = match kept::parse(&bytes) {
+            Ok((found, _)) => found,
+            Err(reason) => return Ok(vec![format!("it is no JSON ({reason})")]),
         };
         let Some((shown, base)) = self.origin(journal, &found)? else {
             return Ok(vec!["it is not of this run".to_owned()]);
@@ -281,11 +294,13 @@ impl Mirror {
     }
 
     fn is_settled(&self) -> bool {
-        let now = self.stamps().map(|stamps| (stamps, self.state.seq()));
-        now.is_some() && now == self.settled
+        self.settled
+            .as_ref()
+            .is_some_and(|(stamps, seq)| *seq == self.state.seq() && *stamps == self.stamps())
     }
 
-    fn stamps(&self) -> Option<Vec<Stamp>> {
+    /// Of a file that is not there, that it is not: some come into being late.
+    fn stamps(&self) -> Vec<Option<Stamp>> {
         let others = self.beside().into_iter().map(|beside| self.path_of(beside));
         std::iter::once(self.path.clone()).chain(others).map(|path| Stamp::of(&path)).collect()
     }
@@ -354,19 +369,19 @@ impl Mirror {
     }
 
     /// Take in what somebody wrote.
-    fn hear(&mut self, journal: &mut Journal, judge: &mut dyn Judge, bytes: &[u8]) -> Result<(), FilesError> {
+    fn hear(&mut self, journal: &mut Journal, aide: &mut dyn Aide, bytes: &[u8]) -> Result<(), FilesError> {
         // A claim that is still being checked is in our own text as well, and is asked about again.
         if self.text().is_some_and(|text| text.as_bytes() == bytes) && self.claimed.is_empty() {
             return Ok(());
         }
-        let found: Value = match serde_json::from_slice(bytes) {
+        let (found, twice) = match kept::parse(bytes) {
             Ok(found) => found,
-            Err(error) => {
+            Err(reason) => {
                 self.keep_beside("bad", bytes)?;
                 let what = if bytes.iter().all(u8::is_ascii_whitespace) {
                     "the file was empty".to_owned()
                 } else {
-                    format!("the file is no JSON ({error})")
+                    format!("the file is no JSON ({reason})")
                 };
                 return self.refuse(journal, &what, "it is written again; what was there is kept as `.bad`");
             }
@@ -383,9 +398,12 @@ impl Mirror {
             let why = "it does not tell which version it is an edit of; it is kept as `.refused`";
             return self.refuse(journal, "the file was replaced by another one", why);
         };
+        for said in &twice {
+            self.refuse(journal, said, "the last one counts")?;
+        }
         for edit in kept::edits(self.dialect, &base, &found) {
             if !self.is_heard(shown, &edit) {
-                self.take(journal, judge, &edit, shown, bytes)?;
+                self.take(journal, aide, &edit, shown, bytes)?;
             }
         }
         Ok(())
@@ -395,14 +413,14 @@ impl Mirror {
     fn take(
         &mut self,
         journal: &mut Journal,
-        judge: &mut dyn Judge,
+        aide: &mut dyn Aide,
         edit: &Edit,
         shown: u64,
         bytes: &[u8],
     ) -> Result<(), FilesError> {
         let mut wishes = match (&edit.task, &edit.what) {
             (Some(task), What::ReportDone { report }) => {
-                match self.claim(journal, judge, task, report, self.file, edit)? {
+                match self.claim(journal, aide, task, report, self.file, edit)? {
                     Some(wishes) => wishes,
                     None => return Ok(()),
                 }
@@ -412,13 +430,19 @@ impl Mirror {
                 let commit = repo.and_then(|repo| repo.resolve(hash).ok());
                 vec![Command::ContextUpdated(Box::new(ContextUpdate { commit, ..update.clone() }))]
             }
+            (_, What::Add { task, story, agent }) => {
+                let about = AboutTask { story: story.clone(), agent: agent.clone(), ..AboutTask::default() };
+                let added = aide.add(journal, task, &about);
+                crash::point("files.added");
+                self.catch_up(journal)?;
+                if let Err(reason) = added {
+                    self.keep_beside("refused", bytes)?;
+                    self.refuse(journal, &edit.to_string(), &reason)?;
+                }
+                Vec::new()
+            }
             _ => commands(&self.news(edit), self.file, self.file),
         };
-        if let What::Add { task, .. } = &edit.what {
-            // It has to be in the plan as well, which is read by whoever started us.
-            let reason = format!("`piton add {} --title TEXT` adds it, to the plan and to the run", task.id);
-            self.refuse(journal, &edit.to_string(), &reason)?;
-        }
         let note = Note::Heard { file: self.file.to_owned(), shown, edit: key(edit) };
         wishes.push(Command::Note { by: self.file.to_owned(), note });
         let refusals = self.commit(journal, &wishes)?;
@@ -457,7 +481,7 @@ impl Mirror {
     pub(super) fn claim(
         &mut self,
         journal: &mut Journal,
-        judge: &mut dyn Judge,
+        aide: &mut dyn Aide,
         id: &TaskId,
         report: &Report,
         file: &str,
@@ -484,11 +508,12 @@ impl Mirror {
         let refused = self.commit(journal, &[start])?;
         let (Some(task), Some(spec), true) = (held(self), journal.spec(&self.run, id)?, refused.is_empty())
         else {
+            self.remember(journal, id, report, file)?;
             // The rules say why, once more, where it is written down.
             let holder = Holder::Ledger(by);
             return Ok(Some(vec![Command::Start { task: id.clone(), holder }]));
         };
-        let judged = judge.judge(&task, &spec, place.as_ref());
+        let judged = aide.judge(&task, &spec, place.as_ref());
         if judged.is_some() {
             self.claimed.retain(|claimed| claimed != id);
             self.judged.push(id.clone());
@@ -575,14 +600,14 @@ impl Mirror {
     fn hear_what_was_displaced(
         &mut self,
         journal: &mut Journal,
-        judge: &mut dyn Judge,
+        aide: &mut dyn Aide,
         folder: &Utf8Path,
     ) -> Result<(), FilesError> {
         for path in disk::half_written(folder) {
             let Ok(bytes) = fs::read(&path) else { continue };
             // Our own half-written file says nothing new, or is no JSON.
-            if serde_json::from_slice::<Value>(&bytes).is_ok() {
-                self.hear(journal, judge, &bytes)?;
+            if kept::parse(&bytes).is_ok() {
+                self.hear(journal, aide, &bytes)?;
             } else {
                 self.keep_displaced(&bytes)?;
             }

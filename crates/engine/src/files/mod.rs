@@ -6,5 +6,5 @@ mod mirror;
 mod owner;
 mod touched;
 
-pub use keeping::Keeping;
-pub use mirror::{FilesError, Judge, Mirror, place, real_path};
+pub use keeping::{Keeping, TakeUp};
+pub use mirror::{Aide, FilesError, Mirror, place, real_path};

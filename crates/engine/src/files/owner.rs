@@ -2,9 +2,8 @@
 
 use piton_core::dialect::kept;
 use piton_core::plan::RunId;
-use serde_json::Value;
 
-use super::mirror::{FilesError, Judge, Mirror, read};
+use super::mirror::{Aide, FilesError, Mirror, read};
 use crate::journal::Journal;
 use crate::project::Project;
 
@@ -22,14 +21,14 @@ impl Mirror {
     pub fn taken(
         project: &Project,
         journal: &mut Journal,
-        judge: &mut dyn Judge,
+        aide: &mut dyn Aide,
         run: &RunId,
     ) -> Result<Option<Mirror>, FilesError> {
         let Some(mirror) = Mirror::open(project, journal, run)? else { return Ok(None) };
         match mirror.owner(journal)? {
             Some(other) if other != *run && kept::is_of_project(mirror.dialect) => {
                 if let Some(mut theirs) = Mirror::open(project, journal, &other)? {
-                    theirs.settle(journal, judge, true)?;
+                    theirs.settle(journal, aide, true)?;
                 }
                 Ok(Some(mirror))
             }
@@ -44,8 +43,9 @@ impl Mirror {
         if !kept::is_of_project(self.dialect) {
             return Ok(journal.runs()?.into_iter().find(|other| other.plan == plan).map(|other| other.id));
         }
-        let shown = read(&self.path)?.and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
-        let shown = shown.as_ref().and_then(|file| RunId::new(file.get("piton_run")?.as_str()?).ok());
+        // One that cannot be read shows nobody; why not is told when it is to be written.
+        let shown = read(&self.path).ok().flatten().and_then(|bytes| kept::parse(&bytes).ok());
+        let shown = shown.as_ref().and_then(|(file, _)| RunId::new(file.get("piton_run")?.as_str()?).ok());
         let is_ours = |run: &RunId| -> Result<bool, FilesError> {
             Ok(journal.facts(run)?.is_some_and(|facts| facts.settings.dialect == self.dialect))
         };

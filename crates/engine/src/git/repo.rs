@@ -235,6 +235,11 @@ impl Repo {
         tree.ok_or_else(|| GitError::UnknownRevision(commit.to_string()))
     }
 
+    /// Whether a commit has a file or a folder at `path`.
+    pub fn has(&self, commit: &Oid, path: &str) -> Result<bool, GitError> {
+        Ok(self.known.oracle.ask(&format!("{commit}:{path}"))?.is_some())
+    }
+
     /// The commit that a commit was made on.
     pub fn parent(&self, commit: &Oid) -> Result<Option<Oid>, GitError> {
         self.known.oracle.ask(&format!("{commit}^1"))

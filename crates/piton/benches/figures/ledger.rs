@@ -4,12 +4,16 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use piton_core::dialect::native::Config;
+use piton_core::dialect::rwkit::plan::Given;
+use piton_core::dialect::{Folder, rwkit};
+
 use crate::bench::{Figure, PITON, Project, Raw, median, plan, show, timed};
 
 const ROUNDS: usize = 25;
 
 pub(crate) fn figures() -> Vec<Figure> {
-    let mut figures = Vec::new();
+    let mut figures = vec![large_list()];
     for tasks in [100, 10_000, 100_000] {
         let project = Project::new(&plan(tasks, 3, "true", |_| String::new()), 1);
         if tasks > 100 {
@@ -32,6 +36,38 @@ pub(crate) fn figures() -> Vec<Figure> {
         }
     }
     figures
+}
+
+/// Reading alone, without a process and a screen: a todolist of stories, each of whose tasks waits for two of the one before.
+fn large_list() -> Figure {
+    const BYTES: usize = 10_000_000;
+    let (mut text, mut count) = ("# Todolist: large\n".to_owned(), 0_usize);
+    while text.len() < BYTES {
+        if count % 40 == 0 {
+            let story = count / 40;
+            text += &format!("\n## User Story: US-{story:05} Part {story}\n\n### Tasks\n\n");
+        }
+        count += 1;
+        let deps = match count.checked_sub(42) {
+            Some(first) => format!("T{:06}, T{:06}", first + 1, first + 2),
+            None => "none".to_owned(),
+        };
+        text += &format!(
+            "- [ ] T{count:06} P2 US-{:05} Add the part of that name [agent: backend-architect] [deps: {deps}] \
+             [files: src/parts/[id]/p{count}.ts] [size: S]\n",
+            (count - 1) / 40
+        );
+    }
+    let (list, config) = ("plans/large-todolist.md", Config::default());
+    let folder = Folder { files: [(list.to_owned(), text.into_bytes())].into() };
+    let given = Given { list, plan: None, config: &config, detected: &[], strict: false };
+    let read = || assert_eq!(rwkit::plan::read(&folder, &given).reading.plan.tasks.len(), count);
+    let time = median((0..5).map(|_| timed(read).0).collect());
+    Figure::plain(
+        format!("read a todolist of 10 MB, {} tasks, and put it into batches", number(count)),
+        show(time),
+        "1 s",
+    )
 }
 
 fn commands(project: &Project, tasks: usize) -> Vec<Figure> {

@@ -8,6 +8,7 @@ mod bench;
 mod files;
 mod journal;
 mod ledger;
+mod lists;
 mod runs;
 
 use std::fs;
@@ -17,10 +18,11 @@ use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     ("journal", journal::figures),
     ("ledger", ledger::figures),
     ("files", files::figures),
+    ("lists", lists::figures),
     ("runs", runs::figures),
 ];
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");

@@ -24,6 +24,15 @@ pub(crate) struct Add {
     /// A file it makes or changes
     #[arg(long = "file", value_name = "PATH")]
     pub files: Vec<RepoPath>,
+    /// The story it is for; only todolists have them
+    #[arg(long, value_name = "ID")]
+    pub story: Option<String>,
+    /// The agent it names; only in todolists
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Its size, S or M; only in todolists
+    #[arg(long, value_name = "SIZE")]
+    pub size: Option<String>,
     /// A command that proves it done
     #[arg(long = "check", value_name = "COMMAND")]
     pub checks: Vec<String>,

@@ -4,16 +4,17 @@
 //! run, which the next `piton add` or `piton run --replan` takes up.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::{Addition, execute, issue, native, rwkit};
-use piton_core::plan::{Dialect, Digest, Plan, TaskId};
+use piton_core::dialect::{Addition, execute, issue, iterative, native, rwkit};
+use piton_core::plan::{AboutTask, Dialect, Digest, Plan, RunId, TaskId};
 use piton_core::run::{Command, Event, Recorded};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use piton_engine::{clock, crash, disk};
 use serde_json::json;
 
+use super::rwkit::tests_of;
 use super::{Exit, FINE, begin};
-use crate::args::{Add, Loudness, Run, Which};
+use crate::args::{self, Add, Loudness, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::reading::{self, FoundPlan, How, Source};
@@ -29,8 +30,19 @@ pub(crate) fn add(args: &Add) -> Outcome<Exit> {
         files: args.files.clone(),
         checks: (args.no_check || !args.checks.is_empty()).then(|| args.checks.clone()),
     };
+    let about = AboutTask {
+        story: args.story.clone(),
+        agent: args.agent.clone(),
+        size: args.size.clone(),
+        files: Vec::new(),
+    };
     let mut site = Site::find(&args.which)?;
-    let (written, events) = site.grow(&task)?;
+    if site.dialect != Dialect::Rwkit && about != AboutTask::default() {
+        return Err(Failure::usage("only a task of a todolist names a story, an agent or a size"));
+    }
+    let Site { path, dialect, project, found } = &mut site;
+    let run = found.as_mut().map(|found| (&mut found.journal, &found.run));
+    let (written, events) = grow(project, (path, *dialect), run, (&task, &about))?;
     if let Some(found) = &mut site.found {
         found.settle_file().map_err(|failure| Failure {
             message: format!("it is recorded, but the state file is not written: {}", failure.message),
@@ -39,6 +51,79 @@ pub(crate) fn add(args: &Add) -> Outcome<Exit> {
     }
     site.tell(&task.id, &written, &events, args.json);
     Ok(FINE)
+}
+
+/// The same for a task that somebody wrote into the state file. Why it cannot be, in one line.
+pub(crate) fn take_up(
+    project: &Project,
+    journal: &mut Journal,
+    run: &RunId,
+    task: &Addition,
+    about: &AboutTask,
+) -> Result<(), String> {
+    let mut added = || -> Outcome {
+        let Some(facts) = journal.facts(run)? else { return Ok(()) };
+        let place = (Utf8Path::new(&facts.plan), facts.settings.dialect);
+        grow(project, place, Some((journal, run)), (task, about)).map(drop)
+    };
+    added().map_err(|failure| {
+        let hints = failure.hints.iter().map(|hint| format!("; {hint}")).collect::<String>();
+        failure.message + &hints
+    })
+}
+
+/// How often somebody may write the plan in the very moment we do.
+const ROUNDS: usize = 8;
+
+/// Change the plan and, if there is one, its run. What was written, and what the journal says of it.
+fn grow(
+    project: &Project,
+    (path, dialect): (&Utf8Path, Dialect),
+    mut run: Option<(&mut Journal, &RunId)>,
+    (task, about): (&Addition, &AboutTask),
+) -> Outcome<(Vec<Utf8PathBuf>, Vec<Recorded>)> {
+    // An engine does not look at the plan meanwhile: it would find a plan that is not its run's.
+    let lock = project.plan_lock(path);
+    let _quiet = lock.map_err(Failure::io(format!("cannot lock {}", project.home)))?;
+    // What was found in the project when the run began holds: by now its agents have changed it.
+    let tests = match &run {
+        Some((journal, run)) if dialect == Dialect::Rwkit => Some(tests_of(&journal.specs(run)?)),
+        _ => None,
+    };
+    let how = How { project: Some(&project.root), tests: tests.as_deref(), ..How::default() };
+    for _ in 0..ROUNDS {
+        let source = reading::source(path, dialect)?;
+        let (before, _) = reading::understand(path, &source, how)?;
+        task.fits(&before.plan)?;
+        let changes = changes(path, &source, &before.plan, (task, about))?;
+        let (after, _) = reading::understand(path, &grown(&source, &changes), how)?;
+        task.is_read_as_meant(&after.plan)?;
+        rwkit::write::is_said(&after.plan, &task.id, about)?;
+        if others(&before, task) != others(&after, task) {
+            return Err(Failure::new(format!("{} cannot be added without changing other tasks", task.id)));
+        }
+        let command = match &mut run {
+            // There, whatever follows it waits for it.
+            Some((journal, run)) if dialect == Dialect::Issue => {
+                begin::forget_dead_engine(project, journal, run)?;
+                begin::replan(journal, run, &after.plan)?
+            }
+            _ => Command::Extend(Box::new(after.plan)),
+        };
+        if let Some((journal, run)) = &mut run {
+            journal.rehearse(run, &command, clock::now())?;
+        }
+        if !write_all(&changes)? {
+            continue;
+        }
+        let events = match run {
+            Some((journal, run)) => journal.command(run, &command, clock::now())?,
+            None => Vec::new(),
+        };
+        return Ok((changes.into_iter().map(|change| change.path).collect(), events));
+    }
+    Err(Failure::new(format!("{} is written by somebody else all the time", find::shown(path)))
+        .hint("run the same command again"))
 }
 
 /// A plan, and its run if it has one.
@@ -62,8 +147,8 @@ impl Site {
         let (path, dialect) = reading::place(given, None)?;
         let how = How { project: which.project_path.as_deref(), ..How::default() };
         let (plan, _) = reading::read(&path, dialect, how)?;
-        let flags = Run::of_plan(given.clone(), Loudness::default());
-        let flags = Run { project_path: which.project_path.clone(), ..flags };
+        let flags = args::Run::of_plan(given.clone(), Loudness::default());
+        let flags = args::Run { project_path: which.project_path.clone(), ..flags };
         let project = begin::project_of(&flags, &plan)?;
         let mut found = None;
         if Journal::exists(&project.home) {
@@ -72,44 +157,6 @@ impl Site {
             found = run.map(|run| FoundRun { project: project.clone(), journal, run });
         }
         Ok(Site { path, dialect, project, found })
-    }
-
-    /// Change the plan and, if there is one, its run. What was written, and what the journal says of it.
-    fn grow(&mut self, task: &Addition) -> Outcome<(Vec<Utf8PathBuf>, Vec<Recorded>)> {
-        // An engine does not look at the plan meanwhile: it would find a plan that is not its run's.
-        let lock = self.project.plan_lock(&self.path);
-        let _quiet = lock.map_err(Failure::io(format!("cannot lock {}", self.project.home)))?;
-        let how = How { project: Some(&self.project.root), ..How::default() };
-        let source = reading::source(&self.path, self.dialect)?;
-        let (before, _) = reading::understand(&self.path, &source, how)?;
-        task.fits(&before.plan)?;
-        let changes = changes(&self.path, &source, &before.plan, task)?;
-        let (after, _) = reading::understand(&self.path, &grown(&source, &changes), how)?;
-        task.is_read_as_meant(&after.plan)?;
-        if others(&before, task) != others(&after, task) {
-            return Err(Failure::new(format!("{} cannot be added without changing other tasks", task.id)));
-        }
-        let reorders = matches!(self.dialect, Dialect::Issue | Dialect::Rwkit);
-        let command = match (reorders, &mut self.found) {
-            // There, whatever follows it waits for it, or is in another batch now.
-            (true, Some(FoundRun { journal, run, .. })) => {
-                begin::forget_dead_engine(&self.project, journal, run)?;
-                begin::replan(journal, run, &after.plan)?
-            }
-            _ => Command::Extend(Box::new(after.plan)),
-        };
-        if let Some(FoundRun { journal, run, .. }) = &mut self.found {
-            journal.rehearse(run, &command, clock::now())?;
-        }
-        for change in &changes {
-            write(change)?;
-            crash::point("add.written");
-        }
-        let events = match &mut self.found {
-            Some(FoundRun { journal, run, .. }) => journal.command(run, &command, clock::now())?,
-            None => Vec::new(),
-        };
-        Ok((changes.into_iter().map(|change| change.path).collect(), events))
     }
 
     fn tell(&self, id: &TaskId, written: &[Utf8PathBuf], events: &[Recorded], json: bool) {
@@ -164,7 +211,12 @@ struct Change {
     after: Vec<u8>,
 }
 
-fn changes(path: &Utf8Path, source: &Source, plan: &Plan, task: &Addition) -> Outcome<Vec<Change>> {
+fn changes(
+    path: &Utf8Path,
+    source: &Source,
+    plan: &Plan,
+    (task, about): (&Addition, &AboutTask),
+) -> Outcome<Vec<Change>> {
     Ok(match source {
         Source::File(text) => native::add(text, plan, task)?
             .into_iter()
@@ -184,10 +236,19 @@ fn changes(path: &Utf8Path, source: &Source, plan: &Plan, task: &Addition) -> Ou
                 after,
             })
             .collect(),
-        Source::List(folder) => rwkit::write::add(folder, plan, task)?
+        Source::List(folder) => rwkit::write::add(folder, plan, task, about)?
             .into_iter()
             .map(|(name, after)| Change {
                 path: path.to_owned(),
+                before: folder.files.get(&name).cloned(),
+                name,
+                after,
+            })
+            .collect(),
+        Source::Iterative(folder) => iterative::plan::add(folder, plan, task)?
+            .into_iter()
+            .map(|(name, after)| Change {
+                path: path.join(&name),
                 before: folder.files.get(&name).cloned(),
                 name,
                 after,
@@ -211,7 +272,10 @@ fn grown(source: &Source, changes: &[Change]) -> Source {
     for Change { name, after, .. } in changes {
         match &mut source {
             Source::File(text) => *text = String::from_utf8_lossy(after).into_owned(),
-            Source::Folder(folder) | Source::Issue(folder) | Source::List(folder) => {
+            Source::Folder(folder)
+            | Source::Issue(folder)
+            | Source::List(folder)
+            | Source::Iterative(folder) => {
                 drop(folder.files.insert(name.clone(), after.clone()));
             }
         }
@@ -219,8 +283,19 @@ fn grown(source: &Source, changes: &[Change]) -> Source {
     source
 }
 
-/// Put a file in place, unless somebody else writes it at this moment.
-fn write(change: &Change) -> Outcome {
+/// Put the files in place. `false`: somebody else wrote one at this moment, and theirs is there.
+fn write_all(changes: &[Change]) -> Outcome<bool> {
+    for change in changes {
+        crash::point("add.before-write");
+        if !write(change)? {
+            return Ok(false);
+        }
+        crash::point("add.written");
+    }
+    Ok(true)
+}
+
+fn write(change: &Change) -> Outcome<bool> {
     let Change { path, before, after, .. } = change;
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create {folder}")))?;
@@ -231,11 +306,10 @@ fn write(change: &Change) -> Outcome {
         |bytes: &[u8]| disk::exchange(&real, bytes).map_err(Failure::io(format!("cannot write {path}")));
     let displaced = put(after)?;
     if displaced == *before {
-        return Ok(());
+        return Ok(true);
     }
     if let Some(theirs) = displaced {
         put(&theirs)?;
     }
-    Err(Failure::new(format!("{} was written by somebody else at this moment", find::shown(path)))
-        .hint("run the same command again"))
+    Ok(false)
 }

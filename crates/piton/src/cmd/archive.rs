@@ -1,5 +1,7 @@
 //! `piton archive`: put the plans of finished issues away. Never one that somebody works on, and nothing is deleted.
 
+use std::collections::BTreeSet;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Dialect;
 use piton_engine::journal::Journal;
@@ -22,19 +24,21 @@ pub(crate) fn archive(args: &Archive) -> Outcome<Exit> {
     for plan in &args.plans {
         wanted.push(crate::reading::place(plan, None)?.0);
     }
-    let mut moved = Vec::new();
-    for run in journal.runs()? {
+    let (mut moved, mut seen) = (Vec::new(), BTreeSet::new());
+    let runs = journal.runs()?;
+    let is_busy = |plan: &Utf8Path| runs.iter().any(|run| run.plan == plan && project.engine_lives(&run.id));
+    for run in &runs {
         let plan = Utf8Path::new(&run.plan);
+        // Of several runs of a plan the newest comes first, and it alone says how far the plan is.
+        if !seen.insert(plan.to_owned()) {
+            continue;
+        }
         let asked = wanted.iter().any(|path| path == plan);
         let is_issue = status::facts(&journal, &run.id)?.settings.dialect == Dialect::Issue;
         if !is_issue || !plan.is_dir() || (!wanted.is_empty() && !asked) {
             continue;
         }
-        let newest = moved.iter().all(|(from, _): &(Utf8PathBuf, Utf8PathBuf)| from != plan);
-        if !newest {
-            continue;
-        }
-        if !run.is_finished() || project.engine_lives(&run.id) {
+        if !run.is_finished() || is_busy(plan) {
             if asked {
                 let failure = Failure::new(format!("{} is not finished, and stays", find::shown(plan)));
                 return Err(failure.hint("piton status"));

@@ -17,8 +17,9 @@ use super::import::{self, TakeOver};
 use super::{issue, rwkit};
 use crate::args::{Run, Which};
 use crate::failure::{Failure, Outcome};
+use crate::find::{self, FoundRun};
 use crate::reading::{self, FoundPlan, How};
-use crate::{find, ui};
+use crate::ui;
 
 /// The project a plan is for: where the command line says, else where the plan does, else the one around it.
 pub(crate) fn project_of(args: &Run, found: &FoundPlan) -> Outcome<Project> {
@@ -106,9 +107,19 @@ pub(super) fn settle_run(
         // What was found in the project when the run began holds: by now its agents have changed it.
         let tests = rwkit::tests_of(&journal.specs(&run)?);
         let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
-        found.plan.tasks = reading::read(&found.path, Dialect::Rwkit, how)?.0.plan.tasks;
+        let plan = reading::read(&found.path, Dialect::Rwkit, how)?.0.plan;
+        (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
     }
-    if facts.plan_hash != found.plan.hash() {
+    let mut is_same = facts.plan_hash == found.plan.hash();
+    if !is_same && found.list.is_some() {
+        // A task may have been added in the state file by whoever died before the journal had it.
+        let journal = Journal::open(&project.home)?;
+        let mut kept = FoundRun { project: project.clone(), journal, run: run.clone() };
+        kept.settle_file()?;
+        let now = kept.journal.facts(&run)?;
+        is_same = now.is_some_and(|now| now.plan_hash == found.plan.hash());
+    }
+    if !is_same {
         adopt_or_refuse(args, found, journal, &run)?;
     }
     Ok((run, lock))
@@ -171,6 +182,8 @@ pub(super) fn replan(journal: &Journal, run: &RunId, plan: &Plan) -> Outcome<Com
         plan.settings.commit_prefix = plan.settings.commit_prefix.or(began.commit_prefix);
         plan.settings.author = plan.settings.author.or(began.author);
         plan.settings.worktree.shared = began.worktree.shared;
+        let list = plan.settings.list.take().map(|list| list.known_from(began.list.as_deref()));
+        plan.settings.list = list.map(Box::new);
     }
     Ok(Command::Replan(Box::new(plan)))
 }
@@ -247,6 +260,8 @@ pub(crate) fn create_for_ledger(
         let args = Run { onto: args.onto.clone().or_else(|| issue::branch(found)), ..args.clone() };
         return create(&args, found, project, journal);
     }
+    let past = issue::past(found, project, None)?.into_iter();
+    let past: Vec<Command> = past.chain(rwkit::past(found, project, journal)?).collect();
     let run = new_run_id(&found.plan.name);
     let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
     let new = NewRun {
@@ -257,7 +272,6 @@ pub(crate) fn create_for_ledger(
         worktree_dir: target.as_ref().map(|_| find::worktree_dir(project).into_string()),
         target,
     };
-    let past = issue::past(found, project, None)?.into_iter().chain(rwkit::past(found, project, journal)?);
     let commands: Vec<Command> = [Command::Create(Box::new(new))].into_iter().chain(past).collect();
     begin(journal, project, &run, &commands)?;
     Ok(run)

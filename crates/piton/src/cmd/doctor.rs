@@ -220,7 +220,7 @@ impl Visit<'_> {
         let Some(mut mirror) = Mirror::of(self.project, journal, run)? else { return Ok(()) };
         let path = find::shown(mirror.path());
         let plan = mirror.path().parent().unwrap_or(Utf8Path::new("."));
-        if let Some(copy) = import::second_copy(plan, self.project) {
+        if let Some(copy) = import::second_copy(mirror.dialect(), plan, self.project) {
             let what = format!("{run}: {} is a second copy of its state file", find::shown(&copy));
             self.add(State::Note, what, format!("{path} counts; the other one is not read"));
         }

@@ -43,6 +43,7 @@ pub(crate) fn export(args: &Export) -> Outcome<Exit> {
             Dialect::Execute => Utf8PathBuf::from("docs/tasks").join(&plan.name),
             Dialect::Issue => Utf8PathBuf::from(".claude/plans").join(&plan.name),
             Dialect::Rwkit => Utf8PathBuf::from("plans").join(&plan.name),
+            Dialect::Iterative => Utf8PathBuf::from(".claude/iterative").join(&plan.name),
         }),
     };
     let config = reading::config(&out)?.unwrap_or_default();
@@ -75,7 +76,8 @@ pub(crate) fn export(args: &Export) -> Outcome<Exit> {
     for line in told(&exported.notes) {
         ui::answer_line(format!("  {line}"));
     }
-    let plan = if to.is_native() { &paths[0] } else { &out };
+    let is_file = matches!(to, Dialect::Native | Dialect::Rwkit);
+    let plan = if is_file { &paths[0] } else { &out };
     ui::hint(format!("piton plan {}", shown(plan)));
     Ok(FINE)
 }

@@ -1,9 +1,8 @@
 //! `piton import`: take over what another system left half-done.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::diagnostic::{Diagnostic, Severity};
 use piton_core::dialect::execute::state::{self as file, ForeignState};
-use piton_core::dialect::{kept, text};
+use piton_core::dialect::kept;
 use piton_core::plan::{Dialect, Oid, RunId, TaskId};
 use piton_core::run::{Command, Note};
 use piton_core::view::counted;
@@ -11,15 +10,15 @@ use piton_engine::git::{RefChange, Repo, Worktree};
 use piton_engine::import::{self, Belief};
 use piton_engine::journal::Journal;
 use piton_engine::project::{Project, new_run_id};
-use piton_engine::{clock, crash, disk, files};
+use piton_engine::{clock, crash, disk};
 use serde_json::json;
 
 use super::{Exit, FINE, begin, issue, rwkit};
 use crate::args::{Import, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
-use crate::reading::{self, FoundPlan, How};
-use crate::{picture, ui};
+use crate::reading::{self, FoundPlan, How, Left};
+use crate::ui;
 
 pub(crate) fn import(args: &Import) -> Outcome<Exit> {
     let how = How { project: args.project_path.as_deref(), ..How::default() };
@@ -34,7 +33,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
         ..Run::of_plan(args.plan.clone(), crate::args::Loudness::default())
     };
     let project = begin::project_of(&flags, &found)?;
-    warn_of_second_copy(&found.path, &project);
+    warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
     let _beginning = find::beginning(&project)?;
     let known = journal.runs()?.into_iter().find(|run| run.plan == found.path);
@@ -47,7 +46,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
     if matches!(found.plan.settings.dialect, Dialect::Issue | Dialect::Rwkit) {
         if args.dry_run {
             issue::past(&found, &project, None)?;
-            return rwkit::past(&found, &project, &journal).map(|_| FINE);
+            return rwkit::past(&mut found, &project, &journal).map(|_| FINE);
         }
         let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
         FoundRun { project, journal, run }.settle_file()?;
@@ -67,45 +66,29 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// The state file of a plan, as far as it can be read. One that cannot is kept once, and git is asked instead.
+/// The state file of a plan, as far as it can be read.
 pub(crate) fn look(plan: &Utf8Path, project: &Project) -> Outcome<Option<ForeignState>> {
-    let path = plan.join(file::FILE);
-    // What could not be written is not read either.
-    files::real_path(project, &path)?;
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
+    let read = |text: &str| {
+        let reading = file::read(text);
+        (reading.state, reading.problems)
     };
-    let decoded = text::decode(&bytes, false);
-    let reading = file::read(&decoded.text);
-    let problems: Vec<Diagnostic> = decoded.problems.iter().chain(&reading.problems).cloned().collect();
-    if !problems.is_empty() {
-        ui::say(picture::draw(&find::shown(&path), &decoded.text, &problems));
-    }
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        let kept = Utf8PathBuf::from(format!("{path}.bad"));
-        disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
-        ui::say(format!(
-            "{} cannot be used; it is kept as {}, and git is asked",
-            find::shown(&path),
-            find::shown(&kept)
-        ));
-        return Ok(Some(ForeignState::default()));
-    }
-    Ok(Some(reading.state))
+    Ok(match reading::left(project, &plan.join(file::FILE), read, "git is asked")? {
+        Left::Nothing => None,
+        Left::Broken => Some(ForeignState::default()),
+        Left::Read { state, .. } => Some(state),
+    })
 }
 
 /// A state file in the project itself, beside the one in the plan: some tools write one there, and nobody reads it.
-pub(crate) fn second_copy(plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
-    let copy = project.root.join(file::FILE);
+pub(crate) fn second_copy(dialect: Dialect, plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
+    let copy = project.root.join(kept::state_file(dialect).filter(|_| !kept::is_of_project(dialect))?);
     let real = |folder: &Utf8Path| folder.canonicalize_utf8().ok();
     (copy.is_file() && real(&project.root) != real(plan)).then_some(copy)
 }
 
-pub(crate) fn warn_of_second_copy(plan: &Utf8Path, project: &Project) {
-    if let Some(copy) = second_copy(plan, project) {
-        let counts = find::shown(&plan.join(file::FILE));
+pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {
+    if let Some(copy) = second_copy(found.plan.settings.dialect, &found.path, project) {
+        let counts = find::shown(&found.path.join(copy.file_name().unwrap_or_default()));
         ui::say(format!(
             "warning: {} is a second copy of the state file; {counts} counts",
             find::shown(&copy)
@@ -279,7 +262,11 @@ pub(crate) fn back_up(found: &FoundPlan, take_away: bool) -> Outcome {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
     };
-    disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
+    // One that could not be used is kept already, and an older version of it may be all there is.
+    let is_bad = || std::fs::read(format!("{path}.bad")).is_ok_and(|bad| bad == bytes);
+    if take_away || !is_bad() {
+        disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
+    }
     if take_away {
         std::fs::remove_file(&path).map_err(Failure::io(format!("cannot remove {path}")))?;
     }

@@ -3,18 +3,19 @@
 use std::process::Command as Process;
 
 use camino::Utf8PathBuf;
-use piton_core::diagnostic::Severity;
 use piton_core::dialect::issue::{plan::VALIDATION, state, tell};
-use piton_core::dialect::{kept, text};
-use piton_core::plan::{RunId, TaskId};
+use piton_core::dialect::kept;
+use piton_core::plan::{Oid, RepoPath, RunId, TaskId};
 use piton_core::run::{Command, Note, Past, Proof, Report, Status, StopReason};
 use piton_core::view::counted;
+use piton_engine::clock;
+use piton_engine::git::{GitError, Repo};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
-use crate::reading::FoundPlan;
-use crate::{find, picture, ui};
+use crate::reading::{self, FoundPlan};
+use crate::ui;
 
 /// Where the tasks of an issue are worked on, one after the other: beside the project, named after both.
 pub(super) fn workplace(project: &Project, found: &FoundPlan) -> String {
@@ -32,7 +33,8 @@ pub(super) fn branch(found: &FoundPlan) -> Option<String> {
 /// the branch that work is to land on.
 pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> Outcome<Vec<Command>> {
     let Some(reading) = &found.issue else { return Ok(Vec::new()) };
-    let known = look(found)?.unwrap_or_default();
+    let known = look(found, project)?.unwrap_or_default();
+    let ground = Ground::of(project, onto)?;
     let by = || state::FILE.to_owned();
     let (mut commands, mut done) = (Vec::new(), 0);
     for spec in found.plan.tasks.iter().filter(|spec| spec.id.as_str() != VALIDATION) {
@@ -40,12 +42,14 @@ pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> 
         let ticked = before.is_some_and(|before| before.done);
         let claimed = told.is_some_and(|told| told.status == state::TaskWord::Completed);
         let mut report = told.map(|told| told.report.clone()).unwrap_or_default();
+        let mut teller = by();
         if report.note.is_empty() && before.is_some_and(|before| before.is_branch) {
             report.note = branch_made(project, onto)?;
+            teller = "piton".to_owned();
         }
-        let missing = report.created.iter().find(|file| !project.root.join(file).exists());
+        let missing = if ticked || claimed { ground.lacks(&report.created)? } else { None };
         let status = match missing {
-            Some(file) if ticked || claimed => {
+            Some(file) => {
                 ui::say(format!(
                     "{} is called done, but {} is not there: it is to be done",
                     spec.id,
@@ -53,34 +57,31 @@ pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> 
                 ));
                 Status::Pending
             }
-            _ if ticked || claimed => Status::Completed,
-            _ => Status::Pending,
+            None if ticked || claimed => Status::Completed,
+            None => Status::Pending,
         };
         let is_ours = before.is_some_and(|before| before.is_branch && !before.mark.is_done());
         done += u64::from(status == Status::Completed && (claimed || !is_ours));
         if status == Status::Completed {
             let past = Past {
-                status,
-                spent: 0,
                 proof: Some(Proof::Reported),
-                base: None,
-                work: None,
-                recheck: false,
                 started_at: told.and_then(|told| told.started_at),
                 completed_at: told.and_then(|told| told.completed_at),
-                merged_at: None,
-                commits: Vec::new(),
-                errors: Vec::new(),
-                feedback: Vec::new(),
+                ..Past::plain(status)
             };
-            commands.push(Command::Adopt { task: spec.id.clone(), by: by(), past: Box::new(past) });
+            let by = if claimed { state::FILE } else { reading.list };
+            commands.push(Command::Adopt { task: spec.id.clone(), by: by.to_owned(), past: Box::new(past) });
         }
         if report != Report::default() {
             let note = Note::Told { task: spec.id.clone(), report: Box::new(report) };
-            commands.push(Command::Note { by: by(), note });
+            commands.push(Command::Note { by: teller, note });
         }
     }
-    if let Some(began) = known.created_at {
+    let now = clock::now();
+    if known.created_at.max(known.updated_at).is_some_and(|at| at > now) {
+        ui::say(format!("warning: {} tells of a time that is still to come", state::FILE));
+    }
+    if let Some(began) = known.created_at.filter(|began| *began <= now) {
         commands.push(Command::Note { by: by(), note: Note::Began { began } });
     }
     let has = |id: &TaskId| found.plan.tasks.iter().any(|spec| spec.id == *id);
@@ -108,27 +109,46 @@ fn branch_made(project: &Project, onto: Option<&str>) -> Outcome<String> {
     })
 }
 
-/// The state file in the plan's folder. One that cannot be used is kept once, and the list alone counts.
-fn look(found: &FoundPlan) -> Outcome<Option<state::ForeignState>> {
-    let path = found.path.join(state::FILE);
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
+/// The state file in the plan's folder.
+fn look(found: &FoundPlan, project: &Project) -> Outcome<Option<state::ForeignState>> {
+    let read = |text: &str| {
+        let reading = state::read(text);
+        (reading.state, reading.problems)
     };
-    let decoded = text::decode(&bytes, false);
-    let reading = state::read(&decoded.text);
-    let problems: Vec<_> = decoded.problems.iter().chain(&reading.problems).cloned().collect();
-    if !problems.is_empty() {
-        ui::say(picture::draw(&find::shown(&path), &decoded.text, &problems));
+    let path = found.path.join(state::FILE);
+    Ok(reading::left(project, &path, read, "the list alone counts")?.state())
+}
+
+/// What the next task begins with, where files of earlier ones have to be.
+enum Ground<'a> {
+    /// The branch is checked out there, or is to be made from what is.
+    Folder(Utf8PathBuf),
+    Tip(&'a Repo, Oid),
+}
+
+impl Ground<'_> {
+    fn of<'p>(project: &'p Project, onto: Option<&str>) -> Outcome<Ground<'p>> {
+        let here = || Ground::Folder(project.root.clone());
+        let (Some(repo), Some(branch)) = (project.repo()?, onto) else { return Ok(here()) };
+        let Some(tip) = repo.branch_tip(branch)? else { return Ok(here()) };
+        let checkout = repo.checked_out_at(branch)?.filter(|path| path.is_dir());
+        Ok(checkout.map_or(Ground::Tip(repo, tip), Ground::Folder))
     }
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        let kept = Utf8PathBuf::from(format!("{path}.bad"));
-        piton_engine::disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
-        ui::say(format!("it is kept as {}, and the list alone counts", find::shown(&kept)));
-        return Ok(None);
+
+    /// The first of these files that is not there. What is no path of a project cannot be looked for.
+    fn lacks<'f>(&self, files: &'f [String]) -> Result<Option<&'f String>, GitError> {
+        for file in files {
+            let Ok(path) = RepoPath::new(file) else { continue };
+            let is_there = match self {
+                Ground::Folder(folder) => folder.join(path.as_str()).exists(),
+                Ground::Tip(repo, tip) => repo.has(tip, path.as_str())?,
+            };
+            if !is_there {
+                return Ok(Some(file));
+            }
+        }
+        Ok(None)
     }
-    Ok(Some(reading.state))
 }
 
 /// What is left for a person, or for `gh`: the pull request of a finished issue, a comment on an unfinished one.

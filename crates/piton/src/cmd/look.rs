@@ -12,16 +12,20 @@ pub(crate) fn look(file: &Utf8Path, holds: &[String]) -> Outcome<Exit> {
         ui::answer_line(what);
         Ok(ERROR)
     };
-    if !file.exists() && file.as_str().contains(['*', '?']) {
-        return if matched(file)? {
-            Ok(FINE)
+    let (is_pattern, is_folder) = (!file.exists() && file.as_str().contains(['*', '?']), file.is_dir());
+    if is_pattern || is_folder {
+        let mut seen = Seen::new(holds);
+        if is_pattern {
+            seen.look_at_matching(file)?;
         } else {
-            wrong(format!("nothing that is not empty matches {file}"))
+            seen.look_below(file);
+        }
+        return match (seen.any, &seen.missing[..]) {
+            (false, _) if is_pattern => wrong(format!("nothing that is not empty matches {file}")),
+            (false, _) => wrong(format!("the folder {file} holds nothing")),
+            (true, []) => Ok(FINE),
+            (true, missing) => wrong(lines(missing, |what| format!("no file of {file} names `{what}`"))),
         };
-    }
-    if file.is_dir() {
-        let holds_something = holds_work(file);
-        return if holds_something { Ok(FINE) } else { wrong(format!("the folder {file} holds nothing")) };
     }
     let text = match std::fs::read(file) {
         Err(error) => return wrong(format!("{file}: {error}")),
@@ -33,41 +37,76 @@ pub(crate) fn look(file: &Utf8Path, holds: &[String]) -> Outcome<Exit> {
     let missing: Vec<&String> = holds.iter().filter(|wanted| !text.contains(wanted.as_str())).collect();
     match missing[..] {
         [] => Ok(FINE),
-        _ => wrong(
-            missing
-                .iter()
-                .map(|what| format!("{file} does not hold `{what}`"))
-                .collect::<Vec<_>>()
-                .join("\n"),
-        ),
+        _ => wrong(lines(&missing, |what| format!("{file} does not hold `{what}`"))),
     }
 }
 
-/// Whether a file that is not empty matches the pattern. Brackets are part of names, as in `app/[id]/page.tsx`.
-fn matched(pattern: &Utf8Path) -> Outcome<bool> {
-    let escaped = pattern.as_str().replace('[', "[[]");
-    let glob = GlobBuilder::new(&escaped).literal_separator(true).build();
-    let glob = glob.map_err(|error| Failure::new(format!("{pattern} is no pattern: {error}")))?;
-    let matcher = glob.compile_matcher();
-    let plain: Utf8PathBuf =
-        pattern.components().take_while(|part| !part.as_str().contains(['*', '?'])).collect();
-    let start = if plain.as_str().is_empty() { Utf8Path::new(".") } else { &plain };
-    Ok(any_file(start, &mut |path| {
-        let path = path.strip_prefix("./").unwrap_or(path);
-        matcher.is_match(path) && path.metadata().is_ok_and(|data| data.len() > 0)
-    }))
+fn lines<T>(missing: &[T], line: impl Fn(&T) -> String) -> String {
+    missing.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a folder holds a file that is not empty, at any depth.
-fn holds_work(folder: &Utf8Path) -> bool {
-    any_file(folder, &mut |path| path.metadata().is_ok_and(|data| data.len() > 0))
+/// What was found in several files.
+struct Seen<'a> {
+    /// One that is not empty.
+    any: bool,
+    /// What none of them names so far, in its name or its text and in whatever case.
+    missing: Vec<&'a String>,
 }
 
-/// Whether one of the files below a folder is such. Links are not followed, and git's own files are not looked at.
+/// Larger files are no texts that somebody wrote.
+const LARGEST: u64 = 4 << 20;
+
+impl<'a> Seen<'a> {
+    fn new(holds: &'a [String]) -> Seen<'a> {
+        Seen { any: false, missing: holds.iter().collect() }
+    }
+
+    /// All that a pattern matches. Brackets are part of names, as in `app/[id]/page.tsx`.
+    fn look_at_matching(&mut self, pattern: &Utf8Path) -> Outcome {
+        let escaped = pattern.as_str().replace('[', "[[]");
+        let glob = GlobBuilder::new(&escaped).literal_separator(true).build();
+        let glob = glob.map_err(|error| Failure::new(format!("{pattern} is no pattern: {error}")))?;
+        let matcher = glob.compile_matcher();
+        let plain: Utf8PathBuf =
+            pattern.components().take_while(|part| !part.as_str().contains(['*', '?'])).collect();
+        let start = if plain.as_str().is_empty() { Utf8Path::new(".") } else { &plain };
+        any_file(start, &mut |path| {
+            let path = path.strip_prefix("./").unwrap_or(path);
+            matcher.is_match(path) && self.look_at(path)
+        });
+        Ok(())
+    }
+
+    /// All files of a folder, at any depth.
+    fn look_below(&mut self, folder: &Utf8Path) {
+        any_file(folder, &mut |path| self.look_at(path));
+    }
+
+    /// Whether nothing more has to be found.
+    fn look_at(&mut self, path: &Utf8Path) -> bool {
+        let size = path.metadata().map_or(0, |data| data.len());
+        if size > LARGEST {
+            self.any = true;
+        } else if size > 0 {
+            let text = std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).to_lowercase());
+            let text = text.unwrap_or_default();
+            self.any |= !text.trim().is_empty();
+            let name = path.as_str().to_lowercase();
+            let is_named = |wanted: &String| text.contains(wanted) || name.contains(wanted);
+            self.missing.retain(|wanted| !is_named(&wanted.to_lowercase()));
+        }
+        self.any && self.missing.is_empty()
+    }
+}
+
+/// Whether one of the files below a folder is such. Links are not followed; git's own files and what was installed are not
+/// looked at.
 fn any_file(folder: &Utf8Path, is_such: &mut dyn FnMut(&Utf8Path) -> bool) -> bool {
     let Ok(entries) = folder.read_dir_utf8() else { return false };
     entries.filter_map(Result::ok).any(|entry| match entry.file_type() {
-        Ok(kind) if kind.is_dir() => entry.file_name() != ".git" && any_file(entry.path(), is_such),
+        Ok(kind) if kind.is_dir() => {
+            ![".git", "node_modules"].contains(&entry.file_name()) && any_file(entry.path(), is_such)
+        }
         Ok(kind) if kind.is_file() => is_such(entry.path()),
         _ => false,
     })

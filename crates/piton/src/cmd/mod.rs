@@ -12,6 +12,7 @@ mod issue;
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod look;
+mod master;
 pub(crate) mod notes;
 pub(crate) mod ops;
 pub(crate) mod orient;

@@ -159,9 +159,21 @@ const OPS: &[Op] = &[
 ];
 
 impl Op {
+    /// How it is typed; `None` where plans of that system have no use for it.
+    fn typed(&self, dialect: Dialect) -> Option<&'static str> {
+        match (dialect, self.name) {
+            (Dialect::Rwkit, "add a task") => {
+                Some("piton add ID --title TEXT --story ID --agent NAME --file PATH")
+            }
+            (Dialect::Rwkit, "journal") => Some("piton journal add 'LEVEL: TEXT'"),
+            (Dialect::Rwkit, "context update") => None,
+            _ => Some(self.command),
+        }
+    }
+
     fn recipe(&self, dialect: Dialect) -> Option<&'static str> {
         match dialect {
-            Dialect::Native => None,
+            Dialect::Native | Dialect::Iterative => None,
             Dialect::Execute => self.execute,
             Dialect::Issue => self.issue,
             Dialect::Rwkit => rwkit(self.name),
@@ -222,7 +234,7 @@ pub(crate) fn ops(args: &Ops) -> Outcome<Exit> {
         }
     };
     let mut all: Vec<(&str, &str, Option<&str>)> =
-        OPS.iter().map(|op| (op.name, op.command, op.recipe(dialect))).collect();
+        OPS.iter().filter_map(|op| Some((op.name, op.typed(dialect)?, op.recipe(dialect)))).collect();
     if dialect == Dialect::Rwkit {
         all.extend(OF_LISTS.iter().map(|(name, command)| (*name, *command, rwkit(name))));
     }

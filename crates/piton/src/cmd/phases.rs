@@ -44,6 +44,11 @@ pub(crate) fn gate(args: &Gate) -> Outcome<Exit> {
 
 fn gates(args: &Gate) -> Outcome<Exit> {
     let file = file(&args.which)?;
+    let FoundRun { journal, run, .. } = find::run(&args.which)?;
+    let is_there = |name: &str| -> Outcome<bool> {
+        let Ok(task) = gate_task(name) else { return Ok(false) };
+        Ok(journal.task(&run, &task)?.is_some())
+    };
     let gates: Vec<_> = file
         .quality_gates
         .0
@@ -60,7 +65,8 @@ fn gates(args: &Gate) -> Outcome<Exit> {
         return Ok(FINE);
     }
     for (name, said) in gates {
-        let said = word(said).as_str().map_or_else(|| "not yet".to_owned(), str::to_owned);
+        let open = if is_there(name)? { "not yet" } else { "not asked for in piton.toml" };
+        let said = word(said).as_str().map_or_else(|| open.to_owned(), str::to_owned);
         ui::answer_line(format!("{name:20} {said}"));
     }
     Ok(FINE)
@@ -79,11 +85,14 @@ pub(crate) fn batch(args: &Batch) -> Outcome<Exit> {
     if let (Some(number), true) = (args.number, args.compacted) {
         let fields = json!({ "batches": { number.to_string(): { "compacted": true } } });
         let note = Note::Carried { file: state::FILE.to_owned(), fields };
-        return people::say(
-            &args.which,
-            args.json,
-            &Command::Note { by: ledger::holder(&args.by.by)?, note },
-        );
+        let command = Command::Note { by: ledger::holder(&args.by.by)?, note };
+        let events = find::run_to_change(&args.which)?.command(&command)?;
+        if args.json {
+            people::tell(&events, true);
+        } else {
+            ui::answer_line(format!("batch {number} was followed by a compaction"));
+        }
+        return Ok(FINE);
     }
     if args.json {
         ui::answer_json(&json!({ "batches": batches, "current_batch": file.current_batch }));

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::{execute, native, rwkit};
-use piton_core::plan::{Dialect, Graph, Schedule, TaskId, TaskSpec};
+use piton_core::plan::{Dialect, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec};
 use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Exit, FINE};
+use super::{Exit, FINE, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::reading::{self, FoundPlan, How};
@@ -55,7 +55,12 @@ fn new_native(name: &str, force: bool) -> Outcome<Exit> {
 
 fn new_list(name: &str, force: bool) -> Outcome<Exit> {
     let named = if rwkit::is_list(name) { name.to_owned() } else { format!("{name}-todolist.md") };
-    let path = if name.contains('/') { Utf8PathBuf::from(named) } else { Utf8Path::new("plans").join(named) };
+    let stem = rwkit::stem(&named);
+    let wrong = |bad| Failure::usage(format!("a list cannot be called {name:?}: {bad}"));
+    RepoPath::new(name).map_err(wrong)?;
+    GroupId::new(stem).map_err(wrong)?;
+    let path =
+        if name.contains('/') { Utf8PathBuf::from(&named) } else { Utf8Path::new("plans").join(&named) };
     if path.exists() && !force {
         let failure = Failure::new(format!("{path} exists already"));
         return Err(failure.hint(format!("piton new rwkit {name} --force")));
@@ -94,6 +99,9 @@ pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
     if args.fix_encoding {
         encoding::fix(&args.plan, how.dialect)?;
     }
+    if args.plan.is_file() && rwkit::is_master(args.plan.as_str()) {
+        return master::plan(args);
+    }
     let found = reading::plan(&args.plan, how)?;
     let settings = &found.plan.settings;
     let session = Session {
@@ -106,43 +114,66 @@ pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-/// Layers, batches and the critical path.
-pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: bool) {
+/// The plan for programs.
+pub(super) fn document(found: &FoundPlan, session: &Session) -> Value {
     let plan = &found.plan;
     // The reader refuses cycles, so there is a graph.
-    let Ok(graph) = Graph::new(&plan.tasks) else { return };
-    let (path, _) = graph.critical_path(|_| 1);
-    let path: Vec<&str> = path.iter().map(|&task| plan.tasks[task].id.as_str()).collect();
+    let Ok(graph) = Graph::new(&plan.tasks) else { return Value::Null };
     let batches = batches(&plan.tasks, &graph, session.schedule);
-    if as_json {
-        let mut document = json!({
-            "plan": plan.name,
-            "path": found.path,
-            "hash": plan.hash(),
-            "schedule": session.schedule,
-            "max_parallel": session.max_parallel,
-            "groups": plan.groups,
-            "batches": batches.iter().map(|((group, level), tasks)| json!({
-                "group": plan.groups.get(*group as usize).map(|group| &group.id),
-                "level": level,
-                "tasks": tasks.iter().map(|task| &task.id).collect::<Vec<_>>(),
-            })).collect::<Vec<_>>(),
-            "critical_path": path,
-            "tasks": plan.tasks,
-        });
-        if let Some(read) = &found.issue {
-            issue::describe(read, &mut document);
-        }
-        return ui::answer_json(&document);
+    let mut document = json!({
+        "plan": plan.name,
+        "path": found.path,
+        "hash": plan.hash(),
+        "schedule": session.schedule,
+        "max_parallel": session.max_parallel,
+        "groups": plan.groups,
+        "batches": batches.iter().map(|((group, level), tasks)| json!({
+            "group": plan.groups.get(*group as usize).map(|group| &group.id),
+            "level": level,
+            "tasks": tasks.iter().map(|task| &task.id).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "critical_path": critical_path(plan, &graph),
+        "tasks": plan.tasks,
+    });
+    if let Some(read) = &found.issue {
+        issue::describe(read, &mut document);
     }
+    document
+}
+
+fn critical_path<'p>(plan: &'p piton_core::plan::Plan, graph: &Graph) -> Vec<&'p str> {
+    let (path, _) = graph.critical_path(|_| 1);
+    path.iter().map(|&task| plan.tasks[task].id.as_str()).collect()
+}
+
+/// Layers, batches and the critical path.
+pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: bool) {
+    if as_json {
+        return ui::answer_json(&document(found, session));
+    }
+    let plan = &found.plan;
+    let Ok(graph) = Graph::new(&plan.tasks) else { return };
+    let path = critical_path(plan, &graph);
+    let batches = batches(&plan.tasks, &graph, session.schedule);
     if let Some(read) = &found.issue {
         return issue::show(read, all);
     }
-    let tasks = counted(plan.tasks.len() as u64, "task");
-    let layers = counted(plan.groups.len() as u64, "layer");
     let schedule = format!("{:?}", session.schedule).to_lowercase();
+    let size = match &plan.settings.list {
+        Some(list) => {
+            let gates = plan.tasks.iter().filter(|task| !list.tasks.contains_key(&task.id)).count();
+            let tasks = counted((plan.tasks.len() - gates) as u64, "task");
+            let batches = plan.groups.len() - gates;
+            let word = if batches == 1 { "batch" } else { "batches" };
+            format!("{tasks} in {batches} {word} and {}", counted(gates as u64, "gate"))
+        }
+        None => {
+            let layers = counted(plan.groups.len() as u64, "layer");
+            format!("{} in {layers}, {schedule}", counted(plan.tasks.len() as u64, "task"))
+        }
+    };
     ui::answer_line(format!(
-        "{} {tasks} in {layers}, {schedule}, up to {} at once",
+        "{} {size}, up to {} at once",
         ui::styled(BOLD, &plan.name),
         session.max_parallel
     ));

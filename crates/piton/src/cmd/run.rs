@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
 use piton_core::dialect::rwkit as lists;
-use piton_core::plan::{Dialect, Plan, RepoPath, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Argv, Dialect, Plan, RepoPath, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
@@ -15,7 +15,7 @@ use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::{Exit, begin, import, issue, rwkit};
+use super::{Exit, add, begin, import, issue, master, rwkit};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         ..How::default()
     };
     if args.plan.is_file() && lists::is_master(args.plan.as_str()) {
-        return rwkit::run_all(args, &args.plan, run);
+        return master::run(args, run);
     }
     let mut found = reading::plan(&args.plan, how)?;
     let mut args = habits(args, &found.plan)?;
@@ -45,9 +45,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         return dry_run(args, &found, &project);
     }
     preflight(args, &found.plan, &project)?;
-    if found.plan.settings.dialect == Dialect::Execute {
-        import::warn_of_second_copy(&found.path, &project);
-    }
+    import::warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
     if !args.reset_task.is_empty() {
@@ -59,11 +57,15 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     // In place or not is settled when a run begins; going on need not say it again.
     found.plan.settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
     let loudness = args.loudness;
+    let wanted = args.max_parallel.unwrap_or(found.plan.settings.max_parallel);
+    if found.plan.settings.no_commits && wanted > 1 && !loudness.quiet {
+        ui::hint("without commits the work is done in the checkout itself, so one task at a time");
+    }
     if !loudness.json && !loudness.quiet {
         say_beginning(&journal, &run, &found, &project)?;
     }
     let warn = |error: &FilesError| ui::say(format!("the state file is behind: {error}"));
-    let keeping = Keeping::begin(&project, &run, &keeper()?, warn)?;
+    let keeping = Keeping::begin(&project, &run, &keeper()?, add::take_up, warn)?;
     let engine = Engine {
         session: session(args, &found.plan),
         owned: owned(&found, &project),
@@ -184,9 +186,16 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
     if let Some(author) = &plan.settings.author {
         repo.check_author(author)?;
     }
+    if plan.settings.no_commits && args.max_parallel.is_some_and(|number| number > 1) {
+        let failure = Failure::usage("--no-commits works in the checkout itself, one task at a time");
+        return Err(failure.hint("leave out --max-parallel, or --no-commits"));
+    }
     preflight_selection(args, plan)?;
     if repo.has_submodules() && !args.loudness.quiet {
         ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
+    }
+    if plan.settings.dialect == Dialect::Rwkit && !args.loudness.quiet {
+        tell_missing_programs(plan, project);
     }
     let names: std::collections::BTreeSet<&String> = match &args.agent {
         Some(agent) => [agent].into(),
@@ -198,8 +207,9 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
             let failure =
                 Failure::usage(format!("the agent `{name}` is not defined in the plan or piton.toml"));
             return Err(if known.is_empty() {
+                let place = if plan.settings.dialect.is_native() { "the plan" } else { "piton.toml" };
                 failure.hint(format!(
-                    "add to the plan:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
+                    "add to {place}:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
                 ))
             } else {
                 failure.hint(format!("defined are: {}", known.join(", ")))
@@ -214,6 +224,20 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Gates whose command cannot be found here fail whatever agents do. Told, and no more: an agent may yet install it.
+fn tell_missing_programs(plan: &Plan, project: &Project) {
+    for task in &plan.tasks {
+        let Some(gate) = lists::state::gate_of(&task.id) else { continue };
+        for check in &task.checks {
+            let Argv::Words(words) = &check.run else { continue };
+            let program = words.first().map(String::as_str).unwrap_or_default();
+            if !is_runnable(program, &project.root) {
+                ui::hint(format!("the gate {gate} needs `{program}`, and there is no such program"));
+            }
+        }
+    }
 }
 
 /// What is selected exists. A run that is only begun has nothing done yet that a task could depend on.
@@ -277,7 +301,12 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
         Dialect::Issue => {
             let own =
                 ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
-            own.into_iter().chain(["execution-state.lock"]).map(|name| found.path.join(name)).collect()
+            let own = own.into_iter().chain(["execution-state.lock", "verification-report.txt"]);
+            own.map(|name| found.path.join(name)).collect()
+        }
+        Dialect::Iterative => {
+            let own = ["tasks.md", "plan.md", "brief.md", "state.json", "state.lock"];
+            own.into_iter().map(|name| found.path.join(name)).collect()
         }
         Dialect::Execute => {
             let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
@@ -315,7 +344,14 @@ fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Pr
         .and_then(|facts| facts.target)
         .map(|target| format!(", landing on {target}"))
         .unwrap_or_default();
-    let tasks = counted(found.plan.tasks.len() as u64, "task");
+    let list = found.plan.settings.list.as_deref();
+    let gates =
+        found.plan.tasks.iter().filter(|task| list.is_some_and(|list| !list.tasks.contains_key(&task.id)));
+    let gates = gates.count();
+    let mut tasks = counted((found.plan.tasks.len() - gates) as u64, "task");
+    if gates > 0 {
+        tasks += &format!(" and {}", counted(gates as u64, "gate"));
+    }
     ui::say(format!("{} {tasks} in {}{onto}", ui::styled(ui::BOLD, run.as_str()), project.root));
     Ok(())
 }
@@ -367,10 +403,11 @@ fn dry_run(args: &Run, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
             (None, None) => repo.current_branch()?,
         };
         let git = repo.git().version()?;
-        ui::say(format!(
-            "would land on {target}, with worktrees in {} (git {git}, needs {NEEDED})",
-            begin::worktree_dir(args, project)
-        ));
+        let place = match found.issue {
+            Some(_) => format!("from one worktree, {}", issue::workplace(project, found)),
+            None => format!("with worktrees in {}", begin::worktree_dir(args, project)),
+        };
+        ui::say(format!("would land on {target}, {place} (git {git}, needs {NEEDED})"));
     }
     let existing = Journal::open_existing(&project.home)?
         .map(|journal| journal.runs())

@@ -1,24 +1,18 @@
-//! What is peculiar to runs of todolists: what was done before them, and lists of lists.
+//! What is peculiar to runs of todolists: what was done before them.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::diagnostic::Severity;
-use piton_core::dialect::rwkit::master::{self, Standing};
+use piton_core::dialect::rwkit::plan::RwkitReading;
 use piton_core::dialect::rwkit::state::{self, ForeignState, TaskWord, gate_of};
-use piton_core::dialect::rwkit::{boxes, plan::RwkitReading};
-use piton_core::dialect::text;
-use piton_core::plan::{Argv, Check, TaskId, TaskSpec};
+use piton_core::plan::{About, Argv, Check, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Past, Proof, Report, Status};
 use piton_core::view::counted;
 use piton_engine::disk;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::Exit;
-use crate::args::Run;
 use crate::failure::{Failure, Outcome};
-use crate::find;
-use crate::reading::{self, FoundPlan};
-use crate::{picture, ui};
+use crate::reading::{self, FoundPlan, Left};
+use crate::{find, ui};
 
 /// The tests that were found in the project when a run of this plan began, if there is such a run.
 pub(super) fn tests_of(specs: &[TaskSpec]) -> Vec<Check> {
@@ -28,9 +22,18 @@ pub(super) fn tests_of(specs: &[TaskSpec]) -> Vec<Check> {
 
 /// What was done before the run: what the list and the state file say, as far as the files of the tasks are there. Gates
 /// are looked at anew.
-pub(super) fn past(found: &FoundPlan, project: &Project, journal: &Journal) -> Outcome<Vec<Command>> {
+pub(super) fn past(found: &mut FoundPlan, project: &Project, journal: &Journal) -> Outcome<Vec<Command>> {
     let Some(reading) = &found.list else { return Ok(Vec::new()) };
     let known = look(reading, project, journal)?.unwrap_or_default();
+    let settings = &mut found.plan.settings;
+    settings.auto_answer |= known.auto_answer;
+    let said = About {
+        session_id: known.session_id.clone().unwrap_or_default(),
+        clarified_requirements_path: known.clarified_requirements_path.clone().unwrap_or_default(),
+        analysis_report_path: known.analysis_report_path.clone().unwrap_or_default(),
+        ..About::default()
+    };
+    settings.list = settings.list.take().map(|list| Box::new(list.known_from(Some(&said))));
     let (mut commands, mut done) = (Vec::new(), 0);
     let by = || state::FILE.to_owned();
     for spec in found.plan.tasks.iter().filter(|spec| gate_of(&spec.id).is_none()) {
@@ -84,20 +87,7 @@ pub(super) fn past(found: &FoundPlan, project: &Project, journal: &Journal) -> O
 }
 
 fn plain(status: Status, spent: u32, proof: Option<Proof>) -> Past {
-    Past {
-        status,
-        spent,
-        proof,
-        base: None,
-        work: None,
-        recheck: false,
-        started_at: None,
-        completed_at: None,
-        merged_at: None,
-        commits: Vec::new(),
-        errors: Vec::new(),
-        feedback: Vec::new(),
-    }
+    Past { spent, proof, ..Past::plain(status) }
 }
 
 /// A file that a task that is called done should have made, and that is not there. Patterns and folders are looked at when
@@ -113,124 +103,41 @@ fn missing(spec: &TaskSpec, project: &Project) -> Option<String> {
     })
 }
 
-/// A state file that somebody else left about this list. One that cannot be used is kept once.
+/// A state file that somebody else left about this list.
 fn look(reading: &RwkitReading, project: &Project, journal: &Journal) -> Outcome<Option<ForeignState>> {
     let path = project.root.join(state::FILE);
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
+    let read = |text: &str| {
+        let reading = state::read(text);
+        (reading.state, reading.problems)
     };
-    let decoded = text::decode(&bytes, false);
-    let found = state::read(&decoded.text);
-    let known = found.state.piton_run.as_deref().and_then(|run| piton_core::plan::RunId::new(run).ok());
+    let Left::Read { state: found, bytes } = reading::left(project, &path, read, "the list alone counts")?
+    else {
+        return Ok(None);
+    };
+    let known = found.piton_run.as_deref().and_then(|run| piton_core::plan::RunId::new(run).ok());
     if let Some(run) = known
         && journal.facts(&run)?.is_some()
     {
         // Our own, of this list or another: the journal knows it all.
         return Ok(None);
     }
-    let problems: Vec<_> = decoded.problems.iter().chain(&found.problems).cloned().collect();
-    if !problems.is_empty() {
-        ui::say(picture::draw(&find::shown(&path), &decoded.text, &problems));
-    }
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        keep(&path, "bad", &bytes)?;
-        return Ok(None);
-    }
     let list = Utf8Path::new(&reading.file);
-    let about = found.state.todolist_path.as_deref().filter(|path| !path.trim().is_empty());
+    let about = found.todolist_path.as_deref().filter(|path| !path.trim().is_empty());
     if about.is_some_and(|about| !Utf8Path::new(about).ends_with(list) && !list.ends_with(about)) {
         ui::say(format!(
             "{} is about {}, another list: it is kept as .bak, and this list alone counts",
             find::shown(&path),
             ui::plain(about.unwrap_or_default())
         ));
-        keep(&path, "bak", &bytes)?;
+        keep(&path, &bytes)?;
         return Ok(None);
     }
     // It is in the journal next, and is replaced then.
-    keep(&path, "bak", &bytes)?;
-    Ok(Some(found.state))
+    keep(&path, &bytes)?;
+    Ok(Some(found))
 }
 
-fn keep(path: &Utf8Path, ending: &str, bytes: &[u8]) -> Outcome {
-    let kept = Utf8PathBuf::from(format!("{path}.{ending}"));
-    disk::write(&kept, bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
-    if ending == "bad" {
-        ui::say(format!("it is kept as {}, and the list alone counts", find::shown(&kept)));
-    }
-    Ok(())
-}
-
-/// Work on the lists of a master list, one after the other, and keep their rows. It ends with the worst that one of them
-/// ended with, and goes on past those that ended with unfinished work.
-pub(super) fn run_all(args: &Run, path: &Utf8Path, run: fn(&Run) -> Outcome<Exit>) -> Outcome<Exit> {
-    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
-    let decoded = text::decode(&bytes, false);
-    let lists = master::read(&decoded.text);
-    let count = |list: &piton_core::plan::RepoPath| counts(&resolve(path, list.as_str())?);
-    let mut problems = lists.problems.clone();
-    problems.extend(master::compare(&lists, count));
-    if !problems.is_empty() {
-        ui::say(picture::draw(&find::shown(path), &decoded.text, &problems));
-    }
-    if problems.iter().any(|problem| problem.severity == Severity::Error) {
-        return Err(Failure::new(format!("{} cannot be used", find::shown(path))));
-    }
-    let mut worst = super::FINE;
-    for entry in &lists.entries {
-        let Some(list) = &entry.list else {
-            ui::say(format!("{} has no list yet, and is passed over", ui::plain(&entry.name)));
-            continue;
-        };
-        let Some(file) = resolve(path, list.as_str()) else {
-            return Err(Failure::new(format!("{list} is not there")).hint("correct the master list"));
-        };
-        let (done, total) = counts(&file).unwrap_or((0, 0));
-        if total > 0 && done == total && !entry.is_open() {
-            continue;
-        }
-        keep_row(path, list.as_str(), Standing { status: master::Word::InProgress, done, total })?;
-        ui::say(ui::styled(ui::BOLD, find::shown(&file)));
-        let ended = run(&Run { plan: file.clone(), ..args.clone() })?;
-        let (done, total) = counts(&file).unwrap_or((done, total));
-        let status = match ended {
-            super::FINE => master::Word::Completed,
-            _ => master::Word::InProgress,
-        };
-        keep_row(path, list.as_str(), Standing { status, done, total })?;
-        worst = worst.max(ended);
-        if ended != super::FINE && ended != UNFINISHED {
-            return Ok(ended);
-        }
-    }
-    Ok(worst)
-}
-
-/// Ended with work that is not done: the next list can be worked on all the same.
-const UNFINISHED: Exit = 4;
-
-/// A list that a master list names: beside it, or from the root of the project.
-fn resolve(master: &Utf8Path, list: &str) -> Option<Utf8PathBuf> {
-    let folder = reading::folder_of(master);
-    let name = Utf8Path::new(list).file_name()?;
-    let beside = [folder.join(list), folder.join(name)];
-    let above = folder.ancestors().map(|above| above.join(list));
-    beside.into_iter().chain(above).find(|path| path.is_file())
-}
-
-/// How many of its tasks a list has ticked, of how many.
-fn counts(list: &Utf8Path) -> Option<(usize, usize)> {
-    boxes::count(&std::fs::read(list).ok()?)
-}
-
-fn keep_row(path: &Utf8Path, list: &str, standing: Standing) -> Outcome {
-    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
-    match master::update(&bytes, list, standing) {
-        Some(new) if new != bytes => {
-            disk::write(path, &new).map_err(Failure::io(format!("cannot write {path}")))
-        }
-        _ => Ok(()),
-    }
+fn keep(path: &Utf8Path, bytes: &[u8]) -> Outcome {
+    let kept = Utf8PathBuf::from(format!("{path}.bak"));
+    disk::write(&kept, bytes).map_err(Failure::io(format!("cannot write {kept}")))
 }

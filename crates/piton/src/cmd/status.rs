@@ -1,5 +1,6 @@
 //! `piton status`: where a run stands. Reads only.
 
+use piton_core::dialect::rwkit;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Event, Proof, Status, Task};
 use piton_core::time::Timestamp;
@@ -9,7 +10,7 @@ use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE};
+use super::{Exit, FINE, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -32,6 +33,9 @@ pub(crate) fn status(args: &args::Status) -> Outcome<Exit> {
                 .map_err(|bad| Failure::usage(format!("`{what}` is neither a plan nor a task id: {bad}")))?;
             task = Some(id);
         }
+    }
+    if let Some(plan) = which.plan.as_ref().filter(|plan| plan.is_file() && rwkit::is_master(plan.as_str())) {
+        return master::status(plan, which.project_path.as_deref(), args.json);
     }
     let FoundRun { project, mut journal, run } = find::run(&which)?;
     match (task, args.json) {

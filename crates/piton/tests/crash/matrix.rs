@@ -10,9 +10,11 @@ use crate::reference::{self, Form, Killed};
 use crate::sandbox::Sandbox;
 
 /// Points that no reference run passes, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 3] = [
+const ELSEWHERE: [(&str, &str); 5] = [
+    ("add.before-write", "rwkit: a_list_that_somebody_writes_meanwhile_keeps_both"),
     ("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next"),
     ("claims.judged", "issue: a_claim_is_judged_by_the_issues_branch_and_not_by_the_checkout"),
+    ("files.added", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("import.adopted", "execute: a_take_over_that_dies_is_begun_again"),
 ];
 

@@ -2,7 +2,6 @@
 //!
 //! Its agents are scripted: each copies in what a good agent would have written, so the plan's own checks really pass.
 
-use std::fs;
 use std::process::{Command, Stdio};
 
 use camino::Utf8Path;
@@ -77,7 +76,7 @@ const DESCRIPTION: &str = "# Wordbook\n\nCounts words.\n\n<project-context versi
 /// A project with a copy of the example in it, whose agents all do well.
 fn wordbook() -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
-    copy(Utf8Path::new(EXAMPLE), &sandbox.project().join(PLAN));
+    sandbox.copy(EXAMPLE, PLAN);
     crate::follow_the_script(&sandbox);
     for (id, _, file, text) in WORK {
         sandbox.write(sandbox.root().join("done").join(id).join(file), text);
@@ -86,18 +85,6 @@ fn wordbook() -> Sandbox {
     act(&sandbox, "");
     sandbox.commit("Plan");
     sandbox
-}
-
-fn copy(from: &Utf8Path, to: &Utf8Path) {
-    fs::create_dir_all(to).expect("a new folder");
-    for entry in from.read_dir_utf8().expect("the example").flatten() {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if from.is_dir() {
-            copy(from, &to);
-        } else {
-            fs::copy(from, to).expect("a readable file");
-        }
-    }
 }
 
 /// What an agent that does well does.

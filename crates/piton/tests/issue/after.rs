@@ -11,6 +11,22 @@ fn with_origin(sandbox: &Sandbox) {
     sandbox.git(["remote", "add", "origin", sandbox.root().join("origin.git").as_str()]);
 }
 
+/// The newest run of a plan says whether it is finished, not one before it.
+#[test]
+fn a_plan_that_is_begun_anew_is_not_put_away() {
+    let sandbox = months();
+    let _ = sandbox.run("run 7").exits(0);
+    sandbox.git(["checkout", "-q", "--", "."]);
+    sandbox.git(["branch", "-q", "-D", BRANCH]);
+    act(&sandbox, "[1.2]\nexit 1\n");
+    let _ = sandbox.run("run 7 --reset").exits(4);
+    let report = sandbox.read(format!("{PLAN}/verification-report.txt"));
+    assert!(report.ends_with("Result: not known yet\n"), "{report}");
+    let _ = sandbox.run("archive").exits(0).says("no plan of an issue is finished");
+    let _ = sandbox.run("archive 7").exits(1).says("is not finished, and stays");
+    assert!(sandbox.project().join(PLAN).is_dir());
+}
+
 /// Run with a `gh` that writes down what it is asked for.
 fn run_with_gh(sandbox: &Sandbox) -> Output {
     with_origin(sandbox);

@@ -145,6 +145,50 @@ fn half_a_report_is_a_report() {
     assert_eq!(told["patterns"], json!(["Options are looked at first"]));
 }
 
+/// State and journal in one act, by an agent that would rather type a command than edit two files.
+#[test]
+fn an_agent_that_reports_by_command_is_heard_in_both_files() {
+    let sandbox = months();
+    let script = format!(
+        "{} report 1.1 done --note 'Sums are kept by month.\n\nDates are never checked' --export 'spend.sh --by-month' \
+         --pattern 'Options are looked at first' --decision 'awk over sort: it can add' --file spend.sh",
+        env!("CARGO_BIN_EXE_piton")
+    );
+    act(&sandbox, &reports(&sandbox, "1.1", &script.replace("\\n", "\n")));
+    let _ = sandbox.run("run 7").exits(0);
+    is_whole(&sandbox);
+    let (told, section) = (entry(&sandbox, "1.1"), without_times(&section(&journal(&sandbox), "1.1")));
+    insta::assert_snapshot!(
+        "by_command",
+        format!("{section}\n\n{}\n{}\n{}", told["exports"], told["patterns"], told["notes"])
+    );
+}
+
+/// Boxes are Piton's to tick: one that an agent ticks in its copy of the list is neither work nor a file of its work.
+#[test]
+fn an_agent_that_only_ticks_its_box_has_done_nothing() {
+    let sandbox = months();
+    let tick = format!(
+        "sed -i \"s/\\[ \\] $PITON_TASK /[x] $PITON_TASK /\" {PLAN}/tasks.md\ngit diff --quiet && exit 1\nexit 0\n"
+    );
+    sandbox.write(sandbox.root().join("tick.sh"), &tick);
+    let others = format!(
+        "[1.1 1]\nrun sh SIDE/tick.sh\n[1.1 2]\nrun sh SIDE/tick.sh\n{}[1.2]\n{}write verification-report.txt mine\n\
+         write {PLAN}/verification-report.txt ours\n",
+        does_well("1.1"),
+        does_well("1.2"),
+    );
+    act(&sandbox, &others);
+    let run = sandbox.run("run 7").exits(0);
+    let _ = run.says("1.1      failed: the agent changed nothing").says("1.1      attempt 2 started");
+    assert_eq!(entry(&sandbox, "1.1")["files_modified"], json!(["spend.sh"]));
+    assert_eq!(
+        entry(&sandbox, "1.2")["files_created"],
+        json!(["tests/by-month.sh", "verification-report.txt"])
+    );
+    assert_eq!(sandbox.git(["diff", "--name-only", "main", BRANCH, "--", ".claude"]), "");
+}
+
 /// What was taught is `failed` with the reason in `notes`: the next attempt is told why.
 #[test]
 fn an_agent_that_says_it_failed_is_believed() {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 
 /// "Mark Task In Progress", word by word.
-const BEGIN: &str = r#"
+pub(crate) const BEGIN: &str = r#"
 TMP_FILE=$(mktemp)
 jq "(.tasks[] | select(.id == \"$TASK_ID\")) |= . + {
   \"status\": \"in_progress\",
@@ -35,7 +35,7 @@ mv "$TMP_FILE" "$PLAN_DIR/execution-state.json"
 "#;
 
 /// "Sub-Agent Task Fails".
-const FAIL: &str = r#"
+pub(crate) const FAIL: &str = r#"
 TMP_FILE=$(mktemp)
 jq "(.tasks[] | select(.id == \"$TASK_ID\")) |= . + {
   \"status\": \"failed\",
@@ -52,7 +52,7 @@ pub(crate) fn about(sandbox: &Sandbox, id: &str, lines: &str) -> bool {
 }
 
 /// A run that somebody keeps by hand, who works on the issue's branch in the project's own checkout.
-fn ledger() -> Sandbox {
+pub(crate) fn ledger() -> Sandbox {
     let sandbox = months();
     let _ = sandbox.run(&format!("next --plan {PLAN}")).exits(0);
     sandbox.git(["switch", "-q", BRANCH]);
@@ -68,7 +68,7 @@ pub(crate) fn status(sandbox: &Sandbox, id: &str) -> String {
 }
 
 /// Append to the journal as `cat >>` does.
-fn append(sandbox: &Sandbox, text: &str) {
+pub(crate) fn append(sandbox: &Sandbox, text: &str) {
     use std::io::Write as _;
     let path = sandbox.project().join(PLAN).join("journal.md");
     let mut file = fs::OpenOptions::new().append(true).open(path).expect("the journal");

@@ -82,3 +82,38 @@ fn a_run_that_is_killed_goes_on_to_the_same_end_and_its_agent_is_waited_for() {
     let _ = second.wait().exits(0).lacks("attempt 2 started");
     ends_as_if_nothing_had_happened(&sandbox);
 }
+
+/// What git does not have is copied, and what has to be installed is, before each task: the last one may ask for more.
+#[test]
+fn the_worktree_gets_what_the_project_needs_and_no_commit_has_it() {
+    let sandbox = months();
+    let settings = "\n[worktree]\ncopy = [\".env\"]\nsetup = \"sh setup.sh\"\n";
+    sandbox.write("piton.toml", &(sandbox.read("piton.toml") + settings));
+    sandbox.write("setup.sh", &format!("echo >> {}/setups.txt\n", sandbox.root()));
+    sandbox.write(".gitignore", ".env\n");
+    sandbox
+        .write("check.sh", "set -eu\ntest \"$(cat .env)\" = SECRET=1\nfor t in tests/*.sh; do sh $t; done\n");
+    sandbox.commit("Needs");
+    sandbox.write(".env", "SECRET=1\n");
+    let _ = sandbox.run("run 7").exits(0);
+    assert_eq!(statuses(&sandbox), ALL_DONE);
+    assert_eq!(sandbox.read(sandbox.root().join("setups.txt")).lines().count(), TASKS.len());
+    assert!(!sandbox.git(["ls-tree", "-r", "--name-only", BRANCH]).contains(".env"));
+}
+
+/// The small kind of plan: one file, a list without numbers, and criteria that are no tasks.
+#[test]
+fn a_plan_without_numbers_is_worked_on_and_ticked() {
+    let sandbox = months();
+    let plan = ".claude/plans/issue-9-small/plan.md";
+    let list = "# Plan: Issue #9 - Small\n\n## Tasks\n\n- [x] Write nothing\n- [ ] Write the second file\n  - [ ] with a word in it\n- [ ] Write the third file\n\n## Acceptance Criteria\n\n- [ ] it works\n";
+    sandbox.write(plan, list);
+    sandbox.commit("Small");
+    sandbox.script("[2]\nwrite 2.txt x\n[3]\nwrite 3.txt x\n");
+    let run = sandbox.run("run 9").exits(0).says("2        landed").says("3        landed").says("Closes #9");
+    let _ = run.lacks("1        attempt").says("Small (#9)");
+    let done = list.replace("- [ ] Write", "- [x] Write").replace("- [ ] with", "- [x] with");
+    assert_eq!(sandbox.read(plan), done);
+    assert_eq!(sandbox.git(["diff", "--name-only", "main", "issue/9-small"]), "2.txt\n3.txt");
+    let _ = sandbox.run("progress --plan 9").exits(0).says("## Progress: 3/3 (100%)");
+}

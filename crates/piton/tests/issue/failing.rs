@@ -99,7 +99,11 @@ fn a_validation_that_fails_is_mended() {
     sandbox.write("tests/by-month.sh", TRY_MONTHS);
     sandbox.commit("All done");
     act(&sandbox, &format!("[final-validation]\n{}", does_well("1.1")));
-    let _ = sandbox.run("run 7").exits(0).says("final-validation landed").lacks("1.1      attempt");
+    let run = sandbox.run("run 7").exits(0).says("final-validation landed").lacks("1.1      attempt");
+    let _ = run.lacks("final-validation attempt 3").says("## Checks of the whole");
+    let report = masked(&sandbox, &sandbox.read(format!("{PLAN}/verification-report.txt")));
+    insta::assert_snapshot!("mended", report);
+    let _ = sandbox.run("next").exits(0).says("ALL_COMPLETE: No pending tasks");
     assert_eq!(sandbox.git(["show", &format!("{BRANCH}:spend.sh")]), BY_MONTH.trim_end());
     assert_eq!(statuses(&sandbox), ALL_DONE, "the validation is no task of the list");
     assert_eq!(sandbox.read(format!("{PLAN}/tasks.md")), list);
@@ -116,4 +120,14 @@ fn a_validation_that_nobody_mends_asks_for_a_person() {
     act(&sandbox, "[final-validation]\nappend note.txt no\n");
     let run = sandbox.run("run 7").exits(4).says("needs review");
     let _ = run.says("final-validation attempt 4 started").lacks("attempt 5").lacks("Closes #7");
+    let report = masked(&sandbox, &sandbox.read(format!("{PLAN}/verification-report.txt")));
+    insta::assert_snapshot!("not_mended", report);
+    let _ = sandbox.run("next").exits(0).says("HALTED: Found failed task\n{\"id\":\"final-validation\"");
+    let _ = sandbox.run("archive").exits(0).says("no plan of an issue is finished");
+    // Somebody has mended it, and it is looked at once more.
+    act(&sandbox, &format!("[final-validation]\n{}", does_well("1.1")));
+    let _ = sandbox.run("retry final-validation").exits(0);
+    assert!(sandbox.read(format!("{PLAN}/verification-report.txt")).ends_with("Result: not known yet\n"));
+    let _ = sandbox.run("run 7").exits(0).says("Closes #7");
+    assert!(sandbox.read(format!("{PLAN}/verification-report.txt")).contains("Result: passed\n"));
 }

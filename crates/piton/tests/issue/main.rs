@@ -12,6 +12,8 @@ mod claims;
 mod edits;
 mod example;
 mod failing;
+mod recipes;
+mod rows;
 mod takeover;
 
 use std::fs;
@@ -94,7 +96,7 @@ awk -F, -v by="${1:-}" '
 /// A project that is a copy of the example, whose agents all do well.
 fn months() -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
-    copy(Utf8Path::new(EXAMPLE), sandbox.project());
+    sandbox.copy(EXAMPLE, "");
     let script = sandbox.root().join("agents.script");
     let binary = env!("CARGO_BIN_EXE_piton");
     let agent = format!("\n[agents.default]\ncommand = [\"{binary}\", \"scripted-agent\", \"{script}\"]\n");
@@ -106,18 +108,6 @@ fn months() -> Sandbox {
     act(&sandbox, "");
     sandbox.commit("Plan");
     sandbox
-}
-
-fn copy(from: &Utf8Path, to: &Utf8Path) {
-    fs::create_dir_all(to).expect("a new folder");
-    for entry in from.read_dir_utf8().expect("the example").flatten() {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if from.is_dir() {
-            copy(from, &to);
-        } else {
-            fs::copy(from, to).expect("a readable file");
-        }
-    }
 }
 
 /// What an agent that does well does. It tells nobody.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::edits::log;
 use super::*;
 
 /// As this system's own recipe leaves it when its parser finds nothing.
@@ -85,9 +86,8 @@ fn a_state_that_somebody_kept_by_hand() {
         { "id": "3.3", "status": "todo" },
         { "id": "9", "status": "completed", "description": "It was in the plan once" },
     ]);
+    // The file that 1.2 is said to have made is on the branch, and not in this checkout.
     let sandbox = half_done(&tasks);
-    sandbox.write("tests/by-month.sh", TRY_MONTHS);
-    sandbox.write("spend.sh", BY_MONTH);
     goes_on_from_the_second(&sandbox);
     let first = entry(&sandbox, "1.1");
     assert_eq!((&first["exports"], &first["notes"]), (&json!(["month_of()"]), &json!("It adds")));
@@ -112,6 +112,18 @@ fn a_task_whose_file_is_not_there_is_to_be_done() {
     let run = sandbox.run("run 7").exits(0);
     let _ = run.says("tests/never.sh is not there").says("1.2      landed").lacks("1.1      attempt");
     is_whole(&sandbox);
+    // What the next task begins with is the branch, whatever lies about in this checkout; and what is no path of the
+    // project cannot be looked for.
+    let sandbox = half_done(&json!([
+        { "id": "1.1", "status": "completed", "files_created": ["/etc/passwd", "../x", "-x", "C:\\x"] },
+        { "id": "1.2", "status": "completed", "files_created": ["tests/here.sh"] },
+    ]));
+    sandbox.write("tests/here.sh", "true\n");
+    let next =
+        sandbox.run("next --plan 7").exits(0).says("1.2 is called done, but tests/here.sh is not there");
+    let _ = next.says("1 task done before").says("NEXT_TASK: {\"id\":\"1.2\"");
+    assert!(log(&sandbox).contains("taken over from execution-state.json: completed"));
+    assert!(log(&sandbox).contains("0        taken over from tasks.md: completed"), "{}", log(&sandbox));
 }
 
 #[test]
@@ -190,4 +202,53 @@ fn headings_that_name_tasks_are_worked_on_and_ticked() {
     let _ = sandbox.run("run 7").exits(0).says("PAY-002  landed");
     let done = list.replace("[ ] Not Started", "[x] Completed").replace("[ ]", "[x]");
     assert_eq!(sandbox.read(format!("{PLAN}/tasks.md")), done);
+}
+
+/// As the document would have it, and more: an older version of the file is better than none, and it is said which.
+#[test]
+fn a_state_that_cannot_be_used_is_replaced_by_its_backup_or_by_what_is_committed() {
+    let done =
+        |id: &str| left(&json!([{ "id": id, "status": "completed", "notes": format!("{id} it was") }]));
+    let file = format!("{PLAN}/execution-state.json");
+    for broken in ["", "{\"tasks\": [{\"id\": \"1.1\", \"sta", "{}{}", "{'tasks': []}"] {
+        let sandbox = months();
+        sandbox.write(&file, &done("1.1"));
+        sandbox.commit("State");
+        sandbox.write(&file, broken);
+        let _ = sandbox.run("next --plan 7").exits(0).says("and what is committed counts");
+        assert_eq!(sandbox.read(format!("{file}.bad")), broken);
+        assert_eq!(entry(&sandbox, "1.1")["notes"], "1.1 it was");
+    }
+    let sandbox = months();
+    sandbox.write(&file, &done("1.1"));
+    sandbox.commit("State");
+    sandbox.write(format!("{file}.bak"), &done("1.2"));
+    sandbox.write(&file, "{");
+    let _ = sandbox.run("next --plan 7").exits(0).says("execution-state.json.bak counts");
+    assert_eq!((&statuses(&sandbox)[1], &statuses(&sandbox)[2]), (&"pending".to_owned(), &"done".to_owned()));
+    assert_eq!(sandbox.read(format!("{file}.bak")), done("1.2"), "the broken one did not take its place");
+}
+
+/// What could not be written is not believed either.
+#[test]
+fn a_state_file_that_lies_outside_the_project_is_left_alone() {
+    let sandbox = months();
+    let outside = sandbox.root().join("state.json");
+    sandbox.write(&outside, &left(&json!([{ "id": "1.1", "status": "completed" }])));
+    let before = sandbox.read(&outside);
+    let file = sandbox.project().join(PLAN).join("execution-state.json");
+    std::os::unix::fs::symlink(&outside, &file).expect("a new link");
+    for command in ["run 7", "next --plan 7", "import 7"] {
+        let _ = sandbox.run(command).exits(1).says("leads out of the project").lacks("done before");
+    }
+    assert_eq!(sandbox.read(&outside), before);
+    let _ = sandbox.run("status").exits(1).says("no run");
+    // Inside, a link is as good as the file.
+    let inside = sandbox.project().join("state.json");
+    fs::rename(&outside, &inside).expect("our own file");
+    fs::remove_file(&file).expect("our own link");
+    std::os::unix::fs::symlink(&inside, &file).expect("a new link");
+    let _ = sandbox.run("next --plan 7").exits(0).says("1 task done before");
+    assert!(fs::symlink_metadata(&file).expect("it is there").is_symlink());
+    assert_eq!(entry(&sandbox, "1.1")["status"], "completed");
 }

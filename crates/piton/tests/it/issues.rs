@@ -7,22 +7,8 @@ const PLANS: &str = ".claude/plans";
 
 /// The worked example, in a repository of its own.
 fn example() -> Sandbox {
-    macro_rules! copy {
-        ($sandbox:ident, $($name:literal),* $(,)?) => {
-            $($sandbox.write($name, include_str!(concat!("../../../../examples/issue/", $name)));)*
-        };
-    }
     let sandbox = sandbox();
-    copy![
-        sandbox,
-        "piton.toml",
-        "check.sh",
-        "spend.sh",
-        "tests/sum.sh",
-        ".claude/plans/issue-7-by-month/requirements.md",
-        ".claude/plans/issue-7-by-month/design.md",
-        ".claude/plans/issue-7-by-month/tasks.md",
-    ];
+    sandbox.copy(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/issue"), "");
     sandbox
 }
 

@@ -1,5 +1,7 @@
 //! The document's own `jq` recipes, beside an engine and without one.
 
+use piton_testkit::sandbox::until;
+
 use super::*;
 
 #[test]
@@ -79,4 +81,223 @@ fn a_box_that_is_ticked_by_hand_is_a_claim() {
     let _ = sandbox.run("journal add looked").exits(0);
     assert_eq!(statuses(&sandbox)[0], "failed");
     assert_eq!(marks(&sandbox), "      ", "what is not done is not ticked");
+}
+
+/// The document's own recipes, word for word, with their variables.
+const RECIPES: [(&str, &str); 14] = [
+    (
+        "claim",
+        r#"jq --arg tid "T003" --arg ts "$(date -Iseconds)" '
+  .tasks[$tid].status = "in_progress" |
+  .tasks[$tid].started_at = $ts |
+  .progress.in_progress += 1 |
+  .progress.pending -= 1 |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "complete",
+        r#"jq --arg tid "T003" --arg ts "$(date -Iseconds)" --argjson files '["docs/keep.md"]' '
+  .tasks[$tid].status = "completed" |
+  .tasks[$tid].completed_at = $ts |
+  .tasks[$tid].files_modified = $files |
+  .tasks[$tid].files_mentioned = $files |
+  .tasks[$tid].verification.agent_done = true |
+  .progress.completed += 1 |
+  .progress.in_progress -= 1 |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "verify",
+        r#"jq --arg tid "T002" --arg ts "$(date -Iseconds)" '
+  .tasks[$tid].verification.files_exist = true |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "sync",
+        r#"jq --arg tid "T002" --arg ts "$(date -Iseconds)" '
+  .tasks[$tid].verification.state_synced = true |
+  .progress.verified += 1 |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "failed",
+        r#"jq --arg tid "T004" --arg ts "$(date -Iseconds)" --arg error "Build failed: missing dependency" '
+  .tasks[$tid].status = "failed" |
+  .tasks[$tid].error = $error |
+  .retry_counts[$tid] = ((.retry_counts[$tid] // 0) + 1) |
+  .progress.failed += 1 |
+  .progress.in_progress -= 1 |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "blocked",
+        r#"jq --arg tid "T004" --arg ts "$(date -Iseconds)" '
+  .tasks[$tid].status = "blocked" |
+  .blocked_tasks += [$tid] |
+  .progress.blocked += 1 |
+  .progress.failed -= 1 |
+  .updated_at = $ts |
+  .logs += [{"timestamp": $ts, "level": "error", "message": ("Task " + $tid + " BLOCKED after 3 retries")}]
+'"#,
+    ),
+    (
+        "gate",
+        r#"jq --arg gate "unit_tests" --arg status "passed" --arg ts "$(date -Iseconds)" '
+  .quality_gates[$gate] = $status |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "degraded",
+        r#"jq --arg phase "smoke_test" --arg ts "$(date -Iseconds)" '
+  .degraded_phases += [$phase] |
+  .quality_gates[$phase] = "degraded" |
+  .updated_at = $ts |
+  .logs += [{"timestamp": $ts, "level": "warning", "message": ("Phase " + $phase + " DEGRADED after max fix attempts")}]
+'"#,
+    ),
+    (
+        "qa cycle",
+        r#"jq --arg ts "$(date -Iseconds)" '
+  .qa_cycles += 1 |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "create batch",
+        r#"jq --argjson bid 0 --argjson tasks '["T001", "T002"]' --arg ts "$(date -Iseconds)" '
+  .batches += [{"batch_id": $bid, "task_ids": $tasks, "status": "pending", "started_at": null, "completed_at": null, "compacted": false}] |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "start batch",
+        r#"jq --argjson bid 0 --arg ts "$(date -Iseconds)" '
+  .batches[$bid].status = "in_progress" |
+  .batches[$bid].started_at = $ts |
+  .current_batch = $bid |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "complete batch",
+        r#"jq --argjson bid 0 --arg ts "$(date -Iseconds)" '
+  .batches[$bid].status = "completed" |
+  .batches[$bid].completed_at = $ts |
+  .batches[$bid].compacted = true |
+  .current_batch = null |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "resume point",
+        r#"jq --argjson bid 1 --arg tid "T005" --arg phase "implementation" --arg ts "$(date -Iseconds)" '
+  .resume_point = {"batch_id": $bid, "task_id": $tid, "phase": $phase} |
+  .updated_at = $ts
+'"#,
+    ),
+    (
+        "complete execution",
+        r#"jq --arg ts "$(date -Iseconds)" '
+  .status = "completed" |
+  .updated_at = $ts |
+  .resume_point = {"batch_id": null, "task_id": null, "phase": null} |
+  .logs += [{"timestamp": $ts, "level": "info", "message": "Full pipeline completed"}]
+'"#,
+    ),
+];
+
+/// A recipe as the document has it, and behind it the one that adds a line to the log: once that is told, both are heard.
+fn whole_recipe(sandbox: &Sandbox, jq: &str, message: &str) {
+    let log = format!(
+        r#"jq --arg ts "$(date -Iseconds)" --arg level "info" --arg msg "{message}" '
+  .logs += [{{"timestamp": $ts, "level": $level, "message": $msg}}] |
+  .updated_at = $ts
+'"#
+    );
+    for jq in [jq, &log] {
+        let line = format!("{jq} {STATE} > {STATE}.tmp && \\\nmv {STATE}.tmp {STATE}");
+        let status = Command::new("sh").args(["-c", &line]).current_dir(sandbox.project()).status();
+        assert!(status.is_ok_and(|status| status.success()), "{line}");
+    }
+}
+
+#[test]
+fn every_recipe_that_writes_is_heard_beside_an_engine() {
+    if Command::new("jq").arg("--version").output().is_err() {
+        return;
+    }
+    let sandbox = receipts(
+        "[policy]\nbackoff = \"0s\"\nmax_parallel = 1\n",
+        &format!("[T002]\nmeet SIDE/gate\n{}", does_well("T002")),
+    );
+    sandbox.fifo("gate");
+    let mut run = sandbox.piton(RUN.split(' ')).spawn();
+    run.until_says("T002     attempt 1 started");
+    sandbox.write("docs/keep.md", "receipts.sh keep\n");
+    for (name, jq) in RECIPES {
+        let shown = state(&sandbox)["piton_seq"].as_u64();
+        whole_recipe(&sandbox, jq, &format!("{name} is done"));
+        run.until_says(&format!("{name} is done"));
+        let file = until("the file as Piton writes it", || {
+            Some(state(&sandbox)).filter(|file| file["piton_seq"].as_u64() > shown)
+        });
+        is_counted(&file);
+        let status = |id: &str| file["tasks"][id]["status"].as_str().unwrap_or_default().to_owned();
+        match name {
+            "claim" => assert_eq!(status("T003"), "in_progress"),
+            // Its checks run meanwhile; the end tells.
+            "complete" => {}
+            "verify" | "sync" => {
+                let flags = &file["tasks"]["T002"]["verification"];
+                assert_eq!((&flags["files_exist"], &flags["state_synced"]), (&false.into(), &false.into()));
+            }
+            "failed" => {
+                assert_eq!((status("T004").as_str(), &file["retry_counts"]["T004"]), ("failed", &1.into()));
+            }
+            "blocked" => {
+                assert_eq!(file["blocked_tasks"], serde_json::json!(["T004"]));
+                assert_eq!((status("T005").as_str(), status("T006").as_str()), ("skipped", "skipped"));
+            }
+            "degraded" => assert_eq!(file["degraded_phases"], serde_json::json!(["smoke_test"])),
+            "qa cycle" => assert_eq!(file["qa_cycles"], 0, "a round is one that was made"),
+            "create batch" | "start batch" => assert_eq!(file["batches"].as_array().map(Vec::len), Some(3)),
+            "complete batch" => assert_eq!(file["batches"][0]["compacted"], true),
+            "resume point" => assert_eq!(file["resume_point"]["task_id"], "T002"),
+            "complete execution" => assert_eq!(file["status"], "running", "there is work left"),
+            _ => {}
+        }
+    }
+    sandbox.meet("gate");
+    let _ = run.wait().exits(4);
+    assert_eq!(statuses(&sandbox), ["completed", "completed", "completed", "blocked", "skipped", "skipped"]);
+    let file = state(&sandbox);
+    is_counted(&file);
+    assert_eq!(file["quality_gates"]["unit_tests"], "passed", "{file:#}");
+    assert_eq!(file["quality_gates"]["smoke_test"], "degraded");
+    assert_eq!(marks(&sandbox), "xxx   ");
+}
+
+/// A new file in its place is no edit of ours: it is kept, and the run goes on.
+#[test]
+fn a_file_that_is_initialised_anew_beside_an_engine_is_put_aside() {
+    let sandbox = receipts(
+        "[policy]\nbackoff = \"0s\"\nmax_parallel = 1\n",
+        &format!("[T001]\nmeet SIDE/gate\n{}", does_well("T001")),
+    );
+    sandbox.fifo("gate");
+    let mut run = sandbox.piton(RUN.split(' ')).spawn();
+    run.until_says("T001     attempt 1 started");
+    let new = r#"{"version": "3.0.0", "session_id": "exec-1", "status": "running", "tasks": {}}"#;
+    sandbox.write(STATE, new);
+    run.until_says("replaced by another one");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0);
+    assert_eq!(sandbox.read(format!("{STATE}.refused")), new);
+    assert_eq!(statuses(&sandbox), ["completed"; 6]);
 }

@@ -62,33 +62,6 @@ fn a_run_that_is_stopped_in_the_middle_of_a_batch_goes_on_there() {
 }
 
 #[test]
-fn the_lists_of_a_master_list_are_run_in_their_order_and_their_rows_are_kept() {
-    let sandbox = receipts("", "");
-    let _ = sandbox.run("run plans/00-master-todolist.md").exits(0).says("has no list yet");
-    let master = sandbox.read("plans/00-master-todolist.md");
-    assert!(master.contains("| 1-1-receipts-todolist.md | completed | 6/6 |"), "{master}");
-    assert!(master.contains("1. [x] 1-1-receipts-todolist.md"), "{master}");
-    assert!(master.contains("| - | no todolist | - |"), "{master}");
-}
-
-#[test]
-fn a_task_is_added_to_the_list_and_to_the_run() {
-    let sandbox = receipts("", "[T007]\nwrite docs/more.md more\n");
-    let _ = sandbox.run(RUN).exits(0);
-    let add = ["add", "T007", "--title", "Tell more", "--after", "T006", "--file", "docs/more.md"];
-    let _ = sandbox.piton(add).run().exits(0);
-    let list = sandbox.read(LIST);
-    assert!(
-        list.contains(
-            "[size: S]\n- [ ] T007 P2 ALL Tell more [deps: T006] [files: docs/more.md]\n\n### Story"
-        ),
-        "{list}"
-    );
-    let _ = sandbox.run(RUN).exits(0).says("T007     landed");
-    assert_eq!(state(&sandbox)["tasks"]["T007"]["batch_id"], 3);
-}
-
-#[test]
 fn what_it_is_said_before_anything_is_done() {
     let sandbox = receipts("", "");
     sandbox.write(
@@ -105,5 +78,69 @@ fn what_it_is_said_before_anything_is_done() {
         .says("plans/1-1-receipts-todolist.md has 1 problem");
     let _ = sandbox.run("new rwkit shop").exits(0).says("plans/shop-todolist.md");
     let _ = sandbox.run("plan plans/shop-todolist.md").exits(0).says("T002");
-    let _ = sandbox.run("ops --dialect rwkit").exits(0).says("piton gate NAME passed");
+    let ops = sandbox.run("ops --dialect rwkit").exits(0).says("piton gate NAME passed");
+    let _ = ops.says("piton add ID --title TEXT --story ID").lacks("piton context");
+}
+
+#[test]
+fn a_run_that_dies_in_the_middle_of_a_batch_goes_on_to_the_same_end() {
+    for point in ["landing.moved:2", "engine.after-commit:12", "files.before-write:7", "files.written:9"] {
+        let sandbox = receipts("", "");
+        let killed = sandbox.piton(RUN.split(' ')).env("PITON_CRASH", point).run();
+        assert_eq!(killed.code, None, "{point}: {killed}");
+        let _ = sandbox.run(RUN).exits(0);
+        assert_eq!(statuses(&sandbox), ["completed"; 6], "{point}");
+        assert_eq!(marks(&sandbox), "xxxxxx", "{point}");
+        is_counted(&state(&sandbox));
+        let landed = sandbox.git(["log", "--oneline", "--grep", "^\\[T0"]);
+        assert_eq!(landed.lines().count(), 6, "{point}: each once\n{landed}");
+        let _ = sandbox.run("doctor").exits(0);
+    }
+}
+
+/// What the document does by hand, each as a command.
+#[test]
+fn every_operation_of_the_document_is_a_command() {
+    let sandbox = receipts("[gates.qa_review]\nrun = \"true\"\n", "");
+    let run = |line: &str| sandbox.run(line).exits(0);
+    let _ = run("next --plan plans/1-1-receipts-todolist.md").says("T001");
+    let _ = run("add T007 --title More --story US-001 --after T006 --file docs/more.md");
+    let _ = run("start T001 --by ann");
+    let _ = run("report T001 failed --reason none --by ann");
+    let _ = run("start T001 --by ann");
+    sandbox.write("receipts.sh", "echo help\n");
+    let _ = run("verify T001").says("receipts.sh exists");
+    let _ = run("report T001 done --by ann --file receipts.sh");
+    let _ = run("start T002 --by ann");
+    let _ = run("report T002 blocked --reason stuck --by ann");
+    let _ = run("gate smoke_test degraded --reason late");
+    let _ = run("gate")
+        .says("smoke_test           degraded")
+        .says("uat                  not asked for in piton.toml");
+    let _ = sandbox.run("gate qa_review failed --reason wrong").exits(1).says("has to wait");
+    let _ = run("batch").says("  1 ").says("T002, T003, T004");
+    let _ = run("batch 0 --compacted").says("batch 0 was followed by a compaction");
+    let _ = run("resume-point").says("Resume from: Phase implementation, Batch 1, Task T003");
+    let _ = sandbox.piton(["journal", "add", "error: look"]).run().exits(0).says("look");
+    let _ = run("log").says("look");
+    let _ = run("progress");
+    // Once nothing else can go on, the gates have their turn.
+    for id in ["T003", "T004", "T005", "T006", "T007"] {
+        let _ = run(&format!("skip {id} --reason late"));
+    }
+    let _ = run("gate unit_tests degraded --reason late");
+    let _ = run("gate qa_review failed --reason wrong");
+    let _ = sandbox.run("complete").exits(4);
+    let file = state(&sandbox);
+    is_counted(&file);
+    assert_eq!(
+        (&file["tasks"]["T001"]["status"], &file["retry_counts"]["T001"]),
+        (&"completed".into(), &1.into())
+    );
+    assert_eq!(file["tasks"]["T001"]["files_mentioned"], serde_json::json!(["receipts.sh"]));
+    assert_eq!(file["blocked_tasks"], serde_json::json!(["T002"]));
+    assert_eq!((&file["qa_cycles"], &file["batches"][0]["compacted"]), (&1.into(), &true.into()));
+    let lines = file["logs"].as_array().expect("lines");
+    let look = lines.iter().find(|line| line["message"] == "look").expect("it is there");
+    assert_eq!(look["level"], "error");
 }

@@ -57,7 +57,8 @@ fn a_gate_that_cannot_be_mended_is_degraded_and_the_next_one_is_looked_at() {
         (&file["quality_gates"]["uat"], &file["quality_gates"]["smoke_test"]),
         (&"passed".into(), &"passed".into())
     );
-    assert_eq!(file["degraded_phases"], serde_json::json!(["e2e_tests"]));
+    // No story has a test of that kind, either.
+    assert_eq!(file["degraded_phases"], serde_json::json!(["e2e_tests", "story_coverage"]));
     assert_eq!((&file["status"], &file["stop_reason"]), (&"completed".into(), &"degraded".into()));
     let _ = sandbox.run("gate").exits(0).says("e2e_tests            degraded");
     // It can be looked at again later.
@@ -67,7 +68,45 @@ fn a_gate_that_cannot_be_mended_is_degraded_and_the_next_one_is_looked_at() {
     let _ = sandbox.run("reset gate-e2e_tests").exits(0);
     let _ = sandbox.run("gate e2e_tests passed").exits(0);
     assert_eq!(state(&sandbox)["quality_gates"]["e2e_tests"], "passed");
-    assert_eq!(state(&sandbox)["degraded_phases"], serde_json::json!([]));
+    assert_eq!(state(&sandbox)["degraded_phases"], serde_json::json!(["story_coverage"]));
+}
+
+#[test]
+fn every_story_has_to_have_an_end_to_end_test_and_what_is_missing_is_added_once() {
+    let gates = "[gates.e2e_tests]\nrun = \"true\"\n[gates.uat]\nrun = \"true\"\n";
+    let adds = "[gate-story_coverage]\nif-feedback write tests/e2e/find.sh echo us-002\n";
+    let sandbox = receipts(gates, adds);
+    sandbox.write("tests/e2e/US-001-keep.sh", "true\n");
+    sandbox.commit("A test of one story");
+    let _ = sandbox.run(RUN).exits(0);
+    assert_eq!(state(&sandbox)["quality_gates"]["story_coverage"], "passed");
+    let sandbox = receipts(gates, "[gate-story_coverage]\nwrite notes.txt tried\n");
+    sandbox.write("tests/e2e/US-001-keep.sh", "true\n");
+    sandbox.commit("A test of one story");
+    let run = sandbox.run(RUN).exits(4);
+    assert_eq!(
+        run.stderr.matches("gate-story_coverage attempt").count(),
+        2,
+        "looked at, and mended once: {run}"
+    );
+    let _ =
+        sandbox.run("log gate-story_coverage --json").exits(0).says("names `US-002`").lacks("names `US-001`");
+    assert_eq!(state(&sandbox)["degraded_phases"], serde_json::json!(["story_coverage"]));
+}
+
+#[test]
+fn without_commits_there_is_one_task_at_a_time_and_that_is_said() {
+    let sandbox = receipts("", "");
+    let _ = sandbox.run(&format!("{RUN} --no-commits --max-parallel 3")).exits(2).says("one task at a time");
+    let run = sandbox.run(&format!("{RUN} --no-commits")).exits(0).says("so one task at a time");
+    let order: Vec<&str> = run
+        .stderr
+        .lines()
+        .filter(|line| line.contains("attempt 1 started") || line.contains("completed"))
+        .collect();
+    assert!(order.len() >= 6, "{run}");
+    assert_eq!(statuses(&sandbox), ["completed"; 6]);
+    assert_eq!(sandbox.git(["log", "--oneline"]).lines().count(), 2, "nothing was committed");
 }
 
 #[test]
@@ -108,4 +147,20 @@ fn an_empty_file_does_not_count_and_what_agents_say_is_kept() {
     let file = state(&sandbox);
     assert_eq!(file["retry_counts"], serde_json::json!({ "T003": 1 }));
     assert_eq!(file["tasks"]["T003"]["files_mentioned"], serde_json::json!(["docs/keep.md"]));
+}
+
+#[test]
+fn a_folder_has_to_hold_something() {
+    let sandbox = receipts("", "[T003]\nwrite docs/keep/empty.md \n[T003 2]\nwrite docs/keep/a.md x\n");
+    sandbox.write(LIST, &sandbox.read(LIST).replace("[files: docs/keep.md]", "[files: docs/keep/]"));
+    sandbox.commit("A folder");
+    let _ = sandbox.run(RUN).exits(0).says("check `docs/keep/ exists` failed");
+    assert_eq!(state(&sandbox)["retry_counts"], serde_json::json!({ "T003": 1 }));
+}
+
+#[test]
+fn a_gate_whose_program_is_missing_is_told_before_anything_begins() {
+    let sandbox = receipts("[gates.uat]\nrun = \"no-such-program --all\"\nfixes = 0\n", "");
+    let told = sandbox.run(RUN).exits(4).says("the gate uat needs `no-such-program`");
+    assert_eq!(state(&sandbox)["quality_gates"]["uat"], "degraded", "{told}");
 }

@@ -2,15 +2,17 @@
 //! and taken over. Its agents are scripted.
 #![cfg(unix)]
 
+mod adding;
 mod edits;
 mod example;
+mod export;
 mod failing;
+mod files;
+mod lists;
 mod takeover;
 
-use std::fs;
 use std::process::{Command, Stdio};
 
-use camino::Utf8Path;
 use piton_testkit::sandbox::Sandbox;
 use serde_json::Value;
 
@@ -42,7 +44,7 @@ fn does_well(id: &str) -> String {
 /// A project that is a copy of the example, whose agents all do well but for what `others` says.
 fn receipts(settings: &str, others: &str) -> Sandbox {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
-    copy(Utf8Path::new(EXAMPLE), sandbox.project());
+    sandbox.copy(EXAMPLE, "");
     let (script, binary) = (sandbox.root().join("agents.script"), env!("CARGO_BIN_EXE_piton"));
     let agent = format!("\n[agents.default]\ncommand = [\"{binary}\", \"scripted-agent\", \"{script}\"]\n");
     let settings = settings.replace("SIDE", sandbox.root().as_str());
@@ -57,18 +59,6 @@ fn act(sandbox: &Sandbox, others: &str) {
     let usual = TASKS.iter().filter(|id| !others.contains(&format!("[{id}]")));
     let usual: String = usual.map(|id| format!("[{id}]\n{}", does_well(id))).collect();
     sandbox.script(&format!("{usual}{others}"));
-}
-
-fn copy(from: &Utf8Path, to: &Utf8Path) {
-    fs::create_dir_all(to).expect("a new folder");
-    for entry in from.read_dir_utf8().expect("the example").flatten() {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if from.is_dir() {
-            copy(from, &to);
-        } else {
-            fs::copy(from, to).expect("a readable file");
-        }
-    }
 }
 
 fn state(sandbox: &Sandbox) -> Value {

@@ -9,7 +9,8 @@ const FIRST: &str = r#"{
   "started_at": "2025-01-01T08:00:00+07:00",
   "updated_at": "2025-01-01T09:00:00+07:00",
   "status": "running",
-  "config": { "todolist_path": "plans/1-1-receipts-todolist.md", "project_name": "shop" },
+  "config": { "todolist_path": "plans/1-1-receipts-todolist.md", "project_name": "shop",
+    "clarified_requirements_path": "docs/asked.md", "auto_answer": true },
   "progress": { "total_tasks": 6, "completed": 2, "in_progress": -1, "pending": -3, "failed": 3 },
   "tasks": {
     "T001": { "description": "Keep receipts in a file", "status": "completed", "files_modified": ["receipts.sh"] },
@@ -34,6 +35,13 @@ fn a_half_done_list_goes_on_where_its_files_bear_it_out() {
     assert_eq!((&file["version"], &file["extra"]["kept"]), (&"3.0.0".into(), &true.into()));
     assert_eq!(file["started_at"], "2025-01-01T01:00:00Z");
     assert_eq!(sandbox.read(format!("{STATE}.bak")), FIRST, "it is kept");
+    let given =
+        |file: &Value| (file["session_id"].clone(), file["config"]["clarified_requirements_path"].clone());
+    assert_eq!(given(&file), ("exec-20250101-080000".into(), "docs/asked.md".into()));
+    assert_eq!(file["config"]["auto_answer"], true);
+    // What a run knows beyond its list is not lost when that grows.
+    let _ = sandbox.run("add T007 --title More").exits(0);
+    assert_eq!(given(&state(&sandbox)), given(&file));
 }
 
 #[test]

@@ -134,18 +134,9 @@ impl Sim {
     fn past(&mut self) -> Past {
         let error = PastError { attempt: 1, message: "it did not work".to_owned(), ..PastError::default() };
         Past {
-            status: if self.rng.chance(70) { Status::Failed } else { Status::Abandoned },
             spent: self.rng.small(1, 4),
-            proof: None,
-            base: None,
-            work: None,
-            recheck: false,
-            started_at: None,
-            completed_at: None,
-            merged_at: None,
-            commits: Vec::new(),
             errors: vec![error],
-            feedback: Vec::new(),
+            ..Past::plain(if self.rng.chance(70) { Status::Failed } else { Status::Abandoned })
         }
     }
 

@@ -5,6 +5,7 @@
 //! and tables are no items; they are kept apart, and told where they look like tasks.
 
 mod fences;
+mod field;
 mod item;
 mod scan;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 
+pub(super) use field::{field, shift};
 pub(super) use item::mark;
 pub use item::{Advice, number};
 pub use scan::scan;

@@ -170,11 +170,12 @@ fn notes_are_kept_with_their_origin() {
 fn it_stays_bounded_and_can_be_kept_and_read_back() {
     let mut bench = Bench::small();
     for n in 0..ENTRIES + 5 {
-        bench.note(Note::Guardrail { text: format!("{n} {}", "ü".repeat(2 * TEXT)) });
+        let edit = format!("{n} {}", "ü".repeat(2 * TEXT));
+        bench.note(Note::EditRefused { file: "x".to_owned(), edit, reason: "y".to_owned() });
     }
-    assert_eq!(bench.chronicle.guardrails.len(), ENTRIES);
-    assert!(bench.chronicle.guardrails[0].text.starts_with("5 "));
-    assert_eq!(bench.chronicle.guardrails[0].text.chars().count(), TEXT);
+    assert_eq!(bench.chronicle.refused.len(), ENTRIES);
+    assert!(bench.chronicle.refused[0].edit.starts_with("5 "));
+    assert_eq!(bench.chronicle.refused[0].edit.chars().count(), TEXT);
     let bench = retried();
     let kept = serde_json::to_string(&bench.chronicle).expect("it can be written");
     let read: Chronicle = serde_json::from_str(&kept).expect("it can be read");

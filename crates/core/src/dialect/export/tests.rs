@@ -137,6 +137,18 @@ fn its_state_file_has_the_names_of_its_plan() {
 }
 
 #[test]
+fn a_plan_of_pitons_own_becomes_a_folder_of_units() {
+    let exported = exported(&shop(), Dialect::Iterative);
+    let names: Vec<&str> = exported.files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["brief.md", "tasks.md", "state.json"]);
+    insta::assert_snapshot!("units", exported.files[1].1);
+    let state: serde_json::Value = serde_json::from_str(&exported.files[2].1).expect("JSON");
+    let ids: Vec<&String> = state["tasks"].as_object().expect("an object").keys().collect();
+    assert_eq!(ids.len(), shop().tasks.len());
+    assert!(told(&exported).contains("schedule"), "{}", told(&exported));
+}
+
+#[test]
 fn tasks_that_wait_for_later_groups_are_in_one_layer() {
     let text = SHOP
         .replace("schedule = \"batch\"", "schedule = \"flow\"")
@@ -164,6 +176,32 @@ fn a_folder_becomes_a_plan_of_pitons_own_and_only_exports_are_lost() {
     assert_eq!(without_exports(&read.plan.tasks), without_exports(&plan.tasks));
     assert_eq!(read.plan.groups, plan.groups);
     assert_eq!(Settings { dialect: Dialect::Execute, ..read.plan.settings }, plan.settings);
+}
+
+/// The plan in a todolist.
+fn list(exported: &Exported) -> crate::dialect::Reading {
+    let (name, text) = &exported.files[0];
+    let folder = Folder { files: [(name.clone(), text.clone().into_bytes())].into() };
+    let config = Config::default();
+    let given = rwkit::plan::Given { list: name, plan: None, config: &config, detected: &[], strict: false };
+    rwkit::plan::read(&folder, &given).reading
+}
+
+#[test]
+fn a_plan_of_pitons_own_becomes_a_list_and_what_does_not_fit_is_told() {
+    let mut plan = shop();
+    // Called like a gate, and a task like any other.
+    plan.tasks[2].id = TaskId::new("gate-roof").expect("an id");
+    let exported = exported(&plan, Dialect::Rwkit);
+    insta::assert_snapshot!("list_notes", told(&exported));
+    insta::assert_snapshot!("list", exported.files[0].1);
+    let (name, text) = exported.files.last().expect("the state");
+    assert_eq!(name, "rw-kit.state.json");
+    let state: Value = serde_json::from_str(text).expect("JSON");
+    let ids: Vec<&String> = state["tasks"].as_object().expect("an object").keys().collect();
+    assert_eq!(ids, ["T001", "T002", "T003"]);
+    assert_eq!(state["tasks"]["T003"]["dependencies"], json!(["T002", "T001"]));
+    assert_eq!(rwkit::state::read(text).problems, []);
 }
 
 fn without_exports(tasks: &[TaskSpec]) -> Vec<TaskSpec> {
@@ -254,6 +292,29 @@ proptest! {
             let is_told = |field: &str| {
                 exported.notes.iter().any(|note| note.task.as_ref() == Some(&meant.id) && note.field == field)
             };
+            prop_assert!(task.checks == fitted.checks || is_told("checks"), "{:?} {:?}", task.checks, fitted.checks);
+            prop_assert!(task.prompt == fitted.prompt || is_told("prompt"), "{:?} {:?}", task.prompt, fitted.prompt);
+            prop_assert!(task.id == meant.id || is_told("id"));
+        }
+    }
+
+    /// The same for a list.
+    #[test]
+    fn any_plan_becomes_a_list_with_the_same_tasks(plan in any_plan()) {
+        let exported = exported(&plan, Dialect::Rwkit);
+        let read = list(&exported);
+        prop_assert!(read.is_usable(), "{:#?}\n{}", read.problems, exported.files[0].1);
+        let fitted = rwkit::write::fit(&plan);
+        prop_assert_eq!(read.plan.tasks.len(), plan.tasks.len());
+        for (meant, fitted) in plan.tasks.iter().zip(&fitted.tasks) {
+            let task = read.plan.tasks.iter().find(|task| task.id == fitted.id).expect("every task is there");
+            let is_told = |field: &str| {
+                exported.notes.iter().any(|note| note.task.as_ref() == Some(&meant.id) && note.field == field)
+            };
+            let needs = |task: &TaskSpec| task.depends_on.iter().cloned().collect::<std::collections::BTreeSet<_>>();
+            prop_assert_eq!(needs(task), needs(fitted));
+            prop_assert_eq!(&task.files, &fitted.files);
+            prop_assert!(task.title == fitted.title || is_told("title"), "{:?} {:?}", task.title, fitted.title);
             prop_assert!(task.checks == fitted.checks || is_told("checks"), "{:?} {:?}", task.checks, fitted.checks);
             prop_assert!(task.prompt == fitted.prompt || is_told("prompt"), "{:?} {:?}", task.prompt, fitted.prompt);
             prop_assert!(task.id == meant.id || is_told("id"));

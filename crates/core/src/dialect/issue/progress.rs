@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::json;
 
 use super::plan::VALIDATION;
-use super::state::{TaskWord, in_order};
+use super::state::{TaskWord, in_order, validation};
 use crate::dialect::chronicle::Chronicle;
 use crate::plan::TaskId;
 use crate::run::{State, Status};
@@ -60,7 +60,7 @@ impl fmt::Display for Progress {
 /// What is to be done next. Its first word is for scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Every task is completed, or was skipped by somebody.
+    /// Every task is completed, or was skipped by somebody, and the validation of the whole has not failed.
     AllComplete,
     /// Somebody began it: it comes first.
     Resume {
@@ -71,7 +71,8 @@ pub enum Next {
         task: TaskId,
         description: String,
     },
-    /// It was given up or needs a person; nobody skipped it, so nothing begins before somebody decides.
+    /// It was given up or needs a person, be it the validation at the end; nobody skipped it, so nothing begins before
+    /// somebody decides.
     Halted {
         task: TaskId,
         description: String,
@@ -98,7 +99,12 @@ impl Next {
         match first(&|status| !status.satisfies()) {
             Some((task, description)) => Next::Start { task, description },
             None if tasks.is_empty() => Next::NoTasks,
-            None => Next::AllComplete,
+            None => match validation(state, chronicle).filter(|(task, _)| given_up(task.outcome())) {
+                Some((task, story)) => {
+                    Next::Halted { task: task.id.clone(), description: story.title.clone() }
+                }
+                None => Next::AllComplete,
+            },
         }
     }
 }

@@ -1,17 +1,19 @@
 //! What is told about the work on an issue where others read it: the pull request, and a comment on the issue.
 
-use super::plan::VALIDATION;
 use super::progress::Progress;
-use super::state::{Issue, files, in_order};
+use super::state::{Issue, files, in_order, validation};
 use crate::dialect::chronicle::{Chronicle, Story};
-use crate::plan::TaskId;
 use crate::run::{State, Status, Task};
+use crate::terminal::clean_text;
 
 /// The label of an issue that cannot be finished without a person.
 pub const NEEDS_REVIEW: &str = "needs review";
 
 /// The name of the report on the last validation.
 pub const REPORT: &str = "verification-report.txt";
+
+/// How one of ours begins.
+const REPORT_BEGINS: &str = "Verification report\n\nIssue:  #";
 
 /// So many files of a task are named.
 const FILES: usize = 12;
@@ -39,6 +41,12 @@ pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> Pull
     if !tests.is_empty() {
         body += &format!("\n## Tests\n\n{}", tests.concat());
     }
+    let validated = validation(state, chronicle).filter(|(task, _)| task.outcome() == Status::Completed);
+    let passed = validated.iter().flat_map(|(_, story)| &story.checked).filter(|(_, passed)| *passed);
+    let checks: Vec<String> = passed.map(|(command, _)| format!("- `{}`\n", line(command))).collect();
+    if !checks.is_empty() {
+        body += &format!("\n## Checks of the whole\n\n{}", checks.concat());
+    }
     PullRequest { title: format!("{} (#{})", line(&issue.title), issue.number), body }
 }
 
@@ -60,11 +68,7 @@ fn tests(task: &Task, story: &Story) -> Option<String> {
 /// For an unfinished one: how far it is, and what each task that cannot go on waits for.
 pub fn comment(state: &State, chronicle: &Chronicle) -> String {
     let mut text = Progress::of(state).to_string();
-    let validation = TaskId::new(VALIDATION).ok().and_then(|id| {
-        let task = state.task(&id).ok()??;
-        Some((task, chronicle.task(&id)?))
-    });
-    let tasks = in_order(state, chronicle).into_iter().chain(validation);
+    let tasks = in_order(state, chronicle).into_iter().chain(validation(state, chronicle));
     let stuck: Vec<String> = tasks.filter_map(|(task, story)| why(task, story)).collect();
     if !stuck.is_empty() {
         text += &format!("\n### Needs a person\n\n{}", stuck.concat());
@@ -74,20 +78,14 @@ pub fn comment(state: &State, chronicle: &Chronicle) -> String {
 
 /// The report on the last validation, once it has ended: what was run, how it went, and what was mended on the way.
 pub fn verification(issue: &Issue, state: &State, chronicle: &Chronicle) -> Option<String> {
-    let id = TaskId::new(VALIDATION).ok()?;
-    let (task, story) = (state.task(&id).ok()??, chronicle.task(&id)?);
+    let (task, story) = validation(state, chronicle)?;
     let result = match task.outcome() {
         Status::Completed => "passed",
         Status::Abandoned | Status::Blocked => "failed",
         _ => return None,
     };
-    let mut text = format!(
-        "Verification report\n\nIssue:  #{} - {}\nBranch: {}\nResult: {result}\nTime:   {}\n\n",
-        issue.number,
-        line(&issue.title),
-        issue.branch,
-        story.completed_at.unwrap_or(chronicle.updated_at),
-    );
+    let ended = story.completed_at.unwrap_or(chronicle.updated_at);
+    let mut text = format!("{}Result: {result}\nTime:   {ended}\n\n", head(issue));
     for (command, passed) in &story.checked {
         text += &format!("{}  {}\n", if *passed { "passed" } else { "failed" }, line(command));
     }
@@ -95,12 +93,29 @@ pub fn verification(issue: &Issue, state: &State, chronicle: &Chronicle) -> Opti
         text += &format!("\nTests: {tests}\n");
     }
     for (round, failure) in story.failures.iter().enumerate() {
-        text += &format!("\nRound {}: {}\n", round + 1, line(&failure.message));
-        for said in failure.details.lines() {
+        // Nobody has mended anything before the first look.
+        let when = if round == 0 { "At first".to_owned() } else { format!("After fix round {round}") };
+        text += &format!("\n{when}: {}\n", line(&failure.message));
+        for said in clean_text(failure.details.as_bytes()).lines() {
             text += &format!("    {said}\n");
         }
     }
     Some(text)
+}
+
+/// In place of an older report, until the validation has ended: what passed once may not pass now.
+pub fn unverified(issue: &Issue) -> String {
+    format!("{}Result: not known yet\n", head(issue))
+}
+
+/// Whether a text is such a report, of whatever run.
+pub fn is_report(text: &str) -> bool {
+    text.starts_with(REPORT_BEGINS)
+}
+
+fn head(issue: &Issue) -> String {
+    let title = line(&issue.title);
+    format!("{REPORT_BEGINS}{} - {title}\nBranch: {}\n", issue.number, issue.branch)
 }
 
 fn why(task: &Task, story: &Story) -> Option<String> {
@@ -115,3 +130,6 @@ fn why(task: &Task, story: &Story) -> Option<String> {
 fn line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_control()).collect()
 }
+
+#[cfg(test)]
+mod tests;

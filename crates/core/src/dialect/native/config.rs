@@ -462,6 +462,7 @@ impl Config {
         Settings {
             issue: None,
             list: None,
+            iterative: None,
             dialect: built_in.dialect,
             schedule: policy.schedule.unwrap_or(built_in.schedule),
             max_parallel: policy.max_parallel.unwrap_or(built_in.max_parallel),

@@ -97,25 +97,14 @@ fn unknown(walk: &mut Walk<'_>, said: &Said<&str>, twin: Option<&TaskId>, ids: &
 }
 
 fn report_cycle(walk: &mut Walk<'_>, cycle: Cycle, positions: &HashMap<&str, usize>, origins: &[Origin<'_>]) {
-    let Cycle(mut ids) = cycle;
-    // Told from the task that stands first in the plan.
     let position = |id: &TaskId| positions.get(id.as_str()).copied().unwrap_or(usize::MAX);
-    let first = (0..ids.len()).min_by_key(|&i| position(&ids[i])).unwrap_or(0);
-    ids.rotate_left(first);
-    let Some(start) = ids.first().cloned() else { return };
-    let next = ids.get(1).unwrap_or(&start).clone();
+    let Some((start, next, way)) = cycle.told(position) else { return };
     let at = origins.get(position(&start)).map_or(0..0, |origin| {
         let entry = origin.depends_on.iter().find(|said| said.value == next.as_str());
         entry.map_or_else(|| origin.id.clone(), |said| said.at.clone())
     });
-    ids.push(start.clone());
-    let mut names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
-    if names.len() > 14 {
-        let hidden = names.len() - 13;
-        names.splice(7..7 + hidden, [format!("… {hidden} more …")]);
-    }
     walk.push(
-        Diagnostic::error(at, format!("these tasks wait for each other: {}", names.join(" → ")))
+        Diagnostic::error(at, format!("these tasks wait for each other: {way}"))
             .label(format!("`{start}` waits for `{next}`"))
             .help("remove one of these dependencies"),
     );

@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::deps;
 use super::todolist::Todolist;
+use super::writers::{Place, Writers};
 use crate::diagnostic::Diagnostic;
-use crate::dialect::found::{Found, cut};
+use crate::dialect::found::{Found, Said, cut};
 use crate::plan::{RepoPath, TaskId, TaskSpec};
 
 /// More agents at once than this are no longer overseen by those who look on.
@@ -38,12 +39,13 @@ fn split(tasks: &[TaskSpec], level: &[usize]) -> Vec<Vec<usize>> {
     // Writers of one file may need more batches than that.
     let most = |batch: usize| if batch < few { even + usize::from(batch < odd) } else { LARGEST };
     let mut batches: Vec<Vec<usize>> = Vec::new();
-    // For each file, the first batch after its last writer.
-    let mut free: HashMap<&RepoPath, usize> = HashMap::new();
+    // For each place, the first batch after its last writer.
+    let mut free: Writers<usize> = Writers::new();
     // For each batch that is full, one behind it that may not be.
     let mut open: Vec<usize> = Vec::new();
     for &task in level {
-        let wanted = tasks[task].files.iter().filter_map(|file| free.get(file)).copied().max().unwrap_or(0);
+        let places: Vec<Place> = tasks[task].files.iter().map(Place::of).collect();
+        let wanted = places.iter().flat_map(|place| free.met(place)).copied().max().unwrap_or(0);
         let batch = first_open(&mut open, wanted);
         if batch == batches.len() {
             batches.push(Vec::new());
@@ -53,7 +55,7 @@ fn split(tasks: &[TaskSpec], level: &[usize]) -> Vec<Vec<usize>> {
         if batches[batch].len() == most(batch) {
             open[batch] = batch + 1;
         }
-        free.extend(tasks[task].files.iter().map(|file| (file, batch + 1)));
+        places.iter().for_each(|place| free.enter(place, &(batch + 1), |a, b| *a.max(b)));
     }
     batches
 }
@@ -107,31 +109,45 @@ impl Levels {
     }
 }
 
-/// Say which tasks would write one file at the same time, if they were not kept apart: one word for each file.
+/// Say which tasks would write one place at the same time, if they were not kept apart: one word for each place.
 pub(super) fn tell_writers(list: &Todolist, levels: &Levels, found: &mut Found) {
-    let mut writers: HashMap<(usize, &RepoPath), Vec<(usize, usize)>> = HashMap::new();
-    let mut files = Vec::new();
+    let mut known: HashMap<usize, Writers<usize>> = HashMap::new();
+    // Those that meet, by who came first; each task with one of its files.
+    let mut meetings: Vec<Vec<(usize, &Said<RepoPath>)>> = Vec::new();
     for (nth, task) in list.tasks.iter().enumerate().filter(|(_, task)| !task.is_done()) {
-        for (file, said) in task.files.iter().flatten().enumerate() {
-            let key = (levels.of[nth], &said.value);
-            let writers = writers.entry(key).or_default();
-            writers.push((nth, file));
-            if writers.len() == 2 {
-                files.push(key);
+        let writers = known.entry(levels.of[nth]).or_insert_with(Writers::new);
+        let files = task.files.iter().flatten().map(|said| (said, Place::of(&said.value)));
+        // What a task writes itself is no meeting, so it is entered when all of it was looked at.
+        let mut own = Vec::new();
+        for (said, place) in files {
+            let met = writers.met(&place).next().copied().unwrap_or(meetings.len());
+            if met == meetings.len() {
+                meetings.push(Vec::new());
             }
+            if meetings[met].last().is_none_or(|(last, _)| *last != nth) {
+                meetings[met].push((nth, said));
+            }
+            own.push((place, met));
         }
+        own.iter().for_each(|(place, met)| writers.enter(place, met, |first, _| *first));
     }
-    for file in files {
-        let writers = &writers[&file];
-        let (second, nth) = writers[1];
-        let at = list.tasks[second].files.as_ref().map_or(0..0, |files| files[nth].at.clone());
-        let ids: Vec<String> =
-            writers.iter().take(4).map(|(nth, _)| format!("`{}`", list.tasks[*nth].id)).collect();
+    for writers in meetings.iter().filter(|writers| writers.len() > 1) {
+        let id = |nth: usize| format!("`{}`", list.tasks[nth].id);
+        let (_, first) = &writers[0];
         let more = if writers.len() > 4 { format!(" and {} more", writers.len() - 4) } else { String::new() };
-        let message =
-            format!("{}{more} write `{}`, and none waits for another", ids.join(", "), cut(file.1.as_str()));
-        let label = "one after the other, in batches of their own";
-        found.push(Diagnostic::warning(at, message).label(label));
+        let shown = &writers[..writers.len().min(4)];
+        let told = if shown.iter().all(|(_, said)| said.value == first.value) {
+            let ids: Vec<String> = shown.iter().map(|(nth, _)| id(*nth)).collect();
+            format!("{}{more} write `{}`", ids.join(", "), cut(first.value.as_str()))
+        } else {
+            let each = |(nth, said): &(usize, &Said<RepoPath>)| {
+                format!("{} writes `{}`", id(*nth), cut(said.value.as_str()))
+            };
+            shown.iter().map(each).collect::<Vec<_>>().join(", ") + &more
+        };
+        let told =
+            Diagnostic::warning(writers[1].1.at.clone(), format!("{told}, and none waits for another"));
+        found.push(told.label("one after the other, in batches of their own"));
     }
 }
 

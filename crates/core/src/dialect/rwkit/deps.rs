@@ -1,6 +1,6 @@
 //! What tasks wait for: ids, ranges of ids, all tasks of a story, in the words people use.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::files::is_none;
@@ -10,6 +10,7 @@ use super::todolist::Todolist;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::dialect::checklist::number;
 use crate::dialect::found::{Found, cut};
+use crate::plan::TaskId;
 
 /// Dependencies that ranges and stories may come to in a whole list; one that has more wants to be slow.
 const EDGES: usize = 1_000_000;
@@ -19,11 +20,51 @@ const STEPS: usize = 2_000_000;
 const GUESSES: usize = 20;
 const CANDIDATES: usize = 2000;
 
-/// What each task waits for, by position.
+/// Tasks that name each other, in the order of their list.
+#[derive(Clone, Debug, Default)]
+pub(in crate::dialect) struct Named<'l> {
+    pub(in crate::dialect) ids: Vec<&'l TaskId>,
+    /// Where each says what it waits for.
+    pub(in crate::dialect) deps: Vec<&'l [Range<usize>]>,
+    /// Ids that several tasks have; nothing can refer to one. In lower case, as the others.
+    pub(in crate::dialect) ambiguous: HashSet<String>,
+    /// Ids of tasks that are crossed out.
+    pub(in crate::dialect) dropped: HashSet<String>,
+    /// Names that stand for several tasks.
+    pub(in crate::dialect) stories: HashMap<String, Vec<usize>>,
+    /// How to name a task right.
+    pub(in crate::dialect) help: &'static str,
+}
+
+/// What each task of a list waits for, by position.
 pub(super) fn link(list: &Todolist, text: &str, found: &mut Found) -> Vec<BTreeSet<usize>> {
+    let mut stories: HashMap<String, Vec<usize>> =
+        list.stories.iter().map(|told| (told.story.id.to_lowercase(), Vec::new())).collect();
+    for (nth, task) in list.tasks.iter().enumerate() {
+        if let Some(story) = task.story {
+            stories.entry(list.stories[story].story.id.to_lowercase()).or_default().push(nth);
+        }
+    }
+    let named = Named {
+        ids: list.tasks.iter().map(|task| &task.id).collect(),
+        deps: list.tasks.iter().map(|task| task.deps.as_slice()).collect(),
+        ambiguous: list.ambiguous.clone(),
+        dropped: list.dropped.clone(),
+        stories,
+        help: "name the tasks, like `[deps: T001, T004-T006]`, or a story, like `[deps: All US-001 tasks]`",
+    };
+    link_named(&named, text, found)
+}
+
+/// The same for any tasks.
+pub(in crate::dialect) fn link_named(
+    list: &Named<'_>,
+    text: &str,
+    found: &mut Found,
+) -> Vec<BTreeSet<usize>> {
     let mut deps = Deps::new(list, text, found);
-    for (task, said) in list.tasks.iter().enumerate() {
-        for value in &said.deps {
+    for (task, said) in list.deps.iter().enumerate() {
+        for value in *said {
             for part in parts(text, value) {
                 deps.part(task, part);
             }
@@ -90,52 +131,32 @@ fn stripped(said: &str) -> &str {
 }
 
 struct Deps<'l, 'f> {
-    list: &'l Todolist,
+    list: &'l Named<'l>,
     text: &'l str,
     found: &'f mut Found,
     ids: HashMap<String, usize>,
     /// By what stands before the last number: that number and the task.
     series: HashMap<String, Vec<(u64, usize)>>,
-    by_story: Vec<Vec<usize>>,
-    story_ids: HashMap<String, usize>,
     needs: Vec<BTreeSet<usize>>,
-    /// Stories whose tasks are waited for, by story, with who waits.
-    of_stories: BTreeMap<usize, Vec<usize>>,
+    /// Stories whose tasks are waited for, with who waits.
+    of_stories: BTreeMap<String, Vec<usize>>,
     edges: usize,
     guesses: usize,
 }
 
 impl<'l, 'f> Deps<'l, 'f> {
-    fn new(list: &'l Todolist, text: &'l str, found: &'f mut Found) -> Deps<'l, 'f> {
-        let ids = list.positions();
+    fn new(list: &'l Named<'l>, text: &'l str, found: &'f mut Found) -> Deps<'l, 'f> {
+        let ids = list.ids.iter().enumerate().map(|(nth, id)| (id.folded(), nth)).collect();
         let mut series: HashMap<String, Vec<(u64, usize)>> = HashMap::new();
-        let mut by_story = vec![Vec::new(); list.stories.len()];
-        for (nth, task) in list.tasks.iter().enumerate() {
-            if let Some((stem, number)) = numbered(task.id.as_str()) {
+        for (nth, id) in list.ids.iter().enumerate() {
+            if let Some((stem, number)) = numbered(id.as_str()) {
                 series.entry(stem.to_lowercase()).or_default().push((number, nth));
-            }
-            if let Some(story) = task.story {
-                by_story[story].push(nth);
             }
         }
         series.values_mut().for_each(|numbers| numbers.sort_unstable());
-        let stories = list.stories.iter().enumerate();
-        let story_ids = stories.map(|(nth, told)| (told.story.id.to_lowercase(), nth)).collect();
-        let needs = vec![BTreeSet::new(); list.tasks.len()];
+        let needs = vec![BTreeSet::new(); list.ids.len()];
         let of_stories = BTreeMap::new();
-        Deps {
-            list,
-            text,
-            found,
-            ids,
-            series,
-            by_story,
-            story_ids,
-            needs,
-            of_stories,
-            edges: EDGES,
-            guesses: GUESSES,
-        }
+        Deps { list, text, found, ids, series, needs, of_stories, edges: EDGES, guesses: GUESSES }
     }
 
     fn part(&mut self, task: usize, at: Range<usize>) {
@@ -155,11 +176,12 @@ impl<'l, 'f> Deps<'l, 'f> {
             return;
         }
         if let Some(word) = story_word(said) {
-            let id = story_id(word).unwrap_or_else(|| word.to_owned());
-            match self.story_ids.get(&id.to_lowercase()) {
-                Some(&story) => return self.of_stories.entry(story).or_default().push(task),
-                None if story_id(word).is_some() => return self.unknown(task, word, &at),
-                None => {}
+            let id = story_id(word).unwrap_or_else(|| word.to_owned()).to_lowercase();
+            if self.list.stories.contains_key(&id) {
+                return self.of_stories.entry(id).or_default().push(task);
+            }
+            if story_id(word).is_some() {
+                return self.unknown(task, word, &at);
             }
         }
         let words: Vec<&str> = said.split_whitespace().map(stripped).collect();
@@ -171,15 +193,13 @@ impl<'l, 'f> Deps<'l, 'f> {
         let all = ids.len() == words.len();
         ids.iter().for_each(|id| self.need(task, id, &at));
         if !all {
-            let id = &self.list.tasks[task].id;
+            let id = self.list.ids[task];
             let message = format!("`{id}` waits for {:?}, which is no task", cut(said));
             let label = match ids.first() {
                 Some(first) => format!("only `{}` is waited for", cut(first)),
                 None => "not waited for".to_owned(),
             };
-            let help =
-                "name the tasks, like `[deps: T001, T004-T006]`, or a story, like `[deps: All US-001 tasks]`";
-            self.found.forgive(Diagnostic::warning(at, message).label(label).help(help));
+            self.found.forgive(Diagnostic::warning(at, message).label(label).help(self.list.help));
         }
     }
 
@@ -190,7 +210,7 @@ impl<'l, 'f> Deps<'l, 'f> {
 
     fn need(&mut self, task: usize, id: &str, at: &Range<usize>) {
         let folded = id.to_lowercase();
-        let own = &self.list.tasks[task].id;
+        let own = self.list.ids[task];
         if self.list.ambiguous.contains(&folded) {
             let message = format!("`{own}` waits for `{}`, which is the id of several tasks", cut(id));
             let told = Diagnostic::error(at.clone(), message);
@@ -204,7 +224,7 @@ impl<'l, 'f> Deps<'l, 'f> {
             let told = Diagnostic::error(at.clone(), format!("`{own}` waits for itself"));
             return self.found.push(told.label("remove this"));
         }
-        let spelled = &self.list.tasks[need].id;
+        let spelled = self.list.ids[need];
         if spelled.as_str() != id {
             let told =
                 Diagnostic::warning(at.clone(), format!("`{}` is written `{spelled}` elsewhere", cut(id)));
@@ -254,7 +274,7 @@ impl<'l, 'f> Deps<'l, 'f> {
         }
         let Some(label) = half else { return false };
         let message =
-            format!("`{}` waits for `{}`, and not all of that is there", self.list.tasks[task].id, cut(said));
+            format!("`{}` waits for `{}`, and not all of that is there", self.list.ids[task], cut(said));
         self.found.push(Diagnostic::error(at.clone(), message).label(label));
         true
     }
@@ -268,7 +288,7 @@ impl<'l, 'f> Deps<'l, 'f> {
         let within: Vec<usize> = within.take(self.edges).collect();
         self.edges -= within.len();
         for need in within {
-            let id = self.list.tasks[need].id.as_str();
+            let id = self.list.ids[need].as_str();
             if need == task || self.list.ambiguous.contains(&id.to_lowercase()) {
                 self.need(task, id, at);
             } else {
@@ -278,16 +298,16 @@ impl<'l, 'f> Deps<'l, 'f> {
     }
 
     fn unknown(&mut self, task: usize, need: &str, at: &Range<usize>) {
-        let message = format!("`{}` waits for `{}`, which is not there", self.list.tasks[task].id, cut(need));
+        let message = format!("`{}` waits for `{}`, which is not there", self.list.ids[task], cut(need));
         // `T1` for `T001` is the commonest slip, and found at once.
         let same_number = numbered(need).and_then(|(stem, number)| {
             let series = self.series.get(&stem.to_lowercase())?;
             let nth = series.binary_search_by_key(&number, |(number, _)| *number).ok()?;
-            Some(self.list.tasks[series[nth].1].id.as_str())
+            Some(self.list.ids[series[nth].1].as_str())
         });
         let near = same_number.or_else(|| {
             self.guesses = self.guesses.checked_sub(1)?;
-            nearest(&cut(need), self.list.tasks.iter().take(CANDIDATES).map(|task| task.id.as_str()))
+            nearest(&cut(need), self.list.ids.iter().take(CANDIDATES).map(|id| id.as_str()))
         });
         let label = near.map_or("no task has this id".to_owned(), |near| format!("did you mean `{near}`?"));
         self.found.push(Diagnostic::error(at.clone(), message).label(label));
@@ -296,7 +316,7 @@ impl<'l, 'f> Deps<'l, 'f> {
     /// A story stands for its tasks: not for those that wait for all of it themselves, nor for those behind them.
     fn stories(&mut self) {
         let of_stories = std::mem::take(&mut self.of_stories);
-        let mut dependents = vec![Vec::new(); self.list.tasks.len()];
+        let mut dependents = vec![Vec::new(); self.list.ids.len()];
         if !of_stories.is_empty() {
             for (task, needs) in self.needs.iter().enumerate() {
                 needs.iter().for_each(|need| dependents[*need].push(task));
@@ -305,7 +325,7 @@ impl<'l, 'f> Deps<'l, 'f> {
         let mut steps = STEPS;
         for (story, waiting) in of_stories {
             let waiting: BTreeSet<usize> = waiting.into_iter().collect();
-            let all = self.by_story[story].iter().filter(|task| !waiting.contains(task));
+            let all = self.list.stories[&story].iter().filter(|task| !waiting.contains(task));
             let all: Vec<usize> = all.copied().collect();
             for &task in &waiting {
                 let behind = behind(&dependents, task, &mut steps);

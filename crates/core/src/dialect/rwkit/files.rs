@@ -9,14 +9,19 @@ use crate::dialect::text::key;
 use crate::plan::RepoPath;
 
 /// Words that stand for nothing.
-pub(super) fn is_none(text: &str) -> bool {
+pub(in crate::dialect) fn is_none(text: &str) -> bool {
     let plain = key(text).to_lowercase();
     let plain = plain.trim_matches(|c: char| !c.is_alphanumeric());
     matches!(plain, "" | "none" | "n/a" | "na" | "null" | "nothing" | "no")
 }
 
 /// Add the files of one list. What cannot be a file of the project is told and left out.
-pub(super) fn files(text: &str, at: &Range<usize>, files: &mut Vec<Said<RepoPath>>, found: &mut Found) {
+pub(in crate::dialect) fn files(
+    text: &str,
+    at: &Range<usize>,
+    files: &mut Vec<Said<RepoPath>>,
+    found: &mut Found,
+) {
     for part in parts(text, at) {
         let at = unwrapped(text, part);
         let said = &text[at.clone()];

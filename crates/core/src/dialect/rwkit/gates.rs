@@ -1,17 +1,20 @@
 //! Gates: what is looked at when all tasks are through. Each is a task of its own in a group of its own, after the batches:
 //! its check is run first, an agent is sent only where it fails, and when the fixes are spent the run goes on without it.
 
+use super::line::story_id;
 use super::plan::TIMEOUT;
 use super::state::{GATES, gate_task};
 use crate::dialect::native::{self, Config};
 use crate::dialect::toolchain::{self, Detected};
-use crate::plan::{About, Argv, Check, Group, GroupId, TaskSpec};
+use crate::plan::{About, Argv, Check, Group, GroupId, RepoPath, TaskSpec};
 use crate::review;
 
 /// How often a gate is mended before it is given up, where nobody says so.
 const FIXES: u32 = 3;
 /// The same for gates whose look is dear.
 const FEW_FIXES: u32 = 2;
+/// The gate that asks for a test of every story.
+const COVERAGE: &str = "story_coverage";
 
 /// The groups and tasks of the gates that the project has, in the order in which they come.
 pub(super) fn gates(
@@ -23,6 +26,8 @@ pub(super) fn gates(
     let mut names = vec!["seed_data"];
     names.extend(GATES);
     let review = names.pop();
+    let uat = names.iter().position(|name| *name == "uat").unwrap_or(names.len());
+    names.insert(uat, COVERAGE);
     // Somebody's own come before the last review.
     names.extend(config.gates.keys().map(String::as_str).filter(|name| !is_known(name)));
     names.extend(review);
@@ -58,7 +63,26 @@ pub(super) fn gates(
 }
 
 fn is_known(name: &str) -> bool {
-    name == "seed_data" || GATES.contains(&name)
+    name == "seed_data" || name == COVERAGE || GATES.contains(&name)
+}
+
+/// Whether every story has an end-to-end test, by files that are called so: asked before acceptance where the project has
+/// such tests, and mended once.
+fn coverage(config: &Config, about: &About) -> Option<(Vec<Check>, u32)> {
+    let is_e2e = |file: &String| file.to_lowercase().contains("e2e");
+    let planned = || about.tasks.values().any(|task| task.files.iter().any(is_e2e));
+    let asked = config.gates.contains_key("uat") && (config.gates.contains_key("e2e_tests") || planned());
+    // One that only tasks name may come with any of them, and would change the gate.
+    let told = about.stories.iter().filter(|story| !story.title.is_empty());
+    let stories = told.filter(|story| story_id(&story.id).is_some());
+    let holds: Vec<String> = stories.map(|story| story.id.clone()).collect();
+    if !asked || holds.is_empty() {
+        return None;
+    }
+    let file = RepoPath::new("{**/*e2e*,**/*e2e*/**}").ok()?;
+    let run = Argv::Look { file, holds };
+    let name = "every story has an end-to-end test".to_owned();
+    Some((vec![Check { name, run, timeout: native::CHECK_TIMEOUT, cwd: None }], 1))
 }
 
 /// What a gate looks at, and how often it is mended: as the project says, and for unit tests as they are found.
@@ -73,6 +97,9 @@ fn checks(name: &str, config: &Config, detected: &[Detected], about: &About) -> 
             *ask = usual;
         }
         return Some((vec![check], gate.fixes.unwrap_or(usual)));
+    }
+    if name == COVERAGE {
+        return coverage(config, about);
     }
     let tests = detected.iter().filter(|found| found.about == toolchain::About::Test);
     let tests: Vec<Check> = tests.map(|found| found.check.clone()).collect();
@@ -102,6 +129,13 @@ fn usual_ask(name: &str, about: &About) -> Option<String> {
 }
 
 fn prompt(name: &str, list: &str) -> String {
+    if name == COVERAGE {
+        return format!(
+            "All tasks of {list} are through, and not every story has an end-to-end test. Which have none stands below. Add \
+             one for each, with `e2e` in the name of its file or folder and the id of the story in it. It goes through the \
+             program as a person would, and replaces nothing by a stand-in."
+        );
+    }
     format!(
         "All tasks of {list} are through, and the gate {name} does not pass. What it found stands below. Mend the causes \
          in the project; do not weaken the check, and do not take tests away."
@@ -133,11 +167,12 @@ mod tests {
         3 gate-unit_tests 4: make test
         4 gate-e2e_tests 1: make e2e
         5 gate-smoke_test 3: make smoke
-        6 gate-uat 4: reviewer reviews it: the forms
-        7 gate-licences 4: make licences
-        8 gate-qa_review 3: reviewer reviews it: the work of plans/a-todolist.md as a whole: correctness, security, tests that can fail, code that others can read.
+        6 gate-story_coverage 2: {**/*e2e*,**/*e2e*/**} holds US-001
+        7 gate-uat 4: reviewer reviews it: the forms
+        8 gate-licences 4: make licences
+        9 gate-qa_review 3: reviewer reviews it: the work of plans/a-todolist.md as a whole: correctness, security, tests that can fail, code that others can read.
         ");
-        assert_eq!(groups.len(), 6);
+        assert_eq!(groups.len(), 7);
         assert!(tasks.iter().all(|task| task.may_fail && task.check_first));
     }
 }

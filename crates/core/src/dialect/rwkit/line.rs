@@ -53,12 +53,12 @@ impl Head {
     }
 }
 
-/// `US-001`, in its spellings.
 /// Whether a text is the id of a task by itself.
 pub(super) fn is_id(text: &str) -> bool {
     number(text).is_some_and(|(id, rest)| id == text && rest.is_empty() && is_certain(id))
 }
 
+/// `US-001`, in its spellings.
 pub(super) fn story_id(word: &str) -> Option<String> {
     let digits = word.get(..2).filter(|us| us.eq_ignore_ascii_case("us")).map(|_| &word[2..])?;
     let digits = digits.strip_prefix(['-', '_', '\u{2011}', '\u{2013}']).unwrap_or(digits);

@@ -6,9 +6,9 @@
 
 pub mod batches;
 pub mod boxes;
-mod deps;
+pub(super) mod deps;
 mod differ;
-mod files;
+pub(super) mod files;
 mod gates;
 mod line;
 pub mod master;
@@ -25,6 +25,7 @@ mod tests;
 mod todolist;
 mod totals;
 pub mod write;
+mod writers;
 
 pub use todolist::{Task, Todolist, Told};
 

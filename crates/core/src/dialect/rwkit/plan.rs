@@ -265,21 +265,11 @@ impl Maker<'_, '_> {
         default()
     }
 
-    fn cycle(&mut self, Cycle(mut ids): Cycle) {
+    fn cycle(&mut self, cycle: Cycle) {
         let list = self.source.list;
         let positions = list.positions();
         let position = |id: &TaskId| positions.get(&id.folded()).copied().unwrap_or(usize::MAX);
-        // Told from the task that stands first in the list.
-        let first = (0..ids.len()).min_by_key(|&nth| position(&ids[nth])).unwrap_or(0);
-        ids.rotate_left(first);
-        let Some(start) = ids.first().cloned() else { return };
-        let next = ids.get(1).cloned().unwrap_or_else(|| start.clone());
-        ids.push(start.clone());
-        let mut names: Vec<String> = ids.iter().map(TaskId::to_string).collect();
-        if names.len() > 14 {
-            let hidden = names.len() - 13;
-            names.splice(7..7 + hidden, [format!("… {hidden} more …")]);
-        }
+        let Some((start, next, way)) = cycle.told(position) else { return };
         let task = list.tasks.get(position(&start));
         let said = |at: &Range<usize>| {
             let start = at.start + self.source.text[at.clone()].find(next.as_str())?;
@@ -287,7 +277,7 @@ impl Maker<'_, '_> {
         };
         let whole = task.map_or(0..0, |task| task.deps.first().unwrap_or(&task.at).clone());
         let at = task.and_then(|task| task.deps.iter().find_map(said)).unwrap_or(whole);
-        let message = format!("these tasks wait for each other: {}", names.join(" → "));
+        let message = format!("these tasks wait for each other: {way}");
         let told = Diagnostic::error(at, message).label(format!("`{start}` waits for `{next}`"));
         self.found.push(told.help("remove one of these dependencies"));
     }

@@ -2,18 +2,20 @@
 
 use std::fmt::Write;
 
-use super::todolist::Todolist;
+use super::todolist::{Task, Todolist};
 use crate::dialect::addition::{Addition, refused};
 use crate::dialect::checklist;
 use crate::dialect::found::Found;
 use crate::dialect::{Folder, text};
-use crate::plan::{About, Plan, RepoPath, TaskId, TaskSpec};
+use crate::plan::{About, AboutTask, Dialect, Plan, RepoPath, TaskId, TaskSpec};
 use crate::run::Refusal;
 
 /// The same plan with ids that such a list can have: `T` and digits. Others are counted. Gates are the project's.
 pub fn fit(plan: &Plan) -> Plan {
     let mut fitted = plan.clone();
-    fitted.tasks.retain(|task| super::state::gate_of(&task.id).is_none());
+    if plan.settings.dialect == Dialect::Rwkit {
+        fitted.tasks.retain(|task| super::state::gate_of(&task.id).is_none());
+    }
     if fitted.tasks.iter().all(|task| super::line::is_id(task.id.as_str())) {
         return fitted;
     }
@@ -48,17 +50,18 @@ pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String
         }
         let agent = said.and_then(|said| said.agent.as_deref()).unwrap_or(&task.agent);
         let mark = if done(&task.id) { 'x' } else { ' ' };
+        // That it makes none would say that it need not change anything.
+        let files = listed(task.files.iter().map(RepoPath::as_str), "-");
+        let says = !task.files.is_empty() || task.may_change_nothing;
         let _ = writeln!(
             text,
-            "- [{mark}] {} P{} {story} {} [agent: {agent}] [deps: {}] [files: {}]{}",
+            "- [{mark}] {} P{} {story} {} [agent: {agent}] [deps: {}]{}{}",
             task.id,
             task.priority,
             task.title,
             listed(task.depends_on.iter().map(TaskId::as_str), "none"),
-            listed(task.files.iter().map(RepoPath::as_str), "-"),
-            said.and_then(|said| said.size.as_ref())
-                .map(|size| format!(" [size: {size}]"))
-                .unwrap_or_default(),
+            tag("files", says.then_some(&files)),
+            tag("size", said.and_then(|said| said.size.as_deref())),
         );
         details(&mut text, task);
     }
@@ -74,6 +77,10 @@ fn details(text: &mut String, task: &TaskSpec) {
 fn listed<'a>(items: impl Iterator<Item = &'a str>, none: &str) -> String {
     let items: Vec<&str> = items.collect();
     if items.is_empty() { none.to_owned() } else { items.join(", ") }
+}
+
+fn tag(name: &str, value: Option<&str>) -> String {
+    value.map(|value| format!(" [{name}: {value}]")).unwrap_or_default()
 }
 
 /// The list that `piton new rwkit NAME` writes: small, right, and a beginning.
@@ -95,8 +102,14 @@ pub fn skeleton(name: &str) -> String {
     )
 }
 
-/// The list's name and its bytes with one more task behind the last that has a box, or `None` if it is in it already.
-pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(String, Vec<u8>)>, Refusal> {
+/// The list's name and its bytes with one more task, or `None` if it is in it already. It stands behind the last task
+/// with a box of its story, or of the whole list. `about` has its story, its agent and its size.
+pub fn add(
+    folder: &Folder,
+    plan: &Plan,
+    task: &Addition,
+    about: &AboutTask,
+) -> Result<Option<(String, Vec<u8>)>, Refusal> {
     let name = plan.settings.list.as_ref().map(|about| about.todolist_path.clone()).unwrap_or_default();
     let bytes = folder.files.get(&name).ok_or_else(|| refused("the plan has no list of tasks", None))?;
     if task.checks.is_some() || task.layer.is_some() {
@@ -112,16 +125,22 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
     if let Some(known) = list.tasks.iter().find(|known| known.id.folded() == task.id.folded()) {
         return if known.title == title { Ok(None) } else { Err(task.taken()) };
     }
-    let last = list.tasks.iter().rfind(|known| known.place.is_some());
+    let story = about.story.as_deref().unwrap_or("ALL");
+    let boxed = || list.tasks.iter().filter(|known| known.place.is_some() && !known.in_table);
+    let of_story = |known: &&Task| known.story.is_some_and(|nth| list.stories[nth].story.id == story);
+    let last = boxed().rfind(of_story).filter(|_| about.story.is_some()).or_else(|| boxed().next_back());
     let place = last.and_then(|known| known.place.clone());
     let place = place.ok_or_else(|| refused("the list has no task to stand behind", None))?;
     let line_start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
     let indent: String = text[line_start..].chars().take_while(|c| [' ', '\t'].contains(c)).collect();
+    let files = listed(task.files.iter().map(RepoPath::as_str), "-");
     let mut block = format!(
-        "{indent}- [ ] {} P2 ALL {title} [deps: {}] [files: {}]\n",
+        "{indent}- [ ] {} P2 {story} {title}{} [deps: {}]{}{}\n",
         task.id,
+        tag("agent", about.agent.as_deref()),
         listed(task.after.iter().map(TaskId::as_str), "none"),
-        listed(task.files.iter().map(RepoPath::as_str), "-"),
+        tag("files", (!task.files.is_empty()).then_some(&files)),
+        tag("size", about.size.as_deref()),
     );
     for line in task.description.iter().flat_map(|text| text.lines()).map(str::trim).filter(|l| !l.is_empty())
     {
@@ -135,6 +154,21 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
     match checklist::replace(bytes, &text, &[(end..end, block)]) {
         Some(new) => Ok(Some((name, new))),
         None => Err(refused(format!("`{name}` is not UTF-8, and is not written"), None)),
+    }
+}
+
+/// What was read back out of the grown list has to be what was asked for.
+pub fn is_said(grown: &Plan, task: &TaskId, about: &AboutTask) -> Result<(), Refusal> {
+    let none = AboutTask::default();
+    let read = grown.settings.list.as_ref().and_then(|list| list.tasks.get(task)).unwrap_or(&none);
+    let pairs = [
+        ("story", &about.story, &read.story),
+        ("agent", &about.agent, &read.agent),
+        ("size", &about.size, &read.size),
+    ];
+    match pairs.iter().find(|(_, asked, read)| asked.is_some() && asked != read) {
+        Some((what, ..)) => Err(refused(format!("the {what} would be read as something else"), None)),
+        None => Ok(()),
     }
 }
 

@@ -1,8 +1,8 @@
 //! `journal.md`: what those who worked on an issue tell each other. People and agents write it too, so nothing in it is
 //! ever changed: what is missing is put at its end, and what is new is heard.
 //!
-//! `section` finds the entries of a text, `parse` reads what one tells, `write` makes those that nobody wrote, `settle`
-//! brings a file and a run together.
+//! `section` finds the entries of a text, `parse` reads what one tells, `write` makes those
+//! that nobody wrote, `settle` brings a file and a run together.
 
 mod parse;
 mod section;
@@ -11,6 +11,7 @@ mod settle;
 mod tests;
 mod write;
 
+pub use crate::dialect::entries::{appended, text};
 pub use parse::{Outcome, Parsed, parse};
 pub use section::Section;
 pub use settle::{Settled, added, settle};

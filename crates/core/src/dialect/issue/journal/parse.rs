@@ -1,6 +1,7 @@
 //! What an entry tells.
 
-use super::section::{Fence, heading};
+use super::section::heading;
+use crate::fence::Fence;
 use crate::run::Report;
 
 /// How the work ended, as an entry says.

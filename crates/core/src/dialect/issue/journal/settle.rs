@@ -3,13 +3,17 @@
 use std::collections::{HashMap, HashSet};
 
 use super::parse::{Outcome, Parsed, parse, time};
-use super::section::{self, Cut, Section};
+use super::section::{self, Section};
 use super::write::{Fallback, header, noted};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::chronicle::{Chronicle, Entry, LONGEST_ENTRY, cut as shorten};
+use crate::dialect::entries::{at_end, is_blank, joined};
 use crate::dialect::issue::state::{Issue, in_order};
 use crate::plan::TaskId;
 use crate::run::State;
+
+/// What stands between two entries.
+const RULE: &str = "---\n\n";
 
 /// What is to be done about a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,9 +67,10 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle, issue: 
     }
     missing.sort_by_key(|(at, _)| *at);
     let missing: Vec<String> = missing.into_iter().map(|(_, text)| text).collect();
-    settled.append = match text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']) {
-        "" => Some(header(state, chronicle, issue) + "\n---\n\n" + &joined(&missing)),
-        _ => at_end(text, &cut, &missing),
+    settled.append = if is_blank(text) {
+        Some(header(state, chronicle, issue) + "\n" + RULE + &joined(&missing, RULE))
+    } else {
+        at_end(text, &cut, &missing, RULE)
     };
     settled
 }
@@ -164,34 +169,4 @@ fn among<'a>(names: &[Name<'a>], others: &[Name<'a>]) -> Vec<bool> {
         _ => false,
     };
     names.iter().map(|name| is_in(name, &theirs) || name.time.is_some_and(&mut take)).collect()
-}
-
-fn joined(entries: &[String]) -> String {
-    entries.iter().map(|entry| format!("{entry}\n")).collect::<Vec<_>>().join("\n---\n\n")
-}
-
-/// What is put behind a text so that these entries follow it, with line ends like its own.
-fn at_end(text: &str, cut: &Cut, entries: &[String]) -> Option<String> {
-    if entries.is_empty() {
-        return None;
-    }
-    let mut end = String::new();
-    if !text.ends_with('\n') {
-        end.push('\n');
-    }
-    // Inside a fence they would be code.
-    if let Some(fence) = &cut.open {
-        end += &format!("{fence}\n");
-    }
-    let blank = text.ends_with("\n\n") || text.ends_with("\n\r\n");
-    if !blank || cut.open.is_some() {
-        end.push('\n');
-    }
-    if !cut.ruled || cut.open.is_some() {
-        end += "---\n\n";
-    }
-    end += &joined(entries);
-    let lines = text.matches('\n').count();
-    let crlf = text.matches("\r\n").count() * 2 > lines;
-    Some(if crlf { end.replace('\n', "\r\n") } else { end })
 }

@@ -110,6 +110,29 @@ fn what_piton_writes_reads_back() {
 }
 
 #[test]
+fn what_the_next_task_should_know_has_its_own_part() {
+    let mut bench = fresh();
+    bench.attach();
+    let note = "It streams.\n\n- Call `flush`\n- Mind the locale";
+    lands(&mut bench, "1", Some(Report { note: note.to_owned(), ..told() }), [&[], &["src/lib.rs"]]);
+    let journal = after(None, &mut bench);
+    assert!(journal.contains("### What I Did\nIt streams.\n\nChecks that passed"), "{journal}");
+    assert!(
+        journal.ends_with("### What Next Task Should Know\n- Call `flush`\n- Mind the locale\n"),
+        "{journal}"
+    );
+    let read = parse(&added("", &journal)[0].text);
+    assert_eq!(read.next, "- Call `flush`\n- Mind the locale");
+    // A part of it must not look like another part of the file.
+    let note = "It streams.\n\n---\n\n## Task 2: No";
+    let mut bench = fresh();
+    bench.attach();
+    lands(&mut bench, "1", Some(Report { note: note.to_owned(), ..told() }), [&[], &["src/lib.rs"]]);
+    let journal = after(None, &mut bench);
+    assert_eq!(tasks(&added("", &journal)), [Some("1")], "{journal}");
+}
+
+#[test]
 fn a_file_that_is_deleted_or_emptied_is_written_again_from_the_run() {
     let mut bench = over();
     let text = after(Some(&format!("# Mine\n\n{}\n", entry("2", "Two things."))), &mut bench);

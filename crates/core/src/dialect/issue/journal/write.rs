@@ -1,8 +1,9 @@
 //! The texts that Piton puts into the file: its header, what was noted elsewhere, and the entries that nobody wrote.
 
 use super::parse::GENERATED;
-use super::section::{self, Fence, is_rule};
+use super::section;
 use crate::dialect::chronicle::{Chronicle, Entry, Story};
+use crate::dialect::entries::{line, prose, quoted};
 use crate::dialect::issue::state::{Issue, TaskWord, created_at, ended_at, files, notes, since_reset};
 use crate::plan::TaskId;
 use crate::run::{State, Status, Task};
@@ -106,18 +107,36 @@ impl<'a> Fallback<'a> {
         part("Key Decisions", &all(|told| &told.decisions), true);
         part("Patterns Established", &all(|told| &told.patterns), false);
         part("Exports for Other Tasks", &all(|told| &told.exports), false);
+        if let Some((_, next)) = self.note() {
+            text += &format!("\n### What Next Task Should Know\n{}\n", prose(next));
+        }
         text.trim_end().to_owned()
     }
 
-    /// What was told, why it failed, what the tests came to.
-    fn did(&self) -> String {
+    /// What was told of the last attempt, where it was completed: what was done, and behind an empty line what the next
+    /// ones should know. So an entry is read, too.
+    fn note(&self) -> Option<(&'a str, &'a str)> {
+        self.told().filter(|_| self.completed)?.split_once("\n\n").filter(|(_, next)| !next.trim().is_empty())
+    }
+
+    fn told(&self) -> Option<&'a str> {
         let last = |told: &&crate::dialect::chronicle::Told| {
             told.attempt == self.story.attempt && !told.note.trim().is_empty()
         };
-        let note = self.story.reports.iter().rfind(last).map(|told| prose(&told.note));
+        self.story.reports.iter().rfind(last).map(|told| told.note.trim())
+    }
+
+    /// What was told, why it failed, what checked it, what the tests came to.
+    fn did(&self) -> String {
+        let note = self.note().map(|(did, _)| did).or_else(|| self.told()).map(prose);
         let mut parts = Vec::new();
         if self.completed {
             parts.push(note.unwrap_or_else(|| "Nobody told what was done.".to_owned()));
+            let passed = self.story.checked.iter().filter(|(_, passed)| *passed);
+            let checks: Vec<String> = passed.map(|(command, _)| format!("`{}`", line(command))).collect();
+            if !checks.is_empty() {
+                parts.push(format!("Checks that passed: {}", checks.join(", ")));
+            }
         } else {
             parts.extend(note);
             let why = notes(TaskWord::Failed, self.story);
@@ -133,27 +152,6 @@ impl<'a> Fallback<'a> {
         parts.extend(self.story.tests.map(|tests| format!("Tests: {tests}")));
         parts.join("\n\n")
     }
-}
-
-/// A text in one line.
-fn line(text: &str) -> String {
-    clean_text(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A text that does not break what it stands in: quoted, if a line of it would.
-fn prose(text: &str) -> String {
-    let text = clean_text(text.as_bytes());
-    let text = text.trim();
-    let breaks = |line: &str| {
-        let marked = line.trim_start().starts_with(['#', '*', '=']);
-        marked || is_rule(line) || Fence::opened_by(line).is_some()
-    };
-    if text.lines().any(breaks) { quoted(text) } else { text.to_owned() }
-}
-
-fn quoted(text: &str) -> String {
-    let quote = |line: &str| format!("> {line}").trim_end().to_owned();
-    text.lines().map(quote).collect::<Vec<_>>().join("\n")
 }
 
 /// Code, in a fence that nothing in it closes.

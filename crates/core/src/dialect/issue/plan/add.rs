@@ -61,7 +61,7 @@ fn place(list: &Checklist, outline: &Outline, task: &Addition) -> Result<(usize,
 }
 
 /// Where a box ends with all that belongs to it, but for blank lines.
-fn end_of(list: &Checklist, outline: &Outline, node: usize) -> usize {
+pub(in crate::dialect) fn end_of(list: &Checklist, outline: &Outline, node: usize) -> usize {
     let nodes = &outline.nodes;
     let is_below = |other: &usize| outline.above(*other).any(|above| above == node);
     let last = (node + 1..nodes.len()).take_while(is_below).last().unwrap_or(node);

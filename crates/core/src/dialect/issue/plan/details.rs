@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::outline::Node;
 use super::words::{Word, is_none, reference};
 use crate::diagnostic::Diagnostic;
-use crate::dialect::checklist::{self, Checklist, Kind, Line, Mark};
+use crate::dialect::checklist::{self, Checklist, Kind, Line, Mark, shift};
 use crate::dialect::execute::plan::looks_like_a_command;
 use crate::dialect::found::{Found, Said, cut};
 use crate::dialect::text::key;
@@ -81,7 +81,7 @@ pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found)
 }
 
 /// The status that a task gives itself, and where its word stands.
-pub(in crate::dialect::issue) fn status(list: &Checklist, text: &str, node: &Node) -> Option<Said<Word>> {
+pub(in crate::dialect) fn status(list: &Checklist, text: &str, node: &Node) -> Option<Said<Word>> {
     let lines = list.lines.get(node.details.clone()).unwrap_or_default();
     let mut fields = lines.iter().filter_map(|line| status_field(text, line));
     let value = fields.next_back()?;
@@ -160,18 +160,10 @@ impl Details {
     }
 }
 
-fn shift(range: Range<usize>, by: usize) -> Range<usize> {
-    range.start + by..range.end + by
-}
-
-const EMPHASIS: [char; 2] = ['*', '_'];
-
 /// A field that a line is, and where its value stands in it.
 fn field(line: &str) -> Option<(Field, Range<usize>)> {
-    // A field's name is short; a sentence with a colon is none.
-    let (at, colon) = line.char_indices().take(32).find(|(_, c)| matches!(c, ':' | '\u{ff1a}'))?;
-    let name = key(&line[..at]).to_lowercase();
-    let field = match name.trim_matches(EMPHASIS) {
+    let (name, value) = checklist::field(line)?;
+    let field = match name.as_str() {
         "status" => Field::Status,
         "started" | "started at" => Field::Started,
         "completed" | "completed at" => Field::Completed,
@@ -182,11 +174,7 @@ fn field(line: &str) -> Option<(Field, Range<usize>)> {
         "design" => Field::Design,
         _ => return None,
     };
-    let after = &line[at + colon.len_utf8()..];
-    let strip = |c: char| c.is_whitespace() || EMPHASIS.contains(&c);
-    let value = after.trim_start_matches(strip);
-    let start = line.len() - value.len();
-    Some((field, start..start + value.trim_end_matches(strip).len()))
+    Some((field, value))
 }
 
 /// The command that a bullet is about: ``- `cargo test` passes`` or ``- Run `npm test` ``.
@@ -215,7 +203,7 @@ fn command(bullet: &str) -> Option<&str> {
 }
 
 /// Lines with the indentation they share taken off, and no blank ones around.
-fn joined(lines: &[(usize, String)]) -> String {
+pub(in crate::dialect) fn joined(lines: &[(usize, String)]) -> String {
     let least =
         lines.iter().filter(|(_, line)| !line.is_empty()).map(|(indent, _)| *indent).min().unwrap_or(0);
     let mut text = String::new();

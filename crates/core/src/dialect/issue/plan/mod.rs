@@ -21,7 +21,8 @@ mod words;
 mod write;
 
 pub use add::add;
-pub(super) use details::status;
+pub(in crate::dialect) use add::end_of;
+pub(in crate::dialect) use details::{joined, status};
 pub use lint::lint;
 pub use name::{Issue, folder_name, number_of};
 pub use outline::{Node, Outline, Role};

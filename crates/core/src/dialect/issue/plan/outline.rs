@@ -1,12 +1,12 @@
 //! The boxes of a list as a tree: by their numbers, and by where they stand.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::details::status_box;
 use super::words::reference;
 use crate::diagnostic::Diagnostic;
-use crate::dialect::checklist::{Checklist, Item, Kind, Line, Mark, number};
+use crate::dialect::checklist::{Checklist, Item, Kind, Line, Mark, field, number};
 use crate::dialect::found::{Found, cut};
 use crate::dialect::text::key;
 use crate::plan::TaskId;
@@ -16,7 +16,7 @@ use crate::plan::TaskId;
 pub struct Outline {
     pub nodes: Vec<Node>,
     /// Ids that several boxes have; nothing can refer to one.
-    pub(super) ambiguous: BTreeSet<String>,
+    pub(in crate::dialect) ambiguous: BTreeSet<String>,
     /// Headings like `Phase 2: Storage`, with their lines.
     pub(super) phases: Vec<(usize, Range<usize>)>,
 }
@@ -38,9 +38,9 @@ pub struct Node {
     pub parent: Option<usize>,
     /// What stands in the box. A heading may have none: it is done when its steps are.
     pub place: Option<Range<usize>>,
-    pub(super) text: Range<usize>,
+    pub(in crate::dialect) text: Range<usize>,
     /// The lines that belong to it, by position.
-    pub(super) details: Range<usize>,
+    pub(in crate::dialect) details: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +55,11 @@ pub enum Role {
 
 impl Outline {
     /// The boxes above one, the nearest first.
-    pub(super) fn above(&self, node: usize) -> impl Iterator<Item = usize> {
+    pub(in crate::dialect) fn above(&self, node: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(self.nodes[node].parent, |above| self.nodes[*above].parent)
     }
 
-    pub(in crate::dialect::issue) fn of(list: &Checklist, text: &str, found: &mut Found) -> Outline {
+    pub(in crate::dialect) fn of(list: &Checklist, text: &str, found: &mut Found) -> Outline {
         let mut builder = Builder {
             list,
             text,
@@ -70,9 +70,18 @@ impl Outline {
             latest: HashMap::new(),
             unnumbered: Vec::new(),
             chapter: None,
+            criteria: None,
         };
         builder.walk();
         builder.finish()
+    }
+
+    /// What is wrong with the boxes of a list, but for those in the middle of a line that are the box of a status.
+    pub(in crate::dialect) fn problems<'l>(&self, list: &'l Checklist) -> Vec<&'l Diagnostic> {
+        let ignored: HashSet<usize> = list.ignored.iter().map(|place| place.start).collect();
+        let starts = self.nodes.iter().filter_map(|node| node.place.as_ref().map(|place| place.start));
+        let used: HashSet<usize> = starts.filter(|start| ignored.contains(start)).collect();
+        list.problems.iter().filter(|problem| !used.contains(&(problem.span.start + 1))).collect()
     }
 
     /// The boxes that run, in order.
@@ -116,6 +125,8 @@ struct Builder<'l, 'f> {
     unnumbered: Vec<usize>,
     /// The last heading that is no task: the group of headings that are.
     chapter: Option<(usize, Range<usize>)>,
+    /// The indentation of a bullet `Criteria:`, below which boxes are no tasks, whatever they begin with.
+    criteria: Option<usize>,
 }
 
 /// Which part of the file a line stands in.
@@ -135,7 +146,13 @@ impl Builder<'_, '_> {
         let scoped = headings.clone().any(|line| is_tasks(&self.text[line.text.clone()]));
         let mut section = Section::default();
         for (nth, line) in list.lines.iter().enumerate() {
+            if line.kind != Kind::Blank && self.criteria.is_some_and(|indent| line.indent <= indent) {
+                self.criteria = None;
+            }
             match &line.kind {
+                Kind::Bullet if self.criteria.is_none() && is_criteria(&self.text[line.text.clone()]) => {
+                    self.criteria = Some(line.indent);
+                }
                 Kind::Heading(level) => {
                     self.close_details(nth);
                     self.open.clear();
@@ -232,8 +249,9 @@ impl Builder<'_, '_> {
 
     fn item(&mut self, nth: usize, line: &Line, item: &Item, foreign: bool, told: &mut bool) {
         let said = &self.text[line.text.clone()];
-        let counted = number(said);
-        let ordinal = item.ordinal.as_ref().map(|at| &self.text[at.clone()]).filter(|_| !foreign);
+        let counted = number(said).filter(|_| self.criteria.is_none());
+        let ordinal = item.ordinal.as_ref().map(|at| &self.text[at.clone()]);
+        let ordinal = ordinal.filter(|_| !foreign && self.criteria.is_none());
         let mut id = counted.map(|(id, _)| id).or(ordinal);
         let mut own = None;
         if let Some(text) = id {
@@ -438,10 +456,18 @@ fn unnamed() -> TaskId {
     TaskId::new("step").expect("a word is an id")
 }
 
+/// `Criteria:`, with nothing behind it: they stand below.
+fn is_criteria(bullet: &str) -> bool {
+    field(bullet).is_some_and(|(name, value)| name.ends_with("criteria") && value.is_empty())
+}
+
 fn is_tasks(heading: &str) -> bool {
     let plain = key(heading).to_lowercase();
     let plain = plain.trim_matches(|c: char| !c.is_alphanumeric());
-    matches!(plain, "tasks" | "task list" | "implementation tasks" | "implementation plan" | "task breakdown")
+    matches!(
+        plain,
+        "tasks" | "task list" | "implementation tasks" | "implementation plan" | "task breakdown" | "phases"
+    )
 }
 
 /// What a box says, on one line, without comments, emphasis around all of it, and references.

@@ -93,16 +93,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     let checklist = checklist::scan(&source);
     let mut found = Found::new(given.strict);
     let outline = Outline::of(&checklist, &source, &mut found);
-    // The box of a status stands in the middle of a line, and is one all the same.
-    let ignored: HashSet<usize> = checklist.ignored.iter().map(|place| place.start).collect();
-    let starts = outline.nodes.iter().filter_map(|node| node.place.as_ref().map(|place| place.start));
-    let used: HashSet<usize> = starts.filter(|start| ignored.contains(start)).collect();
-    let is_used = |problem: &&Diagnostic| used.contains(&(problem.span.start + 1));
-    checklist
-        .problems
-        .iter()
-        .filter(|problem| !is_used(problem))
-        .for_each(|problem| found.push(problem.clone()));
+    outline.problems(&checklist).into_iter().for_each(|problem| found.push(problem.clone()));
     let mut requirements = reader.requirements(folder, list);
     let issue = reader.issue(&checklist, &source, list, &mut found);
     let mut maker = Maker {

@@ -8,7 +8,7 @@ mod file;
 mod hear;
 mod read;
 #[cfg(test)]
-pub(super) mod tests;
+pub(in crate::dialect) mod tests;
 mod write;
 
 pub use crate::dialect::edit::{Edit, What};
@@ -17,4 +17,5 @@ pub use hear::{commands, edits};
 pub use read::{ForeignState, ForeignTask, Reading, read};
 pub use write::{project, text, value};
 
-pub(super) use write::{created_at, ended_at, files, in_order, notes, since_reset};
+pub(in crate::dialect) use write::created_at;
+pub(super) use write::{ended_at, files, in_order, notes, since_reset, validation};

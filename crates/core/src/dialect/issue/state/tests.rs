@@ -22,19 +22,14 @@ pub(in crate::dialect::issue) fn issue() -> Issue {
 }
 
 /// Three tasks, one after the other; the tenth comes after the second.
-pub(in crate::dialect::issue) fn fresh() -> Bench {
+pub(in crate::dialect) fn fresh() -> Bench {
     let mut plan = plan(&["tasks"], vec![spec("1", &[]), spec("2", &["1"]), spec("10", &["2"])]);
     plan.name = "issue-42-invoice-export".to_owned();
     Bench::new(plan)
 }
 
 /// The agent is done, leaves this report and these files, and its work has landed.
-pub(in crate::dialect::issue) fn lands(
-    bench: &mut Bench,
-    name: &str,
-    report: Option<Report>,
-    files: [&[&str]; 2],
-) {
+pub(in crate::dialect) fn lands(bench: &mut Bench, name: &str, report: Option<Report>, files: [&[&str]; 2]) {
     bench.start(name);
     bench.ready(name);
     bench.agent_ends(name, AgentEnd::Done, report);
@@ -71,7 +66,7 @@ pub(in crate::dialect::issue) fn told() -> Report {
 }
 
 /// One task was told about, one was not, one was given up.
-pub(in crate::dialect::issue) fn over() -> Bench {
+pub(in crate::dialect) fn over() -> Bench {
     let mut bench = fresh();
     bench.attach();
     lands(&mut bench, "1", Some(told()), [&["src/export.rs", "src/new.rs"], &["src/lib.rs"]]);

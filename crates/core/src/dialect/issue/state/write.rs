@@ -8,6 +8,7 @@ use crate::dialect::chronicle::{BY_GIT, Chronicle, Story, Told};
 use crate::dialect::execute::state::Time;
 use crate::dialect::issue::plan::VALIDATION;
 use crate::dialect::shape;
+use crate::plan::TaskId;
 use crate::run::{State, Task};
 use crate::time::Timestamp;
 
@@ -43,7 +44,7 @@ pub fn text(file: &StateFile) -> String {
 }
 
 /// When all this began: work may have been taken over that is older than the run.
-pub(in crate::dialect::issue) fn created_at(state: &State, chronicle: &Chronicle) -> Timestamp {
+pub(in crate::dialect) fn created_at(state: &State, chronicle: &Chronicle) -> Timestamp {
     let made = state.run().map_or(chronicle.created_at, |run| run.created);
     chronicle.started_at.map_or(made, |began| began.min(made))
 }
@@ -62,6 +63,16 @@ pub(in crate::dialect::issue) fn in_order<'a>(
         .collect();
     tasks.sort_by_key(|(task, story)| (task.level, story.added));
     tasks
+}
+
+/// The validation of the whole, which no list has.
+pub(in crate::dialect::issue) fn validation<'a>(
+    state: &'a State,
+    chronicle: &'a Chronicle,
+) -> Option<(&'a Task, &'a Story)> {
+    let id = TaskId::new(VALIDATION).ok()?;
+    let task = state.task(&id).ok()?.filter(|task| !task.removed)?;
+    Some((task, chronicle.task(&id)?))
 }
 
 fn entry(task: &Task, story: &Story) -> TaskEntry {

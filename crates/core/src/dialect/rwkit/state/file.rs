@@ -165,17 +165,48 @@ pub struct ResumePoint {
 }
 
 impl StateFile {
+    /// The same with tasks that are called otherwise. The lines of the log are what was said then.
+    pub fn rename(&mut self, name: &dyn Fn(&str) -> String) {
+        let all = |ids: &mut Vec<String>| ids.iter_mut().for_each(|id| *id = name(id));
+        for (id, task) in &mut self.tasks.0 {
+            *id = name(id);
+            all(&mut task.dependencies);
+            all(&mut task.blocked_by);
+        }
+        self.retry_counts.0.iter_mut().for_each(|(id, _)| *id = name(id));
+        self.batches.iter_mut().for_each(|batch| all(&mut batch.task_ids));
+        all(&mut self.blocked_tasks);
+        self.resume_point.task_id.iter_mut().for_each(|id| *id = name(id));
+    }
+
     /// Show these as what somebody claims of them while their checks still run. The file has no word for that.
     pub fn claim(&mut self, claimed: &[TaskId]) {
         let is_claimed = |id: &str| claimed.iter().any(|task| task.as_str() == id);
         for (_, entry) in self.tasks.0.iter_mut().filter(|(id, _)| is_claimed(id)) {
+            // The counters are of what the file shows.
+            *self.progress.of(entry.status) -= 1;
             entry.status = TaskWord::Completed;
+            *self.progress.of(entry.status) += 1;
             entry.verification.agent_done = true;
         }
         for (name, word) in &mut self.quality_gates.0 {
             if gate_task(name).is_ok_and(|task| claimed.contains(&task)) {
                 *word = Some(GateWord::done(name));
             }
+        }
+    }
+}
+
+impl Progress {
+    /// How many tasks are called so.
+    fn of(&mut self, word: TaskWord) -> &mut u32 {
+        match word {
+            TaskWord::Pending => &mut self.pending,
+            TaskWord::InProgress => &mut self.in_progress,
+            TaskWord::Completed => &mut self.completed,
+            TaskWord::Failed => &mut self.failed,
+            TaskWord::Blocked => &mut self.blocked,
+            TaskWord::Skipped => &mut self.skipped,
         }
     }
 }

@@ -159,18 +159,12 @@ impl ForeignTask {
         let error =
             |message: &String| PastError { attempt: spent, message: message.clone(), ..PastError::default() };
         Past {
-            status,
             spent,
             proof,
-            base: None,
-            work: None,
-            recheck: false,
             started_at: self.started_at,
             completed_at: self.completed_at,
-            merged_at: None,
-            commits: Vec::new(),
             errors: self.error.iter().map(error).collect(),
-            feedback: Vec::new(),
+            ..Past::plain(status)
         }
     }
 }
@@ -224,7 +218,8 @@ fn whole(reader: &mut Reader, root: Fields) -> ForeignState {
         started_at: reader.time(root, "started_at"),
         updated_at: reader.time(root, "updated_at"),
         status: run_status(reader, root),
-        todolist_path: reader.words(config, "todolist_path"),
+        // From another system it may be written in its way.
+        todolist_path: reader.words(config, "todolist_path").map(|path| path.replace('\\', "/")),
         plan_path: reader.words(config, "plan_path"),
         clarified_requirements_path: reader.words(config, "clarified_requirements_path"),
         analysis_report_path: reader.words(config, "analysis_report_path"),

@@ -13,7 +13,7 @@ use super::words::{BatchWord, GateWord, RunWord, StoryWord, TaskWord};
 use crate::dialect::chronicle::{Chronicle, Story};
 use crate::dialect::execute::state::{Map, Time};
 use crate::dialect::shape;
-use crate::plan::{About, AboutTask};
+use crate::plan::{About, AboutTask, Dialect};
 use crate::run::{Run, State, Status, StopReason, Task};
 use crate::time::Timestamp;
 
@@ -30,8 +30,10 @@ pub fn project(state: &State, chronicle: &Chronicle, project: &str) -> Option<St
         all.push(Told::new(state, task, story, about));
     }
     all.sort_by_key(|told| told.story.added);
+    // Tasks of other systems may be called like gates.
+    let has_gates = run.settings.dialect == Dialect::Rwkit;
     let (mut gates, mut tasks): (Vec<Told>, Vec<Told>) =
-        all.into_iter().partition(|told| gate_of(&told.task.id).is_some());
+        all.into_iter().partition(|told| has_gates && gate_of(&told.task.id).is_some());
     gates.sort_by_key(|told| told.task.group);
     let batches = number_batches(run, &tasks);
     for told in &mut tasks {
@@ -188,7 +190,10 @@ impl Writer<'_> {
         let retried = self.tasks.iter().filter(|told| told.task.spent > 0);
         StateFile {
             version: VERSION.to_owned(),
-            session_id: session_id(began),
+            session_id: match self.list.session_id.as_str() {
+                "" => session_id(began),
+                given => given.to_owned(),
+            },
             started_at: Time(began),
             updated_at: Time(self.chronicle.updated_at),
             status,
@@ -377,8 +382,13 @@ impl Writer<'_> {
     fn resume_point(&self, status: RunWord) -> ResumePoint {
         let open = self.tasks.iter().filter(|told| !told.status.is_settled());
         if let Some(told) = open.min_by_key(|told| (told.batch, told.story.added)) {
-            let begun = status != RunWord::Initializing;
-            let phase = if begun { "implementation" } else { "preflight" };
+            let begun = self.tasks.iter().any(|told| told.story.begun_at.is_some());
+            let phase = match status {
+                RunWord::Initializing => "preflight",
+                _ if begun || told.batch > 0 => "implementation",
+                // An engine found everything it needs, and has not begun a task yet.
+                _ => "planning",
+            };
             return ResumePoint {
                 batch_id: Some(told.batch),
                 task_id: Some(told.id()),

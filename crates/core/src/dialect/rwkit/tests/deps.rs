@@ -32,6 +32,11 @@ fn i9_a_range_is_every_task_in_it() {
     assert_eq!(quiet(5, "T001, T003-T004 and T005"), "[T001, T003, T004, T005]");
     let gaps = "- [ ] T001 a [files: a] [size: S]\n- [ ] T008 a [files: b] [size: S]\n- [ ] T010 a [deps: T001-T008] [files: c] [size: S]\n";
     assert_eq!(needs(&reading(gaps))[2], "T010 < [T001, T008]", "i3: gaps are no ends");
+    assert_eq!(
+        needs(&reading(&gaps.replace("T001", "T000")))[2],
+        "T010 < [T000, T008]",
+        "i2: some count from 0"
+    );
 }
 
 #[test]

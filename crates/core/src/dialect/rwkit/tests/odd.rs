@@ -290,7 +290,7 @@ fn k5_files_may_be_none_folders_patterns_and_have_spaces() {
     let line = |id: &str, files: &str| format!("- [ ] {id} P1 ALL Do it [files: {files}] [size: S]\n");
     let text = line("T001", "-")
         + &line("T002", "src/dir/")
-        + &line("T003", "src/**/*.{ts,tsx}, e2e/*.spec.ts")
+        + &line("T003", "lib/**/*.{ts,tsx}, e2e/*.spec.ts")
         + &line("T004", "supabase migrations/1.sql; `a.ts` (new)")
         + &line("T005", "./a\\b.ts, app/(shop)/[id]/page.tsx, , none")
         + &line("T006", "/etc/passwd, ../x, ok");
@@ -301,14 +301,14 @@ fn k5_files_may_be_none_folders_patterns_and_have_spaces() {
         [
             "[]",
             "[src/dir/]",
-            "[src/**/*.{ts,tsx}, e2e/*.spec.ts]",
+            "[lib/**/*.{ts,tsx}, e2e/*.spec.ts]",
             "[supabase migrations/1.sql, a.ts]",
             "[a/b.ts, app/(shop)/[id]/page.tsx]",
             "[ok]"
         ]
     );
     assert!(by_id(&read, "T001").may_change_nothing && by_id(&read, "T001").checks.is_empty());
-    assert_eq!(by_id(&read, "T003").checks[0].name, "src/**/*.{ts,tsx} exists");
+    assert_eq!(by_id(&read, "T003").checks[0].name, "lib/**/*.{ts,tsx} exists");
     assert_eq!(
         told(&read),
         "6:33: warning: \"/etc/passwd\" cannot be a file of the project: it is absolute, or leaves the project (left out)\n\
@@ -468,6 +468,43 @@ fn k14_two_writers_of_a_file_are_told_and_kept_apart() {
     );
     let batches: Vec<u32> = read.reading.plan.tasks.iter().map(|task| task.group).collect();
     assert_eq!(batches, [0, 0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn k14_one_place_in_other_words_a_folder_and_a_pattern_are_writers_of_the_same() {
+    let meets = |a: &str, b: &str| {
+        let line = |id: &str, files: &str| format!("- [ ] {id} P1 ALL Do it [files: {files}] [size: S]\n");
+        let read = reading(&(line("T001", a) + &line("T002", b)));
+        let apart = read.reading.plan.tasks[0].group != read.reading.plan.tasks[1].group;
+        assert_eq!(apart, !told(&read).is_empty(), "{}", told(&read));
+        apart
+    };
+    for (a, b) in [
+        ("a.ts", "./a.ts"),
+        ("src/a.ts", "src//a.ts"),
+        ("src/./a.ts", "src/a.ts"),
+        ("src\\a.ts", "src/a.ts"),
+        ("src", "src/"),
+        ("src/", "src/a.ts"),
+        ("src/api/b.ts", "src"),
+        ("src/*.ts", "src/a.ts"),
+        ("**/*.ts", "docs/a.md"),
+        ("src/a?.ts", "src/*.md"),
+    ] {
+        assert!(meets(a, b) && meets(b, a), "{a} and {b}");
+    }
+    for (a, b) in
+        [("src/a.ts", "src/b.ts"), ("src", "srcs/a"), ("app/[id]/a", "app/[no]/a"), ("a/*.ts", "b/*.ts")]
+    {
+        assert!(!meets(a, b) && !meets(b, a), "{a} and {b}");
+    }
+    let told = problems(
+        "- [ ] T001 P1 ALL a [files: src/] [size: S]\n- [ ] T002 P1 ALL b [files: src/b.ts, src/c.ts] [size: S]\n",
+    );
+    assert_eq!(
+        told,
+        "2:29: warning: `T001` writes `src/`, `T002` writes `src/b.ts`, and none waits for another (one after the other, in batches of their own)\n"
+    );
 }
 
 /// A list of so many bytes in which every part of the grammar comes up: forty tasks to a story.

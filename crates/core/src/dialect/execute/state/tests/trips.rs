@@ -49,18 +49,16 @@ fn adopt(state: &ForeignState) -> Bench {
         };
         let done = u32::from(!matches!(told.status, TaskStatus::Failed | TaskStatus::Abandoned));
         let past = Past {
-            status,
             spent: told.attempts.saturating_sub(done),
             proof,
             base: told.worktree_path.as_ref().map(|_| oid(1)),
-            work: None,
-            recheck: false,
             started_at: told.started_at,
             completed_at: told.completed_at,
             merged_at: told.merged_at,
             commits: told.commits.clone(),
             errors: told.errors.clone(),
             feedback: told.feedback.clone(),
+            ..Past::plain(status)
         };
         bench.accept(&Command::Adopt { task: task.clone(), by: "import".to_owned(), past: Box::new(past) });
     }

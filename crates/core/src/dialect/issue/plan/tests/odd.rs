@@ -50,7 +50,8 @@ fn b6_b7_other_encodings_are_read_by_their_mark_or_refused() {
         told(&reading(&list(&wide[2..]))),
         "tasks.md:1:1: error: this file looks like UTF-16 without a byte order mark (save it as UTF-8)\n"
     );
-    assert!(reading(&list(b"- [ ] 1. \xff\n")).reading.is_usable());
+    let broken = reading(&list(b"- [ ] 1. \xff\n"));
+    assert!(broken.reading.is_usable() && told(&broken).contains("byte 9 of this file is not UTF-8"));
     assert!(
         !reading_with(&list(b"- [ ] 1. \xff\n"), "issue-7-x", &Config::default(), true).reading.is_usable()
     );
@@ -76,6 +77,12 @@ fn b11_nothing_to_do_is_never_complete() {
         told(&reading(&folder(&[("requirements.md", "")]))),
         "tasks.md:1:1: error: there is neither `tasks.md` nor `plan.md` (a plan of this system has one of them)\n"
     );
+}
+
+#[test]
+fn b12_a_very_long_line_is_a_line() {
+    let text = format!("- [ ] 1. {}\n- [ ] 2. b\n", "word ".repeat(200_000));
+    assert_eq!(only(&text), ["task 1", "task 2"]);
 }
 
 #[test]
@@ -133,6 +140,17 @@ fn c1_to_c6_marks_and_bullets() {
 }
 
 #[test]
+fn c5_c6_other_marks_and_slips_of_the_hand_are_boxes_that_count() {
+    let text = "- [>] 1. a\n- [!] 2. b\n- [?] 3. c\n- [D] 4. d\n- [✅] 5. e\n- [] 6. f\n- [  ] 7. g\n- [done] 8. h\n- [x 9. i\n";
+    let read = reading(&alone(text));
+    let done: Vec<String> = tree(&read).into_iter().filter(|node| node.ends_with(" x")).collect();
+    assert_eq!((tree(&read).len(), done), (9, vec!["task 5 x".to_owned()]));
+    for line in 1..=9 {
+        assert!(told(&read).contains(&format!("tasks.md:{line}:")), "{}", told(&read));
+    }
+}
+
+#[test]
 fn c7_c8_optional_children_do_not_hold_their_parent_up() {
     assert_eq!(
         only("- [x] 1. a\n  - [x] 1.1 b\n  - [ ]* 1.2 c\n"),
@@ -180,6 +198,17 @@ fn c16_c17_boxes_in_code_are_no_tasks_and_open_code_hides_none() {
         "tasks.md:3:3: warning: this looks like a task, and stands in code (not read as one)\n\
          tasks.md:5:1: warning: this looks like a task, and stands in a quote (not read as one)\n\
          tasks.md:7:1: warning: this code is never closed (what follows is read as if it were not there)\n"
+    );
+}
+
+#[test]
+fn c16_boxes_in_comments_and_tables_are_no_tasks_and_those_that_look_like_one_are_told() {
+    let text = "- [ ] 1. a\n\n<!-- - [ ] 2. not this -->\n\n| box | name |\n|---|---|\n| [ ] | 3. nor this |\n\n- [ ] 4. b\n";
+    let read = reading(&alone(text));
+    assert_eq!(tree(&read), ["task 1", "task 4"]);
+    assert_eq!(
+        told(&read),
+        "tasks.md:3:1: warning: this looks like a task, and stands in a comment (not read as one)\n"
     );
 }
 
@@ -274,6 +303,10 @@ fn i7_i8_letters_are_ids_and_case_is_no_difference() {
     );
     let read = reading(&alone("- [ ] T001 a\n- [ ] t001 b\n"));
     assert_eq!(tree(&read), ["task T001", "task t001@L2"]);
+    // Case is no difference, and a zero is one.
+    let read = reading(&alone("- [ ] T001 a\n- [ ] T1 b\n- [ ] T2 c\n  - Depends on: t001\n"));
+    assert_eq!(format!("{:?}", read.reading.plan.tasks[2].depends_on), "[T001]");
+    assert_eq!(told(&read), "");
 }
 
 #[test]
@@ -292,6 +325,12 @@ fn i9_to_i14_what_a_task_waits_for() {
     fine("Dependencies: -", "[]");
     fine("Depends on: 1.1; 2 and 1.2", "[1.1, 1.2, 2]");
     fine("Prerequisites: a running database", "[]");
+    fine("Depends on: 1.1,1.2&2", "[1.1, 1.2, 2]");
+    fine("Depends on: TASK 1.1", "[1.1]");
+    fine("Depends on:", "[]");
+    fine("Depends on: N/A", "[]");
+    // One end of a range is missing.
+    assert!(needs("Depends on: 1.1-1.3").1.contains("error: `3` waits for `1.3`, which is not there"));
     assert!(needs("Depends on: 7").1.contains("error: `3` waits for `7`, which is not there"));
     assert!(needs("Depends on: 1.3").1.contains("did you mean `1.1`?"));
     assert!(needs("Depends on: 3").1.contains("error: `3` waits for itself"));

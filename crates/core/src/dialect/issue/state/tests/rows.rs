@@ -175,7 +175,9 @@ fn times_are_read_in_every_form() {
         "\"2026-01-10T12:00:00Z\"",
         "\"2026-01-10T19:00:00+07:00\"",
         "\"2026-01-10T06:00:00-0600\"",
+        "\"2026-01-10T12:00:00.000Z\"",
         "1768046400",
+        "1768046400000",
     ] {
         assert_eq!(task(&accepted(&one(&format!("\"started_at\": {text}")))).started_at, noon, "{text}");
     }
@@ -217,6 +219,15 @@ fn test_results_are_counts_or_words() {
 #[test]
 fn what_no_reader_can_hold_is_refused() {
     refused("{\"a\": NaN}", "1:7 error: JSON has no such number (reading stopped here)");
+    for huge in ["99999999999999999999999", "1e999", "18446744073709551616"] {
+        let text = format!(
+            "{{\"issue\": {{\"number\": {huge}}}, \"tasks\": [{{\"id\": \"1\", \"test_results\": {{\"passed\": {huge}}}}}]}}"
+        );
+        let state = read(&text).state;
+        assert_eq!(state.number, None, "{huge}");
+        assert!(state.tasks.get(&id("1")).is_none_or(|task| task.report.tests.is_none()), "{huge}");
+        assert!(!said(&text).is_empty(), "{huge}");
+    }
     let deep = format!("{{\"a\": {}", "[".repeat(100_000));
     refused(&deep, "1:70 error: this is nested too deeply (reading stopped here)");
 }

@@ -20,18 +20,11 @@ fn adopt(state: &ForeignState) -> Bench {
         }
         let completed = task.status == TaskWord::Completed;
         let past = Past {
-            status: if completed { Status::Completed } else { Status::Failed },
             spent: u32::from(!completed),
             proof: completed.then_some(Proof::Reported),
-            base: None,
-            work: None,
-            recheck: false,
             started_at: task.started_at,
             completed_at: task.completed_at,
-            merged_at: None,
-            commits: Vec::new(),
-            errors: Vec::new(),
-            feedback: Vec::new(),
+            ..Past::plain(if completed { Status::Completed } else { Status::Failed })
         };
         bench.accept(&Command::Adopt { task: id.clone(), by: "import".to_owned(), past: Box::new(past) });
         bench.note(Note::Told { task: id.clone(), report: Box::new(task.report.clone()) });

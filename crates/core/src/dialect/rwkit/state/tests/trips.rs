@@ -80,6 +80,7 @@ fn about_of(state: &ForeignState) -> About {
         plan_path: state.plan_path.clone().unwrap_or_default(),
         clarified_requirements_path: state.clarified_requirements_path.clone().unwrap_or_default(),
         analysis_report_path: state.analysis_report_path.clone().unwrap_or_default(),
+        session_id: state.session_id.clone().unwrap_or_default(),
         stories: stories.collect(),
         tasks: state.tasks.iter().map(|(id, told)| (id.clone(), about(told))).collect(),
     }

@@ -1,4 +1,11 @@
-//! The signal an agent may give in its last line: `<signal>BLOCKED:reason</signal>`.
+//! The signals that agents give at the end: `<signal>BLOCKED:reason</signal>`.
+//!
+//! Most plans need none, so there only the very last line counts. Where a signal decides whether work is called done at
+//! all, `unit` looks for it as agents really give it.
+
+mod unit;
+
+pub use unit::{Heard, Output, heard};
 
 use crate::plan::TaskId;
 use crate::time::{Span, Timestamp};
@@ -11,6 +18,19 @@ pub enum Signal {
     /// Try again: something outside went wrong.
     Retry(String),
     Limit(Timestamp),
+    /// Whoever verifies the unit finds it done.
+    Verified,
+    GapsFound,
+    ReviewPass,
+    ReviewFail,
+    TestsPass,
+    TestsFail(String),
+    /// What was found is mended, and is to be looked at again.
+    Fixed,
+    /// A person is needed.
+    Escalate(String),
+    /// Done as far as one can tell before it is verified.
+    PreliminaryDone,
 }
 
 /// The signal in the last line of output, if it is one for this task. A signal quoted further up, or one
@@ -22,13 +42,19 @@ pub fn last_signal(output: &str, task: &TaskId, now: Timestamp) -> Option<Signal
     if body == "DONE" || body.strip_suffix("_DONE") == Some(task.as_str()) {
         return Some(Signal::Done);
     }
-    let (word, rest) = body.split_once(':')?;
-    let rest = rest.trim();
-    match word.trim() {
-        "FAILED" => Some(Signal::Failed(rest.to_owned())),
-        "BLOCKED" => Some(Signal::Blocked(rest.to_owned())),
-        "RETRY" => Some(Signal::Retry(rest.to_owned())),
-        "LIMIT" => Timestamp::parse(rest).or_else(|| Some(now.plus(Span::parse(rest)?))).map(Signal::Limit),
+    let (word, reason) = body.split_once(':')?;
+    with_reason(word.trim(), reason.trim(), now)
+}
+
+/// A word that tells a reason, and that every kind of plan has.
+fn with_reason(word: &str, reason: &str, now: Timestamp) -> Option<Signal> {
+    match word {
+        "FAILED" => Some(Signal::Failed(reason.to_owned())),
+        "BLOCKED" => Some(Signal::Blocked(reason.to_owned())),
+        "RETRY" => Some(Signal::Retry(reason.to_owned())),
+        "LIMIT" => {
+            Timestamp::parse(reason).or_else(|| Some(now.plus(Span::parse(reason)?))).map(Signal::Limit)
+        }
         _ => None,
     }
 }
@@ -48,6 +74,7 @@ mod tests {
         assert_eq!(read("<signal>T10_DONE</signal>"), None);
         assert_eq!(read("<signal>BLOCKED:x</signal>\nnever mind, it works"), None);
         assert_eq!(read("<signal>DONE"), None);
+        assert_eq!(read("<signal>TESTS_FAIL:2</signal>"), None, "a word of another kind of plan");
         assert_eq!(read(""), None);
     }
 }

@@ -1,0 +1,92 @@
+//! What the end of an agent's iteration means, from what it printed and what it wrote into the log. Only its word that
+//! it is done opens the gates; who ends without it has not finished.
+
+use super::progress::NOT_FINISHED;
+use crate::dialect::edit::What;
+use crate::dialect::kept::Told;
+use crate::run::AgentEnd;
+use crate::signal::{Heard, Signal};
+
+/// The end of an agent that ended by itself, and well. What it printed counts before what it wrote down.
+pub fn ending(heard: &Heard, told: Option<&Told>) -> AgentEnd {
+    let wrote = told.and_then(|told| told.what.as_ref());
+    let left = told.map(|told| told.report.feedback.clone()).unwrap_or_default();
+    let failed = |reason: String| AgentEnd::Failed { reason, feedback: left.clone() };
+    let both =
+        |reason: &str| failed(format!("it says both that it is done and that it is blocked: {reason}"));
+    match &heard.signal {
+        Some(Signal::Failed(reason)) => return failed(reason.clone()),
+        Some(Signal::Retry(reason)) => return AgentEnd::Transient { reason: reason.clone() },
+        Some(Signal::Limit(until)) => {
+            return AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until: *until };
+        }
+        Some(Signal::TestsFail(what)) => return failed(format!("its tests fail: {what}")),
+        _ => {}
+    }
+    match (heard.blocker(), wrote) {
+        (Some(reason), Some(What::ReportDone { .. })) => both(reason),
+        (Some(reason), _) => blocked(reason),
+        (None, Some(What::Blocked { reason, .. })) if heard.claims_done() => both(reason),
+        (None, _) if heard.claims_done() => AgentEnd::Done,
+        (None, Some(What::Blocked { reason, .. })) => blocked(reason),
+        (None, Some(What::ReportDone { .. })) => AgentEnd::Done,
+        (None, _) => failed(NOT_FINISHED.to_owned()),
+    }
+}
+
+fn blocked(reason: &str) -> AgentEnd {
+    let reason = if reason.trim().is_empty() { "it does not say why" } else { reason };
+    AgentEnd::Blocked { reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::kept::told_in_words;
+    use crate::plan::TaskId;
+    use crate::signal::{Output, heard};
+    use crate::time::Timestamp;
+
+    /// An agent that prints this, and writes this below the heading of its entry.
+    fn ended(printed: &str, wrote: &str) -> AgentEnd {
+        let unit = TaskId::new("T1").expect("a valid id");
+        let heard = heard(Output { text: printed, ..Output::default() }, &unit, Timestamp(0));
+        let log = format!("## T1 - Iteration 1\n{wrote}\n");
+        ending(&heard, told_in_words("progress.md", b"", log.as_bytes()).as_ref())
+    }
+
+    fn failed(reason: &str, feedback: &str) -> AgentEnd {
+        AgentEnd::Failed { reason: reason.to_owned(), feedback: feedback.to_owned() }
+    }
+
+    #[test]
+    fn who_does_not_say_that_it_is_done_has_not_finished() {
+        assert_eq!(ended("<signal>T1_DONE</signal>", "**Did:** it"), AgentEnd::Done);
+        assert_eq!(ended("All done!", "**Remaining:** the tests"), failed("not finished", "the tests"));
+        assert_eq!(ended("<signal>TESTS_PASS</signal>", ""), failed("not finished", ""));
+        assert_eq!(ended("<signal>T2_DONE</signal>", ""), failed("not finished", ""));
+        assert_eq!(ended("", "**Signal:** T1_DONE"), AgentEnd::Done, "the log is its word as well");
+    }
+
+    #[test]
+    fn who_says_both_is_not_believed() {
+        let both = failed("it says both that it is done and that it is blocked: no key", "");
+        assert_eq!(ended("<signal>T1_DONE</signal>", "**Signal:** BLOCKED: no key"), both);
+        assert_eq!(ended("<signal>BLOCKED:no key</signal>", "**Signal:** T1_DONE"), both);
+        assert_eq!(ended("<signal>T1_DONE</signal>\n<signal>BLOCKED:no key</signal>", ""), both);
+    }
+
+    #[test]
+    fn everything_else_is_what_it_says() {
+        let blocked = |reason: &str| AgentEnd::Blocked { reason: reason.to_owned() };
+        assert_eq!(ended("<signal>BLOCKED:no key</signal>", ""), blocked("no key"));
+        assert_eq!(ended("<signal>BLOCKED</signal>", ""), blocked("it does not say why"));
+        assert_eq!(ended("<signal>NEEDS_ESCALATION:two ways</signal>", ""), blocked("two ways"));
+        assert_eq!(ended("", "**Signal:** BLOCKED: no key"), blocked("no key"));
+        assert_eq!(ended("<signal>TESTS_FAIL:2</signal>", ""), failed("its tests fail: 2", ""));
+        assert_eq!(ended("<signal>FAILED:no</signal>", ""), failed("no", ""));
+        assert_eq!(ended("<signal>RETRY:net</signal>", ""), AgentEnd::Transient { reason: "net".to_owned() });
+        assert!(matches!(ended("<signal>LIMIT:5m</signal>", ""), AgentEnd::Limit { .. }));
+        assert_eq!(ended("<signal>FIXED</signal>", ""), AgentEnd::Done);
+    }
+}

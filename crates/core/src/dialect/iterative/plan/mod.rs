@@ -1,0 +1,30 @@
+//! Reading a folder of the iterative system: the units of `tasks.md` or `plan.md`, and what `brief.md` says that they
+//! are for.
+//!
+//! Units are boxes with an id, read as those of the issue system are, and ticked by its room. What stands below one are
+//! fields; what it waits for is a field as well, or an arrow.
+
+mod add;
+mod arrows;
+mod brief;
+mod needs;
+mod read;
+mod review;
+mod starter;
+mod templates;
+#[cfg(test)]
+mod tests;
+mod unit;
+mod write;
+
+pub use add::add;
+pub use read::{Before, Given, IterativeReading, read};
+pub use review::REVIEW;
+pub use starter::starter;
+pub use templates::{CONTEXT, Phase, phases};
+pub use write::{fit, write};
+
+/// What tasks are read from, and what phases are.
+pub const LISTS: [&str; 2] = ["tasks.md", "plan.md"];
+/// What they are for. The second name is that of an older layout.
+pub const BRIEFS: [&str; 2] = ["brief.md", "prd.md"];

@@ -1,0 +1,133 @@
+//! What a run of the iterative system has to know about its folder, beyond the tasks: its brief, and what only its own
+//! files show of each unit.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::TaskId;
+
+/// The folder as its files tell of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Iterative {
+    /// The folder's name: commits and the archive call the work so.
+    pub slug: String,
+    /// What it is called in full.
+    pub name: String,
+    pub mode: Mode,
+    /// What it is about; several where one is done after the other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub domains: Vec<Domain>,
+    /// What somebody wants to have at the end.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub outcome: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub done_when: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<TaskId, AboutUnit>,
+}
+
+/// What a list says about one unit, which is a task or a phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AboutUnit {
+    /// What it makes, from the root of the project; folders may end in `/`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
+    /// As it is written, whichever profile does the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What an agent says that is done with it, without the tags around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+}
+
+/// Whether code is written, or something to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    #[default]
+    Development,
+    Knowledge,
+}
+
+impl Mode {
+    pub const ALL: [Mode; 2] = [Mode::Development, Mode::Knowledge];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Mode::Development => "development",
+            Mode::Knowledge => "knowledge",
+        }
+    }
+
+    /// Also the short form, whatever its case.
+    pub fn read(text: &str) -> Option<Mode> {
+        let word = text.trim().to_lowercase();
+        let long = Mode::ALL.into_iter().find(|mode| mode.word() == word);
+        long.or((word == "dev").then_some(Mode::Development))
+    }
+}
+
+/// What the work is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Domain {
+    Feature,
+    Bug,
+    Refactor,
+    Research,
+    Writing,
+    Analysis,
+    Planning,
+}
+
+impl Domain {
+    pub const ALL: [Domain; 7] = [
+        Domain::Feature,
+        Domain::Bug,
+        Domain::Refactor,
+        Domain::Research,
+        Domain::Writing,
+        Domain::Analysis,
+        Domain::Planning,
+    ];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Domain::Feature => "feature",
+            Domain::Bug => "bug",
+            Domain::Refactor => "refactor",
+            Domain::Research => "research",
+            Domain::Writing => "writing",
+            Domain::Analysis => "analysis",
+            Domain::Planning => "planning",
+        }
+    }
+
+    pub fn read(text: &str) -> Option<Domain> {
+        let word = text.trim().to_lowercase();
+        Domain::ALL.into_iter().find(|domain| domain.word() == word)
+    }
+
+    /// The mode that such work is done in.
+    pub fn mode(self) -> Mode {
+        match self {
+            Domain::Feature | Domain::Bug | Domain::Refactor => Mode::Development,
+            Domain::Research | Domain::Writing | Domain::Analysis | Domain::Planning => Mode::Knowledge,
+        }
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}

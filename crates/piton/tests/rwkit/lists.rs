@@ -1,0 +1,66 @@
+//! Lists of lists: planned, worked on and shown list by list.
+
+use super::*;
+
+const MASTER: &str = "plans/00-master-todolist.md";
+const SECOND: &str = "# Todolist: budget\n\n## User Story: US-003 Keep a budget\n\n### Tasks\n\n\
+    - [ ] T101 P1 US-003 Keep a budget in a file [agent: default] [deps: none] [files: budget.csv] [size: S]\n";
+
+/// The example with a second list.
+fn two_lists(others: &str) -> Sandbox {
+    let sandbox = receipts("", &format!("[T101]\nwrite budget.csv 0\n{others}"));
+    sandbox.write("plans/1-2-budget-todolist.md", SECOND);
+    let master = sandbox.read(MASTER).replace(
+        "| 2 | 1-2-budget-plan.md | - | no todolist | - |",
+        "| 2 | 1-2-budget-plan.md | 1-2-budget-todolist.md | pending | 0% |\n| 3 | 1-3-tax-plan.md | - | no todolist | - |",
+    );
+    sandbox.write(MASTER, &(master.trim_end().to_owned() + "\n2. [ ] 1-2-budget-todolist.md\n"));
+    sandbox.commit("Two lists");
+    sandbox
+}
+
+#[test]
+fn the_lists_of_a_master_list_are_run_in_their_order_and_their_rows_are_kept() {
+    let sandbox = receipts("", "");
+    let _ = sandbox.run("run plans/00-master-todolist.md").exits(0).says("has no list yet");
+    let master = sandbox.read("plans/00-master-todolist.md");
+    assert!(master.contains("| 1-1-receipts-todolist.md | completed | 6/6 |"), "{master}");
+    assert!(master.contains("1. [x] 1-1-receipts-todolist.md"), "{master}");
+    assert!(master.contains("| - | no todolist | - |"), "{master}");
+}
+
+#[test]
+fn every_list_is_planned_in_its_turn_with_totals() {
+    let sandbox = two_lists("");
+    let told = sandbox.run(&format!("plan {MASTER}")).exits(0);
+    insta::assert_snapshot!("planned", told.stdout);
+    let told = sandbox.run(&format!("plan {MASTER} --json")).exits(0);
+    let told: Value = serde_json::from_str(&told.stdout).expect("JSON");
+    assert_eq!(told["together"], serde_json::json!({ "lists": 2, "done": 0, "total": 7 }));
+    assert_eq!(told["lists"][1]["plan"]["tasks"][0]["id"], "T101");
+    // A list that cannot be read does not hide the others.
+    sandbox.write(LIST, &sandbox.read(LIST).replace("[deps: T004]", "[deps: T044]"));
+    let _ = sandbox.run(&format!("plan {MASTER}")).exits(1).says("T044").says("Keep a budget in a file");
+}
+
+#[test]
+fn how_far_every_list_is_can_be_asked_at_any_time() {
+    let sandbox = two_lists("[T004]\nremove receipts.sh\n");
+    let told = sandbox.run(&format!("status {MASTER}")).exits(0);
+    insta::assert_snapshot!("before", told.stdout);
+    let before = sandbox.read(MASTER);
+    let _ = sandbox.run(&format!("run {MASTER} --dry-run")).exits(0).says("would begin a new run");
+    assert_eq!(sandbox.read(MASTER), before, "a dry run writes nothing");
+    let _ = sandbox.run(&format!("run {MASTER}")).exits(4);
+    let told = sandbox.run(&format!("status {MASTER}")).exits(0);
+    insta::assert_snapshot!("after", told.stdout);
+    let told = sandbox.run(&format!("status {MASTER} --json")).exits(0);
+    let told: Value = serde_json::from_str(&told.stdout).expect("JSON");
+    assert_eq!(
+        (&told["done"], &told["total"], &told["lists"][2]["list"]),
+        (&4.into(), &7.into(), &Value::Null)
+    );
+    let master = sandbox.read(MASTER);
+    assert!(master.contains("| 1-1-receipts-todolist.md | in_progress | 3/6 |"), "{master}");
+    assert!(master.contains("| 1-2-budget-todolist.md | completed | 100% |"), "{master}");
+}
