@@ -21,7 +21,7 @@ use crate::find::{here, shown};
 use crate::{picture, ui};
 
 pub(crate) use issue::{PLANS, is_meant as is_issue_number};
-pub(crate) use state::{Left, left};
+pub(crate) use state::{Aside, Left, left};
 
 /// A file of a plan that is larger than this is none.
 const LARGEST: u64 = 16 * 1024 * 1024;

@@ -18,7 +18,7 @@ use super::{issue, rwkit};
 use crate::args::{Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
-use crate::reading::{self, FoundPlan, How};
+use crate::reading::{self, Aside, FoundPlan, How};
 use crate::ui;
 
 /// The project a plan is for: where the command line says, else where the plan does, else the one around it.
@@ -196,8 +196,8 @@ fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Jo
         return Ok(run);
     }
     let run = new_run_id(&found.plan.name);
-    let past = issue::past(found, project, args.onto.as_deref())?.into_iter();
-    let past = past.chain(rwkit::past(found, project, journal)?);
+    let past = issue::past(found, project, args.onto.as_deref(), Aside::Put)?.into_iter();
+    let past = past.chain(rwkit::past(found, project, journal, Aside::Put)?);
     let creation = creation(args, found, project, &run)?;
     let landed = if args.reset { Vec::new() } else { landed_before(&creation, found, project, journal)? };
     let commands: Vec<Command> = [creation].into_iter().chain(past).chain(landed).collect();
@@ -260,8 +260,8 @@ pub(crate) fn create_for_ledger(
         let args = Run { onto: args.onto.clone().or_else(|| issue::branch(found)), ..args.clone() };
         return create(&args, found, project, journal);
     }
-    let past = issue::past(found, project, None)?.into_iter();
-    let past: Vec<Command> = past.chain(rwkit::past(found, project, journal)?).collect();
+    let past = issue::past(found, project, None, Aside::Put)?.into_iter();
+    let past: Vec<Command> = past.chain(rwkit::past(found, project, journal, Aside::Put)?).collect();
     let run = new_run_id(&found.plan.name);
     let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
     let new = NewRun {
@@ -287,7 +287,7 @@ fn take_over(
     if found.plan.settings.dialect != Dialect::Execute {
         return Ok(None);
     }
-    let Some(state) = import::look(&found.path, project)? else { return Ok(None) };
+    let Some(state) = import::look(&found.path, project, Aside::Put)? else { return Ok(None) };
     let taken = TakeOver::new(args, found, project, journal, state)?;
     let run = taken.begin(args, found, project, journal)?;
     if !args.loudness.json && !args.loudness.quiet {

@@ -17,7 +17,7 @@ use super::{Exit, FINE, begin, issue, rwkit};
 use crate::args::{Import, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
-use crate::reading::{self, FoundPlan, How, Left};
+use crate::reading::{self, Aside, FoundPlan, How, Left};
 use crate::ui;
 
 pub(crate) fn import(args: &Import) -> Outcome<Exit> {
@@ -45,15 +45,16 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
     }
     if matches!(found.plan.settings.dialect, Dialect::Issue | Dialect::Rwkit) {
         if args.dry_run {
-            issue::past(&found, &project, None)?;
-            return rwkit::past(&mut found, &project, &journal).map(|_| FINE);
+            issue::past(&found, &project, None, Aside::Leave)?;
+            return rwkit::past(&mut found, &project, &journal, Aside::Leave).map(|_| FINE);
         }
         let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
         FoundRun { project, journal, run }.settle_file()?;
         ui::hint(format!("piton run {}   goes on from here", find::shown(&found.path)));
         return Ok(FINE);
     }
-    let state = look(&found.path, &project)?.unwrap_or_default();
+    let aside = if args.dry_run { Aside::Leave } else { Aside::Put };
+    let state = look(&found.path, &project, aside)?.unwrap_or_default();
     let taken = TakeOver::new(&flags, &mut found, &project, &journal, state)?;
     if args.dry_run {
         taken.tell(args.json);
@@ -67,12 +68,12 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
 }
 
 /// The state file of a plan, as far as it can be read.
-pub(crate) fn look(plan: &Utf8Path, project: &Project) -> Outcome<Option<ForeignState>> {
+pub(crate) fn look(plan: &Utf8Path, project: &Project, aside: Aside) -> Outcome<Option<ForeignState>> {
     let read = |text: &str| {
         let reading = file::read(text);
         (reading.state, reading.problems)
     };
-    Ok(match reading::left(project, &plan.join(file::FILE), read, "git is asked")? {
+    Ok(match reading::left(project, &plan.join(file::FILE), read, "git is asked", aside)? {
         Left::Nothing => None,
         Left::Broken => Some(ForeignState::default()),
         Left::Read { state, .. } => Some(state),

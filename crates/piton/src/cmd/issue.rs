@@ -14,7 +14,7 @@ use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
-use crate::reading::{self, FoundPlan};
+use crate::reading::{self, Aside, FoundPlan};
 use crate::ui;
 
 /// Where the tasks of an issue are worked on, one after the other: beside the project, named after both.
@@ -31,9 +31,14 @@ pub(super) fn branch(found: &FoundPlan) -> Option<String> {
 
 /// What was done before the run: what the list and the state file say, as far as the files that they name are there; and
 /// the branch that work is to land on.
-pub(super) fn past(found: &FoundPlan, project: &Project, onto: Option<&str>) -> Outcome<Vec<Command>> {
+pub(super) fn past(
+    found: &FoundPlan,
+    project: &Project,
+    onto: Option<&str>,
+    aside: Aside,
+) -> Outcome<Vec<Command>> {
     let Some(reading) = &found.issue else { return Ok(Vec::new()) };
-    let known = look(found, project)?.unwrap_or_default();
+    let known = look(found, project, aside)?.unwrap_or_default();
     let ground = Ground::of(project, onto)?;
     let by = || state::FILE.to_owned();
     let (mut commands, mut done) = (Vec::new(), 0);
@@ -110,13 +115,13 @@ fn branch_made(project: &Project, onto: Option<&str>) -> Outcome<String> {
 }
 
 /// The state file in the plan's folder.
-fn look(found: &FoundPlan, project: &Project) -> Outcome<Option<state::ForeignState>> {
+fn look(found: &FoundPlan, project: &Project, aside: Aside) -> Outcome<Option<state::ForeignState>> {
     let read = |text: &str| {
         let reading = state::read(text);
         (reading.state, reading.problems)
     };
     let path = found.path.join(state::FILE);
-    Ok(reading::left(project, &path, read, "the list alone counts")?.state())
+    Ok(reading::left(project, &path, read, "the list alone counts", aside)?.state())
 }
 
 /// What the next task begins with, where files of earlier ones have to be.

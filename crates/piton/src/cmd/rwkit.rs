@@ -1,17 +1,16 @@
 //! What is peculiar to runs of todolists: what was done before them.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use piton_core::dialect::rwkit::plan::RwkitReading;
 use piton_core::dialect::rwkit::state::{self, ForeignState, TaskWord, gate_of};
 use piton_core::plan::{About, Argv, Check, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Past, Proof, Report, Status};
 use piton_core::view::counted;
-use piton_engine::disk;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use crate::failure::{Failure, Outcome};
-use crate::reading::{self, FoundPlan, Left};
+use crate::failure::Outcome;
+use crate::reading::{self, Aside, FoundPlan, Left};
 use crate::{find, ui};
 
 /// The tests that were found in the project when a run of this plan began, if there is such a run.
@@ -22,9 +21,14 @@ pub(super) fn tests_of(specs: &[TaskSpec]) -> Vec<Check> {
 
 /// What was done before the run: what the list and the state file say, as far as the files of the tasks are there. Gates
 /// are looked at anew.
-pub(super) fn past(found: &mut FoundPlan, project: &Project, journal: &Journal) -> Outcome<Vec<Command>> {
+pub(super) fn past(
+    found: &mut FoundPlan,
+    project: &Project,
+    journal: &Journal,
+    aside: Aside,
+) -> Outcome<Vec<Command>> {
     let Some(reading) = &found.list else { return Ok(Vec::new()) };
-    let known = look(reading, project, journal)?.unwrap_or_default();
+    let known = look(reading, project, journal, aside)?.unwrap_or_default();
     let settings = &mut found.plan.settings;
     settings.auto_answer |= known.auto_answer;
     let said = About {
@@ -104,13 +108,19 @@ fn missing(spec: &TaskSpec, project: &Project) -> Option<String> {
 }
 
 /// A state file that somebody else left about this list.
-fn look(reading: &RwkitReading, project: &Project, journal: &Journal) -> Outcome<Option<ForeignState>> {
+fn look(
+    reading: &RwkitReading,
+    project: &Project,
+    journal: &Journal,
+    aside: Aside,
+) -> Outcome<Option<ForeignState>> {
     let path = project.root.join(state::FILE);
     let read = |text: &str| {
         let reading = state::read(text);
         (reading.state, reading.problems)
     };
-    let Left::Read { state: found, bytes } = reading::left(project, &path, read, "the list alone counts")?
+    let Left::Read { state: found, bytes } =
+        reading::left(project, &path, read, "the list alone counts", aside)?
     else {
         return Ok(None);
     };
@@ -129,15 +139,10 @@ fn look(reading: &RwkitReading, project: &Project, journal: &Journal) -> Outcome
             find::shown(&path),
             ui::plain(about.unwrap_or_default())
         ));
-        keep(&path, &bytes)?;
+        aside.keep(&path, "bak", &bytes)?;
         return Ok(None);
     }
     // It is in the journal next, and is replaced then.
-    keep(&path, &bytes)?;
+    aside.keep(&path, "bak", &bytes)?;
     Ok(Some(found))
-}
-
-fn keep(path: &Utf8Path, bytes: &[u8]) -> Outcome {
-    let kept = Utf8PathBuf::from(format!("{path}.bak"));
-    disk::write(&kept, bytes).map_err(Failure::io(format!("cannot write {kept}")))
 }

@@ -10,6 +10,24 @@ use crate::failure::{Failure, Outcome};
 use crate::find::shown;
 use crate::{picture, ui};
 
+/// Whether what is read may be put aside. Who only wants to know leaves everything as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aside {
+    Put,
+    Leave,
+}
+
+impl Aside {
+    /// Keep a copy under another ending.
+    pub(crate) fn keep(self, path: &Utf8Path, ending: &str, bytes: &[u8]) -> Outcome<Utf8PathBuf> {
+        let kept = Utf8PathBuf::from(format!("{path}.{ending}"));
+        if self == Aside::Put {
+            disk::write(&kept, bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
+        }
+        Ok(kept)
+    }
+}
+
 /// What a state file came to.
 #[derive(Debug)]
 pub(crate) enum Left<T> {
@@ -36,6 +54,7 @@ pub(crate) fn left<T>(
     path: &Utf8Path,
     read: impl Fn(&str) -> (T, Vec<Diagnostic>),
     otherwise: &str,
+    aside: Aside,
 ) -> Outcome<Left<T>> {
     // What could not be written is not read either.
     files::real_path(project, path)?;
@@ -47,8 +66,7 @@ pub(crate) fn left<T>(
     if is_usable(&problems) {
         return Ok(Left::Read { state, bytes });
     }
-    let bad = Utf8PathBuf::from(format!("{path}.bad"));
-    disk::write(&bad, &bytes).map_err(Failure::io(format!("cannot write {bad}")))?;
+    let bad = aside.keep(path, "bad", &bytes)?;
     let backup = Utf8PathBuf::from(format!("{path}.bak"));
     let older =
         [(bytes_of(&backup)?, shown(&backup)), (committed(project, path)?, "what is committed".to_owned())];

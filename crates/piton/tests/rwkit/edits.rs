@@ -283,6 +283,22 @@ fn every_recipe_that_writes_is_heard_beside_an_engine() {
     assert_eq!(marks(&sandbox), "xxx   ");
 }
 
+/// The recipes write a file beside the state file first; that is nobody's work.
+#[test]
+fn a_claim_is_judged_although_somebody_writes_the_state_file_meanwhile() {
+    let check = "touch SIDE/begun; cat SIDE/gate";
+    let sandbox = receipts(&format!("[defaults]\nchecks = [\"{check}\"]\n"), "");
+    sandbox.fifo("gate");
+    sandbox.write("receipts.sh", "case $1 in help) echo keep;; esac\n");
+    let _ = sandbox.run(&format!("next --plan {LIST}")).exits(0);
+    let report = sandbox.piton(["report", "T001", "done"]).spawn();
+    until("the check", || sandbox.root().join("begun").exists().then_some(()));
+    sandbox.write(format!("{STATE}.tmp"), "{}");
+    sandbox.meet("gate");
+    let _ = report.wait().exits(0).lacks("files changed while it ran");
+    assert_eq!(statuses(&sandbox)[0], "completed");
+}
+
 /// A new file in its place is no edit of ours: it is kept, and the run goes on.
 #[test]
 fn a_file_that_is_initialised_anew_beside_an_engine_is_put_aside() {

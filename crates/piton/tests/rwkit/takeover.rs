@@ -44,6 +44,19 @@ fn a_half_done_list_goes_on_where_its_files_bear_it_out() {
     assert_eq!(given(&state(&sandbox)), given(&file));
 }
 
+/// Who asks what would be taken over has not taken it over.
+#[test]
+fn a_dry_run_of_an_import_puts_nothing_aside() {
+    for text in [FIRST, "{ \"version\": "] {
+        let sandbox = receipts("", "");
+        sandbox.write(STATE, text);
+        let before = sandbox.git(["status", "--porcelain", "--untracked-files=all"]);
+        let _ = sandbox.run("import plans/1-1-receipts-todolist.md --dry-run").exits(0);
+        assert_eq!(sandbox.git(["status", "--porcelain", "--untracked-files=all"]), before);
+        assert_eq!(sandbox.read(STATE), text);
+    }
+}
+
 #[test]
 fn a_file_of_the_third_version_brings_its_failures_and_blocks() {
     let sandbox = receipts("", "");
