@@ -13,7 +13,12 @@ const CHANGES: usize = 400;
 const GROUP: usize = 64;
 
 pub(crate) fn figures() -> Vec<Figure> {
-    let (small, raw, bytes) = single(100);
+    // The disk has its moods: of five, the one in the middle.
+    let mut runs: Vec<_> = (0..5).map(|_| single(100)).collect();
+    runs.sort_by(|(a, floor_a, _), (b, floor_b, _)| {
+        (a.as_secs_f64() / floor_a.as_secs_f64()).total_cmp(&(b.as_secs_f64() / floor_b.as_secs_f64()))
+    });
+    let (small, raw, bytes) = runs[2];
     let (large, ..) = single(100_000);
     let rate = grouped();
     vec![

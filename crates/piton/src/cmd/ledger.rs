@@ -4,7 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::issue;
 use piton_core::plan::{Check, Dialect, RunId, TaskId};
 use piton_core::run::{
-    Claim, Command, CommitMade, Event, Holder, Report as Told, Task, Tests, Verdict, verdict,
+    Claim, Command, CommitMade, Event, Holder, Report as Told, State, Task, Tests, Verdict, verdict,
 };
 use piton_core::runners;
 use piton_engine::agent::{Message, OUTBOX, Said};
@@ -168,7 +168,9 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
             }
             let name = format!("{}.report", task.fence);
             let keeper = engine::keeper()?;
-            let state = journal.load(run)?;
+            // Only where tasks share a branch does what the others did tell where its work is.
+            let shares = journal.facts(run)?.is_some_and(|facts| facts.settings.worktree.shared.is_some());
+            let state = if shares { journal.load(run)? } else { State::new() };
             let place = Place::of(project, &state, &args.task, &told.commits);
             let place = place.map_err(|no| no_place(&no, &args.task))?;
             if place != Place::Folder(project.root.clone()) {
