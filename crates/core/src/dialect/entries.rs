@@ -152,12 +152,18 @@ pub(super) fn quoted(text: &str) -> String {
     text.lines().map(quote).collect::<Vec<_>>().join("\n")
 }
 
+/// Makes a character of half of one.
+const FILL: u8 = b' ';
+
 /// The text of such a file. `cat >>` and PowerShell's `>>` write into it in encodings of their own, so one file may hold
 /// several. A file that seemed empty would be begun anew whenever somebody looks: every byte is read as something. Of
 /// text in another encoding than the rest, what is ASCII is understood.
 pub fn text(bytes: &[u8]) -> String {
     let wide = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+        let pairs = rest.chunks_exact(2);
+        // Half a character is read as it will be once it is filled up.
+        let half = pairs.remainder().first().map(|half| unit([*half, FILL]));
+        let units: Vec<u16> = pairs.map(|pair| unit([pair[0], pair[1]])).chain(half).collect();
         String::from_utf16_lossy(&units)
     };
     match bytes {
@@ -177,7 +183,7 @@ pub fn appended(found: &[u8], text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     if found.len() % 2 == 1 {
         // Half a character of somebody else's is filled up, on a line of its own.
-        bytes.push(b' ');
+        bytes.push(FILL);
         bytes.extend(unit(u16::from(b'\n')));
     }
     bytes.extend(text.encode_utf16().flat_map(unit));

@@ -77,6 +77,18 @@ fn a_journal_grows_in_the_encoding_it_has() {
     }
 }
 
+/// Half a character at the end is filled up by what follows; it is read as that from the first look on.
+#[test]
+fn half_a_character_at_the_end_changes_no_entry() {
+    let entry = wide("## Task 2: Y\r\n\r\nDid it.\r\n", u16::to_be_bytes);
+    for half in [b"\0", b"x", b"\xdc"] {
+        let bytes = [&entry[..], half].concat();
+        let mut bench = over();
+        let whole = grown(&bytes, &mut bench);
+        asks_for_nothing(&whole, &bench);
+    }
+}
+
 /// PowerShell appends UTF-16 to whatever is there, and `cat` UTF-8.
 #[test]
 fn an_entry_that_was_appended_in_another_encoding_is_heard_once() {
