@@ -134,3 +134,25 @@ fn key_of(entry: &Value, place: usize, key: Key) -> Option<String> {
         Key::Field(name) => entry.get(name).and_then(Value::as_str).map(str::to_owned),
     }
 }
+
+/// Tasks as the file writes them, even if they were a list.
+pub(super) fn by_id(tasks: &Value) -> Map<String, Value> {
+    let listed = |task: &Value| {
+        let mut task = task.clone();
+        let fields = task.as_object_mut()?;
+        // An id that is null is none, as for the reader.
+        let names = ["id", "task_id"].map(|name| fields.shift_remove(name).filter(|id| !id.is_null()));
+        let id = match names.into_iter().flatten().next()? {
+            Value::String(id) => id,
+            id => id.to_string(),
+        };
+        Some((id.trim().to_owned(), task))
+    };
+    match tasks {
+        Value::Object(tasks) => {
+            tasks.iter().map(|(key, task)| (key.trim().to_owned(), task.clone())).collect()
+        }
+        Value::Array(tasks) => tasks.iter().filter_map(listed).collect(),
+        _ => Map::new(),
+    }
+}

@@ -66,7 +66,7 @@ impl ForeignState {
         let mut orphans: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
         for name in UNITS {
             let Some(units) = value.get_mut(name) else { continue };
-            let mut by_id = by_id(units);
+            let mut by_id = shape::by_id(units);
             for (key, entry) in &mut by_id {
                 let Value::Object(fields) = entry else { continue };
                 if is_older {
@@ -96,27 +96,6 @@ impl ForeignState {
             fields.insert("phase".to_owned(), phase.word().into());
         }
         Value::Object(fields)
-    }
-}
-
-/// Units as the file writes them, even if they were a list.
-fn by_id(units: &Value) -> Map<String, Value> {
-    let listed = |unit: &Value| {
-        let mut unit = unit.clone();
-        let fields = unit.as_object_mut()?;
-        let names = ["id", "task_id"].map(|name| fields.shift_remove(name).filter(|id| !id.is_null()));
-        let id = match names.into_iter().flatten().next()? {
-            Value::String(id) => id,
-            id => id.to_string(),
-        };
-        Some((id.trim().to_owned(), unit))
-    };
-    match units {
-        Value::Object(units) => {
-            units.iter().map(|(key, unit)| (key.trim().to_owned(), unit.clone())).collect()
-        }
-        Value::Array(units) => units.iter().filter_map(listed).collect(),
-        _ => Map::new(),
     }
 }
 

@@ -15,6 +15,7 @@ use super::words::{GateSaid, GateWord, RunWord, TaskWord};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::fields::{Fields, Reader, get};
 use crate::dialect::json::{self, Kind, Node};
+use crate::dialect::shape;
 use crate::plan::TaskId;
 use crate::run::{Past, PastError, Proof, Report, Status};
 use crate::time::Timestamp;
@@ -78,7 +79,7 @@ impl ForeignState {
         let mut value = self.value.clone();
         let mut orphans = Map::new();
         if let Some(tasks) = value.get_mut("tasks") {
-            let by_id = by_id(tasks);
+            let by_id = shape::by_id(tasks);
             for (key, entry) in by_id.iter().filter(|(key, _)| TaskId::new(key).is_ok_and(|id| !has(&id))) {
                 let mut orphan = entry.clone();
                 if let Value::Object(fields) = &mut orphan {
@@ -95,28 +96,6 @@ impl ForeignState {
             tasks.extend(orphans);
         }
         Value::Object(fields)
-    }
-}
-
-/// Tasks as the file writes them, even if they were a list.
-fn by_id(tasks: &Value) -> Map<String, Value> {
-    let listed = |task: &Value| {
-        let mut task = task.clone();
-        let fields = task.as_object_mut()?;
-        // An id that is null is none, as for the reader.
-        let names = ["id", "task_id"].map(|name| fields.shift_remove(name).filter(|id| !id.is_null()));
-        let id = match names.into_iter().flatten().next()? {
-            Value::String(id) => id,
-            id => id.to_string(),
-        };
-        Some((id.trim().to_owned(), task))
-    };
-    match tasks {
-        Value::Object(tasks) => {
-            tasks.iter().map(|(key, task)| (key.trim().to_owned(), task.clone())).collect()
-        }
-        Value::Array(tasks) => tasks.iter().filter_map(listed).collect(),
-        _ => Map::new(),
     }
 }
 
