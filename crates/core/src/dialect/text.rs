@@ -117,6 +117,10 @@ fn unix_lines(text: &str) -> Cow<'_, str> {
 /// A word to compare with known ones: without what cannot be seen, and with the plain form of dashes, quotes, colons
 /// and spaces that editors and models put in their place. Text that is shown keeps what was written.
 pub fn key(text: &str) -> String {
+    // As nearly all text is.
+    if text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+        return text.trim().to_owned();
+    }
     let plain = text.chars().filter_map(|c| match c {
         '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => None,
         '\u{2010}'..='\u{2015}' | '\u{2212}' => Some('-'),

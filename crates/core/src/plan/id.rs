@@ -158,17 +158,19 @@ fn safe_name(text: &str) -> Result<(), BadId> {
     if text.contains("..") {
         return Err(BadId::DotDot);
     }
-    let lower = text.to_ascii_lowercase();
+    // All of it is ASCII from here on, so it can be cut anywhere.
     for end in [".", ".lock"] {
-        if lower.ends_with(end) {
+        let at = text.len().saturating_sub(end.len());
+        if text[at..].eq_ignore_ascii_case(end) {
             return Err(BadId::End(end.to_owned()));
         }
     }
-    let stem = lower.split('.').next().unwrap_or_default();
-    let numbered = |prefix: &str| {
-        stem.strip_prefix(prefix).is_some_and(|n| n.len() == 1 && n.as_bytes()[0].is_ascii_digit())
+    let stem = text.split('.').next().unwrap_or_default();
+    let device = |name: &&str| stem.eq_ignore_ascii_case(name);
+    let numbered = |name: &&str| {
+        stem.len() == 4 && stem[..3].eq_ignore_ascii_case(name) && stem.as_bytes()[3].is_ascii_digit()
     };
-    if matches!(stem, "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt") {
+    if ["con", "prn", "aux", "nul"].iter().any(device) || ["com", "lpt"].iter().any(numbered) {
         return Err(BadId::Reserved(text.to_owned()));
     }
     Ok(())

@@ -190,10 +190,16 @@ impl Site {
 
 /// What a plan says but for this task. In a list, what comes behind it has a later turn, and that is all.
 fn others(plan: &FoundPlan, task: &Addition) -> Digest {
-    let mut plan = plan.issue.as_ref().map_or(&plan.plan, |issue| &issue.reading.plan).clone();
+    let mut plan = plan.plan.clone();
     plan.tasks.retain(|spec| spec.id != task.id);
     if plan.settings.dialect == Dialect::Issue {
-        plan.tasks.iter_mut().for_each(|spec| spec.priority = 0);
+        let mut before = None;
+        for spec in &mut plan.tasks {
+            // Each waits for the one before it.
+            spec.depends_on.retain(|id| *id != task.id && Some(id) != before.as_ref());
+            spec.priority = 0;
+            before = Some(spec.id.clone());
+        }
     }
     if plan.settings.dialect == Dialect::Rwkit {
         plan.groups.clear();

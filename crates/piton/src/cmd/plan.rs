@@ -111,6 +111,8 @@ pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
         agent: None,
     };
     show(&found, &session, args.json, args.all);
+    // The program ends here, and taking a large plan apart takes a while.
+    std::mem::forget(found);
     Ok(FINE)
 }
 
@@ -151,13 +153,13 @@ pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: boo
     if as_json {
         return ui::answer_json(&document(found, session));
     }
+    if let Some(read) = &found.issue {
+        return issue::show(read, &found.plan, all);
+    }
     let plan = &found.plan;
     let Ok(graph) = Graph::new(&plan.tasks) else { return };
     let path = critical_path(plan, &graph);
     let batches = batches(&plan.tasks, &graph, session.schedule);
-    if let Some(read) = &found.issue {
-        return issue::show(read, all);
-    }
     let schedule = format!("{:?}", session.schedule).to_lowercase();
     let size = match &plan.settings.list {
         Some(list) => {

@@ -2,6 +2,7 @@
 
 use camino::Utf8Path;
 use piton_core::dialect::issue::plan::{IssueReading, Node, Role, starter};
+use piton_core::plan::Plan;
 use piton_core::view::counted;
 use serde_json::{Value, json};
 
@@ -71,9 +72,8 @@ fn role(role: Role) -> &'static str {
 }
 
 /// Phases with their boxes, the checks and where they come from, and what the requirements are covered by.
-pub(super) fn show(read: &IssueReading, all: bool) {
-    let plan = &read.reading.plan;
-    let tasks = counted(plan.tasks.len() as u64, "task");
+pub(super) fn show(read: &IssueReading, plan: &Plan, all: bool) {
+    let tasks = counted(read.before.len() as u64, "task");
     let done = read.before.values().filter(|before| before.done).count();
     let done = if done == 0 { String::new() } else { format!(" ({done} done before)") };
     ui::answer_line(format!(
@@ -81,12 +81,12 @@ pub(super) fn show(read: &IssueReading, all: bool) {
         ui::styled(BOLD, &plan.name),
         read.issue.branch()
     ));
-    boxes(read, all);
-    checks(read);
+    boxes(read, plan, all);
+    checks(read, plan);
     coverage(read, all);
 }
 
-fn boxes(read: &IssueReading, all: bool) {
+fn boxes(read: &IssueReading, plan: &Plan, all: bool) {
     let (nodes, done) = (&read.outline.nodes, read.outline.done());
     let mut depths = vec![0_usize; nodes.len()];
     let mut steps = vec![0_u64; nodes.len()];
@@ -96,7 +96,7 @@ fn boxes(read: &IssueReading, all: bool) {
             steps[above] += u64::from(node.role == Role::Step);
         }
     }
-    let mut groups = plan_groups(read);
+    let mut groups = plan_groups(read, plan);
     let mut shown = 0;
     for (nth, node) in nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Step) {
         if let Some((_, title)) = groups.pop_if(|(line, _)| *line <= node.line) {
@@ -133,8 +133,7 @@ fn boxes(read: &IssueReading, all: bool) {
 }
 
 /// The line of the first box of each group, and the group's title; the first group comes last.
-fn plan_groups(read: &IssueReading) -> Vec<(usize, String)> {
-    let plan = &read.reading.plan;
+fn plan_groups(read: &IssueReading, plan: &Plan) -> Vec<(usize, String)> {
     let mut first: Vec<(usize, String)> = Vec::new();
     let mut lines = read.outline.tasks().map(|(nth, node)| {
         // A phase begins with the parents of its first task.
@@ -156,8 +155,7 @@ fn plan_groups(read: &IssueReading) -> Vec<(usize, String)> {
     first
 }
 
-fn checks(read: &IssueReading) {
-    let plan = &read.reading.plan;
+fn checks(read: &IssueReading, plan: &Plan) {
     ui::answer_line(format!("\n{}", ui::styled(BOLD, "checks of every task")));
     for found in &read.detected {
         let from = ui::styled(DIM, format!("found in {}", ui::plain(&found.from)));

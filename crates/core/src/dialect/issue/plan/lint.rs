@@ -1,6 +1,6 @@
 //! What a reviewer of a plan would say before anybody works on it. A run does not ask.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use super::REQUIREMENTS;
 use super::read::IssueReading;
@@ -18,11 +18,12 @@ pub fn lint(read: &IssueReading) -> Vec<Problem> {
         let diagnostic = Diagnostic::warning(row.at.clone(), message).label(label);
         problems.push(Problem { file: REQUIREMENTS.to_owned(), diagnostic });
     }
-    let covering: BTreeSet<&TaskId> = rows.iter().flat_map(|row| &row.tasks).collect();
-    for (_, node) in read.outline.tasks().filter(|_| !rows.is_empty()) {
+    let covering: HashSet<&TaskId> = rows.iter().flat_map(|row| &row.tasks).collect();
+    let uncovered = read.outline.tasks().filter(|(_, node)| !rows.is_empty() && !covering.contains(&node.id));
+    for (_, node) in uncovered {
         let looks_on = node.title.to_lowercase().contains("checkpoint")
             || read.before.get(&node.id).is_some_and(|before| before.is_branch);
-        if !looks_on && !covering.contains(&node.id) {
+        if !looks_on {
             let message = format!("`{}` is for no requirement", node.id);
             let label = "say which, or that there is none";
             let diagnostic = Diagnostic::warning(node.text.clone(), message).label(label);

@@ -64,7 +64,8 @@ impl Outline {
             list,
             text,
             found,
-            outline: Outline::default(),
+            outline: Outline { nodes: Vec::with_capacity(list.items().count()), ..Outline::default() },
+            step: TaskId::new("step").expect("a word is an id"),
             open: Vec::new(),
             last: None,
             latest: HashMap::new(),
@@ -115,6 +116,8 @@ struct Builder<'l, 'f> {
     text: &'l str,
     found: &'f mut Found,
     outline: Outline,
+    /// Stands in for numbers until every one is known.
+    step: TaskId,
     /// Tasks that what follows may stand below, with their indentation. Of a heading there is none.
     open: Vec<(Option<usize>, usize)>,
     /// The task whose details go on.
@@ -278,7 +281,7 @@ impl Builder<'_, '_> {
         let text = counted.map_or(line.text.clone(), |(_, rest)| line.text.end - rest.len()..line.text.end);
         let title = title(&self.text[text.clone()]);
         let node = Node {
-            id: own.clone().unwrap_or_else(unnamed),
+            id: own.clone().unwrap_or_else(|| self.step.clone()),
             title,
             role: Role::Task,
             mark: item.mark,
@@ -411,7 +414,7 @@ impl Builder<'_, '_> {
             let count = counts.entry(task).or_default();
             *count += 1;
             let id = format!("{}#{count}", self.outline.nodes[task].id);
-            self.outline.nodes[nth].id = TaskId::new(&id).unwrap_or_else(|_| unnamed());
+            self.outline.nodes[nth].id = TaskId::new(&id).unwrap_or_else(|_| self.step.clone());
         }
     }
 
@@ -451,11 +454,6 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Stands in until every number is known.
-fn unnamed() -> TaskId {
-    TaskId::new("step").expect("a word is an id")
-}
-
 /// `Criteria:`, with nothing behind it: they stand below.
 fn is_criteria(bullet: &str) -> bool {
     field(bullet).is_some_and(|(name, value)| name.ends_with("criteria") && value.is_empty())
@@ -470,8 +468,17 @@ fn is_tasks(heading: &str) -> bool {
     )
 }
 
+/// What means nothing but itself wherever it stands in a title.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b".,;/#+=&%@!?'`".contains(&byte)
+}
+
 /// What a box says, on one line, without comments, emphasis around all of it, and references.
 fn title(text: &str) -> String {
+    let is_plain = |pair: &[u8]| pair != b"  " && pair.iter().all(|byte| *byte == b' ' || is_word(*byte));
+    if text.as_bytes().windows(2).all(is_plain) && text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return text.trim_end().to_owned();
+    }
     let mut plain = String::new();
     let mut rest = text;
     while let Some((before, comment)) = rest.split_once("<!--") {

@@ -1,6 +1,9 @@
 //! A task as its agent reads it. It gets its bearings from what is there when it begins, so nothing is told here that
 //! changes while a plan is worked on.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
 use super::name::Issue;
 use super::outline::Node;
 use super::{DESIGN, REQUIREMENTS};
@@ -10,56 +13,65 @@ const REPEATED: usize = 500;
 
 pub(super) struct About<'a> {
     pub(super) issue: &'a Issue,
-    pub(super) place: &'a str,
     pub(super) phase: Option<&'a str>,
     /// The boxes above it with their text, the nearest first.
     pub(super) above: &'a [(&'a Node, &'a str)],
     pub(super) body: &'a str,
-    pub(super) has_requirements: bool,
+    /// See [`bearings`].
+    pub(super) bearings: &'a str,
 }
 
 /// What the agent is asked to do. Files, criteria and checks are told by whoever starts it.
 pub(super) fn prompt(about: &About<'_>, retold: &mut usize) -> String {
-    let issue = match about.issue.number {
-        Some(number) => format!("issue #{number}"),
-        None => "a plan".to_owned(),
+    let mut text = String::with_capacity(about.body.len() + about.bearings.len() + 400);
+    let mut tell = |words: std::fmt::Arguments<'_>| {
+        text.write_fmt(words).expect("a text takes all that is written to it");
     };
-    let mut text = format!("This is one task of {issue}: {}.", about.issue.title);
+    match about.issue.number {
+        Some(number) => tell(format_args!("This is one task of issue #{number}: {}.", about.issue.title)),
+        None => tell(format_args!("This is one task of a plan: {}.", about.issue.title)),
+    }
     for (node, _) in about.above {
-        text += &format!(" It is part of {}, {}.", node.id, shortened(&node.title, 100));
+        tell(format_args!(" It is part of {}, {}.", node.id, shortened(&node.title, 100)));
     }
     if let Some(phase) = about.phase {
-        text += &format!(" It belongs to {}.", shortened(phase.trim(), 100));
+        tell(format_args!(" It belongs to {}.", shortened(phase.trim(), 100)));
     }
     if !about.body.is_empty() {
-        text += &format!("\n\n{}", about.body);
+        tell(format_args!("\n\n{}", about.body));
     }
     for (node, body) in about.above.iter().filter(|(_, body)| !body.is_empty()) {
         let body = shortened(body, REPEATED);
         if let Some(left) = retold.checked_sub(body.len()) {
             *retold = left;
-            text += &format!("\n\n## What {} says\n\n{body}", node.id);
+            tell(format_args!("\n\n## What {} says\n\n{body}", node.id));
         }
     }
-    let place = about.place;
-    text += &format!(
+    text += about.bearings;
+    text
+}
+
+/// Where an agent looks before it begins: the same for all tasks of a plan.
+pub(super) fn bearings(place: &str, has_requirements: bool) -> String {
+    let mut text = format!(
         "\n\n## Get your bearings first\n\n\
         Tasks of this plan are done one after the other, each by somebody new. Look at what is there:\n\n\
         - `piton orient` tells what earlier tasks made, which patterns they set and what they left for you;\n\
         - `{place}/execution-state.json` and `{place}/journal.md` hold the same, with the decisions behind it;\n\
         - `git log` and `git diff` show what has changed since the work on this issue began."
     );
-    if about.has_requirements {
+    if has_requirements {
         text += &format!("\n\nRead `{place}/{REQUIREMENTS}` and `{place}/{DESIGN}` where you need more.");
     }
     text
 }
 
 /// So many characters of a text.
-fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    // Few are longer, and no text has more characters than bytes.
+    match text.char_indices().nth(most).filter(|_| text.len() > most) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 

@@ -89,7 +89,7 @@ pub struct Before {
 pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     let mut reader = Reader { given, texts: BTreeMap::new(), problems: Vec::new(), retold: RETOLD };
     let list = reader.list(folder);
-    let source = reader.texts.get(list).cloned().unwrap_or_default();
+    let source = reader.texts.get_mut(list).map(std::mem::take).unwrap_or_default();
     let checklist = checklist::scan(&source);
     let mut found = Found::new(given.strict);
     let outline = Outline::of(&checklist, &source, &mut found);
@@ -107,17 +107,18 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
         found: &mut found,
         retold: &mut reader.retold,
         links: LINKS,
-        before: BTreeMap::new(),
+        before: Vec::new(),
     };
     let (groups, tasks) = maker.tasks();
-    let before = std::mem::take(&mut maker.before);
+    let before = std::mem::take(&mut maker.before).into_iter().collect();
     let checks = maker.checks(const { &Details::EMPTY });
     reader.no_tasks(list, &tasks, &mut found);
     reader.no_checks(list, &tasks, &mut found);
     reader.keep(list, found);
     let plan =
         Plan { name: native::name_from(given.name), groups, tasks, settings: settings(given.config, &issue) };
-    let Reader { texts, mut problems, .. } = reader;
+    let Reader { mut texts, mut problems, .. } = reader;
+    texts.insert(list.to_owned(), source);
     problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
     let detected = if given.config.defaults.checks.is_none() { given.detected.to_vec() } else { Vec::new() };
     let reading = Reading { plan, problems, texts, project_path: None };
@@ -153,11 +154,12 @@ impl Reader<'_> {
         found.finish().into_iter().for_each(|diagnostic| self.push(file, diagnostic));
     }
 
-    fn decode(&mut self, file: &str, bytes: &[u8]) -> String {
+    fn decode(&mut self, file: &str, bytes: &[u8]) -> &str {
         let decoded = text::decode(bytes, self.given.strict);
-        self.texts.insert(file.to_owned(), decoded.text.clone());
         decoded.problems.into_iter().for_each(|diagnostic| self.push(file, diagnostic));
-        decoded.text
+        let text = self.texts.entry(file.to_owned()).or_default();
+        *text = decoded.text;
+        text
     }
 
     /// The file that holds the tasks; its text is kept.
@@ -184,7 +186,7 @@ impl Reader<'_> {
     fn requirements(&mut self, folder: &Folder, list: &str) -> Requirements {
         let mut requirements = Requirements::default();
         if let Some(bytes) = folder.files.get(REQUIREMENTS) {
-            requirements = Requirements::read(&self.decode(REQUIREMENTS, bytes));
+            requirements = Requirements::read(self.decode(REQUIREMENTS, bytes));
         } else if list == LISTS[0] {
             let diagnostic = Diagnostic::warning(0..0, format!("there is no `{REQUIREMENTS}`"));
             let mut found = Found::new(self.given.strict);
@@ -192,7 +194,7 @@ impl Reader<'_> {
             self.keep(REQUIREMENTS, found);
         }
         if let Some(bytes) = folder.files.get(DESIGN) {
-            requirements.know(&self.decode(DESIGN, bytes));
+            requirements.know(self.decode(DESIGN, bytes));
         }
         requirements
     }
@@ -275,7 +277,7 @@ struct Maker<'a, 'f> {
     found: &'f mut Found,
     retold: &'f mut usize,
     links: usize,
-    before: BTreeMap<TaskId, Before>,
+    before: Vec<(TaskId, Before)>,
 }
 
 /// A box that tasks stand below: what it says, and the rows of the requirements that it names.
@@ -290,8 +292,10 @@ impl Maker<'_, '_> {
         let mut parents: HashMap<usize, Parent> = HashMap::new();
         let done = outline.done();
         let (mut groups, mut phase, mut names) = (Vec::new(), None, HashSet::new());
-        let mut specs: Vec<TaskSpec> = Vec::new();
-        let (mut nodes, mut needs) = (Vec::new(), Vec::new());
+        let bearings = prompt::bearings(self.given.place, self.has_requirements);
+        let count = outline.tasks().count();
+        let mut specs: Vec<TaskSpec> = Vec::with_capacity(count);
+        let (mut nodes, mut needs) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for (nth, node) in outline.tasks() {
             for above in outline.above(nth) {
                 if parents.contains_key(&above) {
@@ -311,10 +315,10 @@ impl Maker<'_, '_> {
             let last = specs.last().filter(|last| last.group == group);
             // Ids give the order where they can; elsewhere a later place is a later turn.
             let priority = last.map_or(1, |last| last.priority + u32::from(last.id > node.id));
-            let spec = self.task(nth, node, &details, &parents, (group, priority, own));
+            let spec = self.task(nth, node, &details, &parents, (group, priority, own, &bearings));
             let before = self.before(node, &details, done[nth], specs.is_empty());
             let spec = if before.is_branch { self.branch_task(spec) } else { spec };
-            self.before.insert(node.id.clone(), before);
+            self.before.push((node.id.clone(), before));
             needs.push(details.needs);
             nodes.push(nth);
             specs.push(spec);
@@ -343,7 +347,7 @@ impl Maker<'_, '_> {
         node: &Node,
         details: &Details,
         parents: &HashMap<usize, Parent>,
-        (group, priority, phase): (u32, u32, Option<usize>),
+        (group, priority, phase, bearings): (u32, u32, Option<usize>, &str),
     ) -> TaskSpec {
         let defaults = &self.given.config.defaults;
         let files = self.files(details);
@@ -363,11 +367,10 @@ impl Maker<'_, '_> {
         let prompt = prompt::prompt(
             &prompt::About {
                 issue: self.issue,
-                place: self.given.place,
                 phase: phase.map(|(_, at)| &self.text[at.clone()]),
                 above: &above,
                 body: &details.body,
-                has_requirements: self.has_requirements,
+                bearings,
             },
             self.retold,
         );

@@ -8,10 +8,13 @@ use crate::plan::{Plan, TaskId, TaskSpec};
 const ROUNDS: u32 = 3;
 
 impl IssueReading {
-    /// The plan that is run. Each task builds on the one before it, so it begins when that one has landed.
-    pub fn sequence(&self) -> Plan {
-        let mut plan = self.reading.plan.clone();
-        plan.tasks.extend(self.validation());
+    /// The plan that is run. Each task builds on the one before it, so it begins when that one has landed. Its tasks
+    /// are taken out of the reading: there may be very many.
+    pub fn sequence(&mut self) -> Plan {
+        let validation = self.validation();
+        let tasks = std::mem::take(&mut self.reading.plan.tasks);
+        let mut plan = Plan { tasks, ..self.reading.plan.clone() };
+        plan.tasks.extend(validation);
         for nth in 1..plan.tasks.len() {
             let last = plan.tasks[nth - 1].id.clone();
             if !plan.tasks[nth].depends_on.contains(&last) {

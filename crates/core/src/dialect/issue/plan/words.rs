@@ -85,6 +85,9 @@ pub(super) fn is_none(text: &str) -> bool {
 
 /// A reference to requirements inside a line, such as `… _Requirements: 1.1_`: all of it, and its value.
 pub(super) fn reference(line: &str) -> Option<(Range<usize>, Range<usize>)> {
+    if !line.contains(':') {
+        return None;
+    }
     let lower = line.to_ascii_lowercase();
     for word in ["requirements:", "requirement:", "validates:"] {
         let Some(at) = lower.find(word) else { continue };
