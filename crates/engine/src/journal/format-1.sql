@@ -49,6 +49,8 @@ CREATE TABLE tasks (
     spec_seq INTEGER NOT NULL,
     failure_seq INTEGER,
     rest TEXT,
+    -- Nothing: what a task that begins has more of goes here, so that its neighbours can stay where they are.
+    room TEXT NOT NULL,
     PRIMARY KEY (run, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX lanes ON tasks (run, lane, grp, level, priority, turn) WHERE lane IS NOT NULL;

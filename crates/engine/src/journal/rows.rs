@@ -14,7 +14,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 4;
+pub(super) const LAYOUT: i64 = 5;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -139,7 +139,19 @@ struct Rest {
     progress: Option<Progress>,
 }
 
+/// What a row keeps free for the holder of a task and the like; most have no more.
+const ROOM: &str =
+    "                                                                                                ";
+/// Numbers grow, too, once a task has begun.
+const GROWTH: usize = 16;
+
 impl TaskRow {
+    /// Fills the row up: one that grows out of its page would change the pages around it.
+    pub(super) fn room(&self) -> &'static str {
+        let used = self.rest.as_ref().map_or(0, String::len) + if self.fence == 0 { 0 } else { GROWTH };
+        &ROOM[used.min(ROOM.len())..]
+    }
+
     pub(super) fn of(task: &Task) -> Result<TaskRow, Trouble> {
         // Named one by one: a field added to a task has to find its place here.
         let Task {
@@ -450,7 +462,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                4,
+                5,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable"
             )

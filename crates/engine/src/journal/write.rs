@@ -297,12 +297,12 @@ fn write_snapshot(
     let mut touch = db.prepare_cached(
         "UPDATE tasks SET decided = ?8, since = ?9, attempt = ?10, spent = ?11, budget = ?12, transient = ?13,
              conflicts = ?14, fence = ?15, not_before = ?16, waiting = ?17, dead = ?18, flags = ?19,
-             spec_seq = ?20, failure_seq = ?21, rest = ?22
+             spec_seq = ?20, failure_seq = ?21, rest = ?22, room = ?23
          WHERE run = ?1 AND id = ?2 AND lane IS ?3 AND grp = ?4 AND level = ?5 AND priority = ?6 AND turn IS ?7",
     )?;
     let mut put = db.prepare_cached(&format!(
-        "REPLACE INTO tasks (run, {TASK_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
-             ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)"
+        "REPLACE INTO tasks (run, {TASK_COLUMNS}, room) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+             ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)"
     ))?;
     for id in &changes.tasks {
         let row = TaskRow::of(state.task(id).ok().flatten().ok_or_else(|| gone(id))?)?;
@@ -328,7 +328,8 @@ fn write_snapshot(
             row.flags,
             row.spec_seq,
             row.failure_seq,
-            row.rest
+            row.rest,
+            row.room()
         ];
         if fresh || touch.execute(values)? == 0 {
             put.execute(values)?;
