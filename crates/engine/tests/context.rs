@@ -143,6 +143,7 @@ impl Shop {
             plan_now: Box::new(|| None),
             settle_files: Box::new(|| {}),
             undecided: Box::new(|| false),
+            no_wait: false,
         };
         let (_handle, inbox) = channels();
         let reason = engine.run(inbox, &mut Silent).unwrap();

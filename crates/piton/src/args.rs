@@ -219,6 +219,9 @@ pub(crate) struct Run {
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Do not wait for the end of a usage limit: stop there (exit status 3), to go on later
+    #[arg(long)]
+    pub no_wait: bool,
     /// Work in place, one task at a time: no worktree, branch or commit
     #[arg(long, conflicts_with_all = ["worktree_dir", "onto", "base_branch", "commit_prefix", "author"])]
     pub no_commits: bool,
@@ -533,6 +536,7 @@ impl Run {
             reset_task: Vec::new(),
             replan: false,
             dry_run: false,
+            no_wait: false,
             no_commits: false,
             commit_prefix: None,
             author: None,

@@ -60,6 +60,7 @@ impl State {
                     dead: 0,
                     streak: 0,
                     parked: None,
+                    probe: None,
                     merging: None,
                     context: None,
                 });
@@ -110,24 +111,34 @@ impl State {
                 self.on_run(|run| run.stop = Some(*now || run.stop == Some(true)));
                 Ok(())
             }
-            Event::AttemptStarted { task, attempt, fence, holder } => self.update(task, at, |task| {
-                if task.attempt != *attempt {
-                    task.transient = 0;
+            Event::AttemptStarted { task, attempt, fence, holder } => {
+                if *holder == Holder::Engine {
+                    self.on_run(|run| match (run.parked.filter(|&until| until <= at), run.probe) {
+                        (None, _) => {}
+                        (Some(_), None) => run.probe = Some(at),
+                        // The first one has seen no limit for long enough to let others follow.
+                        (Some(_), Some(_)) => (run.parked, run.probe) = (None, None),
+                    });
                 }
-                // The agent's work is there: only its checks were cut off, so only they are done again.
-                let recheck = task.progress.recheck && *holder == Holder::Engine;
-                task.decided = if recheck { Status::Verifying } else { Status::InProgress };
-                task.attempt = *attempt;
-                task.fence = *fence;
-                task.holder = Some(holder.clone());
-                task.not_before = None;
-                task.progress.recheck = false;
-                task.progress.ready = recheck;
-                task.progress.agent_done = recheck;
-                task.progress.confirmations = 0;
-                task.progress.confirmed &= recheck;
-                task.progress.worktree |= *holder == Holder::Engine;
-            }),
+                self.update(task, at, |task| {
+                    if task.attempt != *attempt {
+                        task.transient = 0;
+                    }
+                    // The agent's work is there: only its checks were cut off, so only they are done again.
+                    let recheck = task.progress.recheck && *holder == Holder::Engine;
+                    task.decided = if recheck { Status::Verifying } else { Status::InProgress };
+                    task.attempt = *attempt;
+                    task.fence = *fence;
+                    task.holder = Some(holder.clone());
+                    task.not_before = None;
+                    task.progress.recheck = false;
+                    task.progress.ready = recheck;
+                    task.progress.agent_done = recheck;
+                    task.progress.confirmations = 0;
+                    task.progress.confirmed &= recheck;
+                    task.progress.worktree |= *holder == Holder::Engine;
+                })
+            }
             Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
                 task.progress.ready = true;
                 task.progress.agent_done = task.looks_first();
@@ -138,9 +149,15 @@ impl State {
                 *at_base = if before.is_some() { (*at_base).min(*landed) } else { *landed };
             }),
             Event::AgentEnded { task, end, .. } => {
-                if let AgentEnd::Limit { until, .. } = end {
-                    self.on_run(|run| run.parked = Some(*until));
-                }
+                self.on_run(|run| match end {
+                    AgentEnd::Limit { until, .. } => (run.parked, run.probe) = (Some(*until), None),
+                    // It says nothing about the limit; whoever begins next is the first again.
+                    AgentEnd::Transient { .. } | AgentEnd::Stopped => run.probe = None,
+                    AgentEnd::Done | AgentEnd::Failed { .. } | AgentEnd::Blocked { .. } => {
+                        run.parked = run.parked.filter(|&until| until > at);
+                        run.probe = None;
+                    }
+                });
                 self.update(task, at, |task| task.progress.agent_done = true)
             }
             Event::WorkCaptured { task, work, .. } => {
@@ -299,6 +316,7 @@ impl State {
             }
             if class == Class::Transient {
                 run.streak += 1;
+                run.probe = None;
             }
         });
         self.update(id, at, |task| {

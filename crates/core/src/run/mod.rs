@@ -20,7 +20,7 @@ pub use event::{
 };
 pub use past::{Past, PastCommit, PastError, PastFeedback};
 pub use rules::decide;
-pub use schedule::{Action, barrier, is_current, next, owes_context, startable, wake_at};
+pub use schedule::{Action, barrier, is_current, limited_until, next, owes_context, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
 pub use task::{Holder, Intent, Pass, Progress, Proof, Status, Task};

@@ -81,14 +81,26 @@ impl Gate {
         if run.streak >= Settings::TRANSIENT_STREAK {
             return Gate::Closed(format!("{} tries in a row failed before any work was done", run.streak));
         }
-        match run.parked {
-            Some(until) if is_future(until, now, LONGEST_LIMIT) => {
-                Gate::Closed(format!("a usage limit holds until {until}"))
+        if let Some(until) = limited_until(run, now) {
+            return Gate::Closed(format!("a usage limit holds until {until}"));
+        }
+        match run.probe.map(|began| began.plus(PROBE)) {
+            Some(enough) if is_future(enough, now, PROBE) => {
+                Gate::Closed("one agent looks first whether the usage limit is over".to_owned())
             }
             _ => Gate::Open,
         }
     }
 }
+
+/// The end of a usage limit that still holds.
+pub fn limited_until(run: &Run, now: Timestamp) -> Option<Timestamp> {
+    run.parked.filter(|&until| is_future(until, now, LONGEST_LIMIT))
+}
+
+/// After a usage limit one agent goes first. When it has worked so long without meeting the limit again, the others
+/// follow.
+pub(super) const PROBE: Span = Span::minutes(1);
 
 /// A usage limit further away than this is a clock that jumped.
 pub(super) const LONGEST_LIMIT: Span = Span::minutes(8 * 24 * 60);
@@ -142,6 +154,8 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
     }
     if let Gate::Open = Gate::of(run, now) {
         let free = run.session.max_parallel.saturating_sub(run.slots) as usize;
+        let is_first = run.parked.is_some() && run.probe.is_none();
+        let free = if is_first { free.min(1) } else { free };
         actions.extend(
             startable(state, run, now).take(free).map(|task| Action::Start { task: task.id.clone() }),
         );
@@ -242,8 +256,10 @@ fn least() -> TaskId {
 /// When to look again although nothing happened: the end of a pause or of a limit.
 pub fn wake_at(state: &State, now: Timestamp) -> Option<Timestamp> {
     let run = state.run()?;
-    let parked = run.parked.filter(|&until| is_future(until, now, LONGEST_LIMIT) && run.stop.is_none());
+    let parked = limited_until(run, now).filter(|_| run.stop.is_none());
+    let probed = run.probe.map(|began| began.plus(PROBE)).filter(|&enough| is_future(enough, now, PROBE));
+    let probed = probed.filter(|_| run.stop.is_none());
     // What is due already waits for a slot or a barrier: an event will tell.
     let paused = state.later.iter().map(|(time, _)| *time).find(|&time| now < time && run.stop.is_none());
-    parked.into_iter().chain(paused).min()
+    parked.into_iter().chain(probed).chain(paused).min()
 }

@@ -51,6 +51,9 @@ pub struct Run {
     pub streak: u32,
     /// No agent starts before then: a usage limit.
     pub parked: Option<Timestamp>,
+    /// When the first agent after a limit began. Others follow once it is seen not to meet the limit again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Timestamp>,
     /// The task whose landing is being carried out.
     pub merging: Option<TaskId>,
     /// How the last context update ended, until more is completed.

@@ -2,7 +2,7 @@
 
 use piton_core::plan::{About, AboutTask, Schedule, TaskSpec};
 use piton_core::run::{
-    Action, AgentEnd, Claim, Class, Command, Event, Note, Report, Status, Verdict, next, wake_at,
+    Action, AgentEnd, Claim, Class, Command, Event, Holder, Note, Report, Status, Verdict, next, wake_at,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -110,6 +110,51 @@ fn a_limit_always_parks() {
         assert!(wake > bench.now && wake <= bench.now.plus(Span::minutes(8 * 24 * 60)));
         assert_eq!(next(&bench.state, wake), [Action::Start { task: id("a") }]);
     }
+}
+
+/// Eight agents that begin at the very end of a limit would all meet it if it was told wrongly.
+#[test]
+fn after_a_limit_one_agent_looks_first() {
+    let mut bench = Bench::running(vec![spec("a", &[]), spec("b", &[]), spec("c", &[])]);
+    let starts = |bench: &Bench| {
+        let actions = next(&bench.state, bench.now);
+        actions.iter().filter(|action| matches!(action, Action::Start { .. })).count()
+    };
+    let limited = |bench: &mut Bench, task: &str| {
+        let until = bench.now.plus(Span::minutes(10));
+        bench.accept(&bench.agent_ends(task, AgentEnd::Limit { reason: "limit".to_owned(), until }));
+        assert_eq!(starts(bench), 0);
+        bench.now = until;
+    };
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    limited(&mut bench, "a");
+    assert_eq!(starts(&bench), 1, "one of three");
+    bench.start("a");
+    let refused = bench.refuse(&Command::Start { task: id("b"), holder: Holder::Engine });
+    assert!(refused.reason.contains("one agent looks first"), "{}", refused.reason);
+    bench.ready("a", 0, 0);
+    limited(&mut bench, "a");
+
+    // It ends well: the others follow at once.
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    bench.accept(&bench.agent_ends("a", AgentEnd::Done));
+    let others = next(&bench.state, bench.now);
+    assert!(
+        others.contains(&Action::Start { task: id("b") })
+            && others.contains(&Action::Start { task: id("c") })
+    );
+
+    // It works for a minute: the others follow, too, and somebody wakes the engine for them.
+    bench.start("b");
+    bench.ready("b", 0, 0);
+    limited(&mut bench, "b");
+    bench.start("b");
+    let wake = wake_at(&bench.state, bench.now).expect("a look after a minute");
+    assert_eq!(wake, bench.now.plus(Span::minutes(1)));
+    bench.now = wake;
+    assert!(next(&bench.state, bench.now).contains(&Action::Start { task: id("c") }));
 }
 
 /// A paused task that is due and has no slot gave a time to wake that was over: an engine would spin.

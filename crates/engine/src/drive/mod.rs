@@ -74,6 +74,8 @@ pub struct Engine {
     pub plan_now: PlanNow,
     pub settle_files: SettleFiles,
     pub undecided: Undecided,
+    /// End where nothing is left to do but wait for the end of a usage limit.
+    pub no_wait: bool,
 }
 
 /// The plan as its files say it, or why it cannot be read, if they were written since it was asked for last. Asked
@@ -132,6 +134,7 @@ struct Loop<'o> {
     site: Arc<Site>,
     plan_now: PlanNow,
     undecided: Undecided,
+    no_wait: bool,
     /// The plan as it was last read, until it is what the run goes by.
     plan_seen: Option<Result<Plan, String>>,
     plan_diff: Option<String>,
@@ -159,6 +162,7 @@ impl<'o> Loop<'o> {
             plan_now,
             settle_files,
             undecided,
+            no_wait,
         } = engine;
         let state = journal.load(&run)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
@@ -172,6 +176,7 @@ impl<'o> Loop<'o> {
             site: Arc::new(Site { project, repo, keeper, owned, settle_files, slots: Slots::new() }),
             plan_now,
             undecided,
+            no_wait,
             plan_seen: None,
             plan_diff: None,
             inbox,
@@ -408,6 +413,10 @@ impl<'o> Loop<'o> {
             let since = *self.idle_since.get_or_insert_with(Instant::now);
             let patience = self.state.run().map(|run| Duration::from_millis(run.settings.landing_wait.0));
             return (since.elapsed() > patience.unwrap_or_default()).then(|| view::at_rest(&self.state));
+        }
+        let limit = self.state.run().and_then(|run| run::limited_until(run, now)).filter(|_| self.no_wait);
+        if let Some(until) = limit {
+            return Some(StopReason::Environment { detail: format!("a usage limit holds until {until}") });
         }
         if run::wake_at(&self.state, now).is_some() {
             return None;

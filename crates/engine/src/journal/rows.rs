@@ -305,6 +305,8 @@ pub(super) struct Moving {
     pub streak: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parked: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merging: Option<TaskId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -334,6 +336,7 @@ impl Moving {
             dead,
             streak,
             parked,
+            probe,
             merging,
             context,
         } = run;
@@ -347,6 +350,7 @@ impl Moving {
             dead: *dead,
             streak: *streak,
             parked: *parked,
+            probe: *probe,
             merging: merging.clone(),
             context: context.clone(),
         }
@@ -354,9 +358,35 @@ impl Moving {
 
     /// The run as it was when its plan was written down, with what has moved since.
     pub(super) fn over(self, run: Run) -> Run {
-        let Moving { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging, context } =
-            self;
-        Run { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging, context, ..run }
+        let Moving {
+            engine,
+            session,
+            stop,
+            stopped,
+            landed,
+            slots,
+            dead,
+            streak,
+            parked,
+            probe,
+            merging,
+            context,
+        } = self;
+        Run {
+            engine,
+            session,
+            stop,
+            stopped,
+            landed,
+            slots,
+            dead,
+            streak,
+            parked,
+            probe,
+            merging,
+            context,
+            ..run
+        }
     }
 }
 

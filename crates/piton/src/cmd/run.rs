@@ -75,6 +75,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         journal,
         run: run.clone(),
         lock,
+        no_wait: args.no_wait,
         undecided: match &keeping {
             Some(keeping) => Box::new(keeping.undecided()),
             None => Box::new(|| false),

@@ -134,6 +134,19 @@ fn a_usage_limit_parks_the_run_and_it_goes_on_by_itself() {
 }
 
 #[test]
+fn who_does_not_want_to_wait_for_a_usage_limit_goes_on_later() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script("[T1]\nsignal LIMIT:90m\nexit 1\n");
+    let _ = sandbox
+        .run("run plan.toml --no-wait")
+        .exits(3)
+        .says("a usage limit holds until")
+        .says("piton run plan.toml");
+    assert_eq!(status(&sandbox, "T1"), "failed");
+}
+
+#[test]
 fn a_blocked_task_waits_for_a_person() {
     let sandbox = sandbox();
     sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']")));

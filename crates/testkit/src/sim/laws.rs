@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Check, Dialect, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
-    Action, Class, Counts, Event, Holder, Next, Proof, Selection, State, Status, StopReason, Task, is_current,
+    Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Selection, State, Status, StopReason, Task,
+    is_current,
 };
 
 use super::driver::Sim;
@@ -21,6 +22,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("barriers_hold", barriers_hold(sim, event))?;
     named("budgets_end_as_planned", budgets_end_as_planned(sim, event))?;
     named("limits_park", limits_park(sim, event))?;
+    named("one_looks_first", one_looks_first(sim, event))?;
     named("the_description_comes_last", the_description_comes_last(sim, event))
 }
 
@@ -140,6 +142,26 @@ fn limits_park(sim: &Sim, event: &Event) -> Verdict {
     let Event::AttemptStarted { holder: Holder::Engine, task, .. } = event else { return Ok(()) };
     let since = sim.limited_at.map(|(time, _)| sim.time - time);
     ensure(since.is_none_or(|ms| ms >= 1000), || format!("{task} starts {since:?} ms after a usage limit"))
+}
+
+/// Of the tasks that begin after a usage limit, the first is alone until its agent has ended, or has worked for a
+/// minute without meeting the limit again.
+fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
+    let Event::AttemptStarted { holder: Holder::Engine, task, .. } = event else { return Ok(()) };
+    let is_limit = |event: &Event| matches!(event, Event::AgentEnded { end: AgentEnd::Limit { .. }, .. });
+    let since: Vec<_> = sim.journal.iter().rev().take_while(|recorded| !is_limit(&recorded.event)).collect();
+    if since.len() == sim.journal.len() {
+        return Ok(());
+    }
+    let starts = |event: &Event| matches!(event, Event::AttemptStarted { holder: Holder::Engine, .. });
+    let ends = |event: &Event| matches!(event, Event::AgentEnded { .. } | Event::Failed { .. });
+    let told = since.iter().any(|recorded| ends(&recorded.event));
+    let first = since.iter().rev().find(|recorded| starts(&recorded.event)).filter(|_| !told);
+    // A clock that went back since tells nothing.
+    let first = first.filter(|first| first.at <= sim.now()).map(|first| sim.now().since(first.at).0);
+    ensure(first.is_none_or(|ms| ms >= 60_000), || {
+        format!("{task} begins {first:?} ms after the one that looks")
+    })
 }
 
 /// The engine has at most `max_parallel` tasks at work when it starts one.
