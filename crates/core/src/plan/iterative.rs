@@ -1,13 +1,13 @@
 //! What a run of the iterative system has to know about its folder, beyond the tasks: its brief, and what only its own
 //! files show of each unit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::TaskId;
+use super::{RepoPath, TaskId};
 
 /// The folder as its files tell of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,23 @@ pub struct Iterative {
     pub constraints: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<TaskId, AboutUnit>,
+}
+
+/// Folders of the plan that outputs of knowledge go to.
+pub const SHELVES: [&str; 6] = ["sources", "outputs", "analysis", "drafts", "data", "planning"];
+
+impl Iterative {
+    /// Where to look for what is made that is no code: the folders for it of the plan's own, which is at `place` in the
+    /// project if it lies there, and whatever the units name.
+    pub fn makes(&self, place: Option<&str>) -> Vec<RepoPath> {
+        if self.mode == Mode::Development {
+            return Vec::new();
+        }
+        let shelves = place.into_iter().flat_map(|place| SHELVES.map(|shelf| format!("{place}/{shelf}")));
+        let named = self.units.values().flat_map(|unit| unit.outputs.iter().cloned());
+        let all = shelves.chain(named).filter_map(|path| RepoPath::new(path.trim_end_matches('/')).ok());
+        all.collect::<BTreeSet<RepoPath>>().into_iter().collect()
+    }
 }
 
 /// What a list says about one unit, which is a task or a phase.

@@ -9,7 +9,7 @@ mod model;
 pub use about::{About, AboutTask, Story};
 pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
-pub use iterative::{AboutUnit, Domain, Iterative, Mode};
+pub use iterative::{AboutUnit, Domain, Iterative, Mode, SHELVES};
 pub use model::{
     Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Plan, PromptBy,
     Schedule, Settings, TaskSpec, WorktreeSetup,

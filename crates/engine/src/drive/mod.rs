@@ -162,7 +162,11 @@ impl<'o> Loop<'o> {
         } = engine;
         let state = journal.load(&run)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
-        let repo = project.repo()?.map(|repo| repo.guarded_by(Arc::new(lock)));
+        let repo = match state.run().is_some_and(|run| run.settings.no_commits) {
+            true => Some(project.make_store()?),
+            false => project.repo()?,
+        };
+        let repo = repo.map(|repo| repo.guarded_by(Arc::new(lock)));
         let name = format!("{}-{}", std::process::id(), clock::now().0);
         let mut this = Loop {
             journal,

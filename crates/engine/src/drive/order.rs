@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, Oid, TaskSpec};
+use piton_core::plan::{Check, Oid, RepoPath, TaskSpec};
 use piton_core::prompt::Advice;
 use piton_core::run::{Action, Class, Command, Run, Task};
 
@@ -195,6 +195,15 @@ impl Order {
         let path = self.workplace()?;
         let found = Worktree::open(self.repo()?, &path)?;
         found.ok_or_else(|| Trouble::Transient(format!("the worktree {path} is gone")))
+    }
+
+    /// What counts as work wherever git would pass over it.
+    pub(super) fn outputs(&self) -> Vec<RepoPath> {
+        let Some(about) = &self.run.settings.iterative else { return Vec::new() };
+        let root = &self.site.project.root;
+        let root = root.canonicalize_utf8().unwrap_or_else(|_| root.clone());
+        let place = Utf8Path::new(&self.run.plan).strip_prefix(root).ok();
+        about.makes(place.map(Utf8Path::as_str))
     }
 
     /// What an agent changes: its files, and the objects of its commits.

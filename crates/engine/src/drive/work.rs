@@ -100,8 +100,7 @@ fn worktree_on_base(
 /// In place there is no worktree to throw away, so what is there is kept under a ref before each attempt.
 fn snapshot(order: &Order, commands: &mut Vec<Command>) -> Result<Oid, Trouble> {
     let repo = order.repo()?;
-    let root = &order.site.project.root;
-    let tree = repo.worktree_tree(root)?;
+    let tree = repo.worktree_tree_with(&order.site.project.root, &order.outputs())?;
     let head = repo.resolve("HEAD")?;
     let subject = format!("Before attempt {} of {}", order.task.attempt, order.task.id);
     let commit = repo.commit_tree(&tree, &[&head], &subject, None)?;
@@ -112,7 +111,9 @@ fn snapshot(order: &Order, commands: &mut Vec<Command>) -> Result<Oid, Trouble> 
         reference: kept.name,
         commit: kept.commit,
     }));
-    Ok(commit)
+    // What an earlier try left counts, also where nobody could see that it was done.
+    let before = order.task.progress.base.as_ref().filter(|base| repo.tree_of(base).is_ok());
+    Ok(before.cloned().unwrap_or(commit))
 }
 
 pub(super) fn rescue(order: &Order) -> Rescue {
@@ -426,7 +427,8 @@ fn run_in_place(
 
 /// What is in the checkout, but for what Piton itself writes there meanwhile.
 fn tree_in_place(order: &Order) -> Result<Oid, Trouble> {
-    without_ours(order, order.repo()?.worktree_tree(&order.site.project.root)?)
+    let tree = order.repo()?.worktree_tree_with(&order.site.project.root, &order.outputs())?;
+    without_ours(order, tree)
 }
 
 fn without_ours(order: &Order, tree: Oid) -> Result<Oid, Trouble> {

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 
-use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::Oid;
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Oid, RepoPath};
 use tempfile::TempDir;
 
 use super::door::{Call, Git, fields, lossy, oid, os, portions};
@@ -97,6 +97,20 @@ impl TempIndex {
         call.env("GIT_LITERAL_PATHSPECS", "0").args(["--", ":(top)"]).args(excluded).run()
     }
 
+    /// The same at `paths`, also where it is ignored.
+    pub(super) fn add_ignored(&self, paths: &[&str]) -> Result<(), GitError> {
+        for portion in portions(paths) {
+            self.call(["add", "--all", "--force", "--"]).args(portion).run()?;
+        }
+        Ok(())
+    }
+
+    /// Make it the index of a checkout that nobody else has: what is not changed need not be read the next time.
+    fn keep(&self, git_dir: &Utf8Path) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()?;
+        fs::rename(&self.path, git_dir.join("index"))
+    }
+
     /// What the checkout has at `paths`, whatever the index says about them. A folder is no file.
     pub(super) fn refresh(&self, top: &Utf8Path, paths: &[OsString]) -> Result<Vec<Entry>, GitError> {
         let is_folder = |path: &&OsString| {
@@ -161,15 +175,40 @@ impl Repo {
     /// The tree of what a checkout holds now, tracked and untracked but not ignored, without touching it.
     /// Nested repositories are not part of it.
     pub fn worktree_tree(&self, checkout: &Utf8Path) -> Result<Oid, GitError> {
+        self.worktree_tree_with(checkout, &[])
+    }
+
+    /// The same, with what is at `also`, ignored or not.
+    pub fn worktree_tree_with(&self, checkout: &Utf8Path, also: &[RepoPath]) -> Result<Oid, GitError> {
         let top = Utf8PathBuf::from(self.git().at(checkout).call(["rev-parse", "--show-toplevel"]).line()?);
         let git = self.git().at(&top);
         let git_dir = Utf8PathBuf::from(git.call(["rev-parse", "--absolute-git-dir"]).line()?);
         let status = status::read(&git, &top, &git_dir)?;
-        if let Some(head) = status.head.as_ref().filter(|_| status.is_clean()) {
+        let also: Vec<&str> =
+            also.iter().map(RepoPath::as_str).filter(|path| is_plainly_there(&top, path)).collect();
+        if let Some(head) = status.head.as_ref().filter(|_| status.is_clean() && also.is_empty()) {
             return self.tree_of(head);
         }
         let index = TempIndex::copy(self, &git, &git_dir)?;
         index.add_all(&status.nested)?;
-        index.write_tree()
+        index.add_ignored(&also)?;
+        let tree = index.write_tree()?;
+        if self.is_own() {
+            index.keep(&git_dir).map_err(GitError::io(git_dir))?;
+        }
+        Ok(tree)
     }
+}
+
+/// Whether something is there that git can be made to take: not behind a link, not the whole, not git's or our own.
+fn is_plainly_there(top: &Utf8Path, path: &str) -> bool {
+    let path = Utf8Path::new(path);
+    let is_link = |folder: &Utf8Path| top.join(folder).is_symlink();
+    let is_plain = |part: Utf8Component<'_>| {
+        let own = [".git", ".piton"].iter().any(|own| part.as_str().eq_ignore_ascii_case(own));
+        matches!(part, Utf8Component::Normal(_)) && !own
+    };
+    path.components().all(is_plain)
+        && top.join(path).symlink_metadata().is_ok()
+        && !path.ancestors().skip(1).any(is_link)
 }

@@ -24,6 +24,7 @@ mod index;
 mod merge;
 mod repo;
 mod rescue;
+mod snapshots;
 mod status;
 mod talk;
 mod target;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::native;
-use piton_core::plan::{Dialect, Plan, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, NewRun, Past, Proof, State, Status, StopReason};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
@@ -260,6 +260,7 @@ pub(crate) fn create_for_ledger(
         let args = Run { onto: args.onto.clone().or_else(|| issue::branch(found)), ..args.clone() };
         return create(&args, found, project, journal);
     }
+    settle_in_place(found, project)?;
     let past = issue::past(found, project, None, Aside::Put)?.into_iter();
     let past: Vec<Command> = past.chain(rwkit::past(found, project, journal, Aside::Put)?).collect();
     let run = new_run_id(&found.plan.name);
@@ -298,9 +299,15 @@ fn take_over(
 
 /// The command that makes a run for an engine.
 pub(super) fn creation(args: &Run, found: &FoundPlan, project: &Project, run: &RunId) -> Outcome<Command> {
-    let repo = project.repo()?.ok_or_else(|| Failure::new("the engine needs a git repository"))?;
-    let target = target(args, repo)?;
-    let base = repo.branch_tip(&target)?;
+    let (target, base) = match project.repo()? {
+        Some(repo) => {
+            let target = target(args, repo)?;
+            let base = repo.branch_tip(&target)?;
+            (Some(target), base)
+        }
+        None if found.plan.settings.no_commits => (None, None),
+        None => return Err(without_git(args, project)),
+    };
     let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
     let mut plan = found.plan.clone();
     if found.issue.is_some() {
@@ -310,10 +317,50 @@ pub(super) fn creation(args: &Run, found: &FoundPlan, project: &Project, run: &R
         run: run.clone(),
         plan,
         plan_path: found.path.to_string(),
-        target: Some(target),
+        target,
         base,
         worktree_dir: worktrees.map(Utf8PathBuf::into_string),
     })))
+}
+
+/// What was begun in place without git goes on so. Knowledge is written into the plan's own folder: where there is no
+/// git, or git passes over that folder, it can only be worked on in place.
+pub(super) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
+    let settings = &mut found.plan.settings;
+    if project.repo()?.is_none()
+        && let Some(journal) = Journal::open_existing(&project.home)?
+        && let Some(run) = journal.runs()?.into_iter().find(|run| run.plan == found.path)
+    {
+        settings.no_commits |= journal.facts(&run.id)?.is_some_and(|facts| facts.settings.no_commits);
+    }
+    let Some(about) = settings.iterative.as_ref().filter(|about| about.mode == Mode::Knowledge) else {
+        return Ok(());
+    };
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let place = found.path.strip_prefix(root).ok();
+    let made: Vec<String> =
+        about.makes(place.map(Utf8Path::as_str)).iter().map(ToString::to_string).collect();
+    settings.no_commits |= match project.repo()? {
+        Some(repo) => repo.ignores(&made)?,
+        None => true,
+    };
+    Ok(())
+}
+
+/// There is no repository that work could land in.
+pub(super) fn without_git(args: &Run, project: &Project) -> Failure {
+    let plan = &args.plan;
+    if project.root.join(".git").exists() {
+        let aside = project.home.with_file_name(".piton-before-git");
+        let failure = Failure::new(format!("the runs in {} were begun without git", project.root));
+        return failure
+            .hint(format!("piton run {plan} --no-commits   goes on so"))
+            .hint(format!("mv {} {}   begins anew, with git", project.home, aside));
+    }
+    Failure::new(format!("{} is not in a git repository, which landing work needs", project.root))
+        .hint("git init && git add -A && git commit -m 'First commit'")
+        .hint(format!("piton run {plan} --no-commits   works in the folder itself, without git"))
+        .hint("or keep the ledger yourself: piton start TASK, piton report TASK done")
 }
 
 /// Make a run and all it begins with, in one transaction.

@@ -6,7 +6,7 @@ use piton_core::run::Status;
 use piton_engine::clock;
 use piton_engine::drive;
 use piton_engine::files::Mirror;
-use piton_engine::git::NEEDED;
+use piton_engine::git::{NEEDED, Repo};
 use piton_engine::journal::{Journal, JournalError, Trouble};
 use piton_engine::keeper::Job;
 use piton_engine::project::Project;
@@ -94,7 +94,8 @@ impl Visit<'_> {
     }
 
     fn surroundings(&mut self) {
-        match self.project.repo().and_then(|repo| repo.map(|repo| repo.git().version()).transpose()) {
+        let version = |repo: Option<&Repo>| repo.map(|repo| repo.git().version()).transpose();
+        match self.project.store().and_then(version) {
             Ok(Some(version)) => {
                 self.add(State::Fine, format!("git {version}"), format!("{NEEDED} or newer is needed"));
             }
@@ -102,8 +103,12 @@ impl Visit<'_> {
             Ok(None) => self.add(
                 State::Note,
                 "no git repository here",
-                "the ledger works without one, the engine does not",
+                "the ledger works without one, the engine with `--no-commits`",
             ),
+        }
+        if matches!(self.project.store(), Ok(Some(repo)) if repo.is_own()) {
+            let rule = "what was there before each attempt: piton rescue list";
+            self.add(State::Fine, "no git repository here: work is done in place, with snapshots", rule);
         }
         self.add(State::Fine, format!("SQLite {}, built in", Journal::sqlite_version()), "");
         self.add(State::Fine, format!("Piton keeps its own in {}", self.project.home), "");
@@ -199,7 +204,7 @@ impl Visit<'_> {
 
     /// Work that was captured by a run which no journal knows any more. It may be nowhere else, so it stays.
     fn of_lost_runs(&mut self, journal: &Journal) -> Outcome {
-        let Some(repo) = self.project.repo()? else { return Ok(()) };
+        let Ok(Some(repo)) = self.project.store() else { return Ok(()) };
         let known: Vec<RunId> = journal.runs()?.into_iter().map(|run| run.id).collect();
         for pin in repo.pins("")? {
             let parts: Vec<&str> = pin.name.split('/').collect();
@@ -260,7 +265,10 @@ impl Visit<'_> {
 
     fn against_git(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
         let state = journal.load(run)?;
-        let (Some(repo), Some(facts)) = (self.project.repo()?.cloned(), state.run().cloned()) else {
+        // One that cannot be read was told of.
+        let (Ok(Some(repo)), Some(facts)) =
+            (self.project.store().map(|repo| repo.cloned()), state.run().cloned())
+        else {
             return Ok(());
         };
         for lost in drive::lost_landings(&repo, &facts, &state)? {

@@ -41,6 +41,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     let args = &args;
     apply_flags(&mut found.plan, args);
     let project = begin::project_of(args, &found)?;
+    begin::settle_in_place(&mut found, &project)?;
     if args.dry_run {
         return dry_run(args, &found, &project);
     }
@@ -172,12 +173,10 @@ pub(crate) fn keeper() -> Outcome<Vec<String>> {
 
 /// Everything that would make the run fail is found before it begins.
 fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
-    let Some(repo) = project.repo()? else {
-        let failure =
-            Failure::new(format!("{} is not in a git repository, which the engine needs", project.root));
-        return Err(failure
-            .hint("git init && git add -A && git commit -m 'First commit'")
-            .hint("without git, Piton keeps the ledger: piton start TASK, piton report TASK done"));
+    let repo = match project.repo()? {
+        Some(repo) => repo,
+        None if plan.settings.no_commits => project.make_store()?,
+        None => return Err(begin::without_git(args, project)),
     };
     repo.git().version()?;
     if !plan.settings.no_commits {
@@ -397,7 +396,9 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
 
 /// What would be done, and nothing done.
 fn dry_run(args: &Run, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
-    if let Some(repo) = project.repo()? {
+    if found.plan.settings.no_commits && project.repo()?.is_none() {
+        ui::say(format!("would work in {} itself, without git", project.root));
+    } else if let Some(repo) = project.repo()? {
         let target = match (&args.onto, &args.base_branch) {
             (Some(branch), _) | (None, Some(branch)) => branch.clone(),
             (None, None) => repo.current_branch()?,

@@ -29,6 +29,7 @@ mod running;
 mod stopping;
 mod storage;
 mod usage;
+mod without_git;
 
 /// A repository with one commit on `main`.
 fn sandbox() -> Sandbox {
