@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use piton_core::plan::{Dialect, GroupId, Schedule, TaskId};
+use piton_core::plan::{Dialect, Domain, GroupId, Schedule, TaskId};
 
 mod ledger;
 
@@ -77,7 +77,7 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Remove what finished runs left behind
     Clean(Clean),
-    /// Put the plans of finished issues away
+    /// Put plans away that are finished
     Archive(Archive),
     /// Content that was put aside before a worktree went
     Rescue(Rescue),
@@ -146,12 +146,34 @@ pub(crate) struct Demo {
 pub(crate) struct New {
     /// The plan's name, after the system it is for: `piton new NAME` writes NAME.toml, `piton new execute NAME` a
     /// folder docs/tasks/NAME, or NAME itself if it is a path, `piton new issue NUMBER SLUG` a folder
-    /// .claude/plans/issue-NUMBER-SLUG
+    /// .claude/plans/issue-NUMBER-SLUG, `piton new iterative NAME` a folder .claude/iterative/NAME
     #[arg(value_name = "[SYSTEM] NAME", num_args = 1..=3, required = true)]
     pub words: Vec<String>,
+    /// For `iterative`: something to be read instead of code
+    #[arg(long, value_name = "DOMAIN")]
+    pub knowledge: Option<DomainArg>,
     /// Replace a file that exists
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DomainArg {
+    Research,
+    Writing,
+    Analysis,
+    Planning,
+}
+
+impl From<DomainArg> for Domain {
+    fn from(arg: DomainArg) -> Domain {
+        match arg {
+            DomainArg::Research => Domain::Research,
+            DomainArg::Writing => Domain::Writing,
+            DomainArg::Analysis => Domain::Analysis,
+            DomainArg::Planning => Domain::Planning,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -412,9 +434,16 @@ pub(crate) struct Export {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Archive {
-    /// Plans of issues, by folder or number [default: all that are finished]
+    /// Plans of issues by folder or number, of the iterative system by folder or slug [default: all that are finished]
     pub plans: Vec<Utf8PathBuf>,
+    /// Take folders of the iterative system away instead; what is in them is kept under a rescue ref
+    #[arg(long, requires = "plans")]
+    pub remove: bool,
+    /// Do it without being asked again
+    #[arg(long, requires = "remove")]
+    pub yes: bool,
     /// The project [default: the one around this folder]
     #[arg(long, value_name = "DIR")]
     pub project_path: Option<Utf8PathBuf>,

@@ -2,7 +2,8 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::Addition;
-use piton_core::plan::{AboutTask, Check, RunId, TaskSpec};
+use piton_core::dialect::iterative::state;
+use piton_core::plan::{AboutTask, Check, Dialect, RunId, TaskSpec};
 use piton_core::run::{Command, Recorded, Status, Task};
 use piton_engine::claims::{Judgement, Place};
 use piton_engine::clock;
@@ -170,20 +171,37 @@ pub(crate) fn run_for_ledger(which: &Which) -> Outcome<FoundRun> {
         Run { project_path: which.project_path.clone(), ..Run::of_plan(given.clone(), Loudness::default()) };
     let project = cmd::begin::project_of(&flags, &found)?;
     let mut journal = Journal::open(&project.home)?;
-    let of_plan = |journal: &Journal| -> Outcome<Option<RunId>> {
-        Ok(journal.runs()?.into_iter().find(|run| run.plan == found.path).map(|run| run.id))
-    };
-    if let Some(run) = of_plan(&journal)? {
+    if let Some(run) = run_of_plan(&journal, &found.path)? {
         return Ok(FoundRun { project, journal, run });
     }
     let _beginning = beginning(&project)?;
-    if let Some(run) = of_plan(&journal)? {
+    if let Some(run) = run_of_plan(&journal, &found.path)? {
         return Ok(FoundRun { project, journal, run });
     }
     let run = cmd::begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
     let mut found = FoundRun { project, journal, run };
     found.settle_file()?;
     Ok(found)
+}
+
+/// The newest run of a plan, unless the folder that it was about is put away and another has its name.
+pub(crate) fn run_of_plan(journal: &Journal, plan: &Utf8Path) -> Outcome<Option<RunId>> {
+    match journal.runs()?.into_iter().find(|run| run.plan == plan) {
+        Some(run) if !is_put_away(journal, &run)? => Ok(Some(run.id)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether the folder of a run of the iterative system was archived: it says so itself, and what is there now is not its.
+pub(crate) fn is_put_away(journal: &Journal, run: &RunSummary) -> Outcome<bool> {
+    let dialect = journal.facts(&run.id)?.map(|facts| facts.settings.dialect);
+    if dialect != Some(Dialect::Iterative) || run.engine.is_some() {
+        return Ok(false);
+    }
+    let chronicle = journal.chronicle(&run.id)?;
+    let phase = chronicle.carried.get(state::FILE).and_then(|fields| fields["phase"].as_str());
+    let shown = || std::fs::read_to_string(Utf8Path::new(&run.plan).join(state::FILE)).unwrap_or_default();
+    Ok(phase == Some(state::PhaseWord::Complete.word()) && !shown().contains(run.id.as_str()))
 }
 
 /// The right to make a plan's first run.

@@ -200,6 +200,15 @@ impl Repo {
     }
 }
 
+impl Repo {
+    /// The tree of what is at one place in the checkout and nothing else, ignored or not.
+    pub fn tree_at(&self, place: &RepoPath) -> Result<Oid, GitError> {
+        let index = TempIndex::empty(self)?;
+        index.add_ignored(&[place.as_str()])?;
+        index.write_tree()
+    }
+}
+
 /// Whether something is there that git can be made to take: not behind a link, not the whole, not git's or our own.
 fn is_plainly_there(top: &Utf8Path, path: &str) -> bool {
     let path = Utf8Path::new(path);

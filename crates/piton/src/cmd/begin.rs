@@ -44,7 +44,7 @@ pub(super) fn settle_run(
             })?
             .run,
         ),
-        None => journal.runs()?.into_iter().find(|run| run.plan == found.path).map(|run| run.id),
+        None => find::run_of_plan(journal, &found.path)?,
     };
     let existing = existing.filter(|_| !args.reset);
     let Some(run) = existing else {
@@ -329,9 +329,9 @@ pub(super) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outco
     let settings = &mut found.plan.settings;
     if project.repo()?.is_none()
         && let Some(journal) = Journal::open_existing(&project.home)?
-        && let Some(run) = journal.runs()?.into_iter().find(|run| run.plan == found.path)
+        && let Some(run) = find::run_of_plan(&journal, &found.path)?
     {
-        settings.no_commits |= journal.facts(&run.id)?.is_some_and(|facts| facts.settings.no_commits);
+        settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
     }
     let Some(about) = settings.iterative.as_ref().filter(|about| about.mode == Mode::Knowledge) else {
         return Ok(());

@@ -2,12 +2,13 @@
 
 mod encoding;
 mod issue;
+mod iterative;
 
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::{execute, native, rwkit};
-use piton_core::plan::{Dialect, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec};
+use piton_core::plan::{Dialect, Domain, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec};
 use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
 use serde_json::{Value, json};
@@ -22,7 +23,15 @@ use crate::ui::{self, BOLD, DIM};
 const MOST: usize = 60;
 
 pub(crate) fn new(args: &args::New) -> Outcome<Exit> {
+    let is_iterative = matches!(&args.words[..], [system, _] if system == Dialect::Iterative.name());
+    if args.knowledge.is_some() && !is_iterative {
+        return Err(Failure::usage("--knowledge is for `piton new iterative NAME`"));
+    }
     match &args.words[..] {
+        [_, name] if is_iterative => {
+            let domain = args.knowledge.map_or(Domain::Feature, Into::into);
+            iterative::new(name, domain, args.force)
+        }
         [system, name] if system == Dialect::Execute.name() => new_execute(name, args.force),
         [system, number, slug] if system == Dialect::Issue.name() => issue::new(number, slug, args.force),
         [system, ..] if system == Dialect::Issue.name() => {

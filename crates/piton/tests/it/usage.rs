@@ -39,7 +39,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       export        Write a run in another system's form, and tell what does not fit
       doctor        Compare journal, git and disk, and explain what disagrees
       clean         Remove what finished runs left behind
-      archive       Put the plans of finished issues away
+      archive       Put plans away that are finished
       rescue        Content that was put aside before a worktree went
       schema        Print a JSON Schema
       verify        Run a task's checks now; nothing in the run changes
