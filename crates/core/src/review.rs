@@ -37,6 +37,11 @@ pub fn prompt(ask: &str) -> String {
     )
 }
 
+/// How a question begins that `ID_VERIFIED` answers.
+pub fn whether_done(task: &TaskId) -> String {
+    format!("whether {task} is done: ")
+}
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
@@ -51,8 +56,8 @@ pub struct Finding {
     pub text: String,
 }
 
-/// What a reviewer found: its last list of findings, outside of code fences. `None` if it did not say.
-pub fn findings(output: &str) -> Option<Vec<Finding>> {
+/// What a reviewer who was asked this found: its last list of findings, outside of code fences. `None` if it did not say.
+pub fn findings(output: &str, ask: &str) -> Option<Vec<Finding>> {
     let (mut found, mut fence): (Option<Vec<Finding>>, Option<Fence>) = (None, None);
     let (mut failed, mut items) = (false, Vec::new());
     for line in output.lines().map(str::trim) {
@@ -70,7 +75,7 @@ pub fn findings(output: &str) -> Option<Vec<Finding>> {
         } else if let Some((weight, text)) = weighed(words) {
             found.get_or_insert_default().push(Finding { weight, text: text.to_owned() });
         } else {
-            match word(words) {
+            match word(words, ask) {
                 Some(Word::Fine) => drop(found.get_or_insert_default()),
                 Some(Word::Gaps) => failed = true,
                 None => items.extend(item(line)),
@@ -97,14 +102,18 @@ enum Word {
     Gaps,
 }
 
-fn word(words: &str) -> Option<Word> {
+fn word(words: &str, ask: &str) -> Option<Word> {
     let bare = words.trim_end_matches(['.', '*', ']', '`', '!', ' ']);
     let tagged = bare.strip_prefix("<signal>").map(|body| body.trim_end_matches("</signal>").trim());
     let said = tagged.unwrap_or(bare);
     match said.split([':', '：']).next().unwrap_or_default().trim() {
         "GAPS_FOUND" | "REVIEW_FAIL" => Some(Word::Gaps),
         _ if matches!(said, "APPROVED" | "REVIEW_PASS") => Some(Word::Fine),
-        _ => said.strip_suffix("_VERIFIED").filter(|id| TaskId::new(id).is_ok()).map(|_| Word::Fine),
+        // What somebody says of another task is nothing about this one.
+        _ => {
+            let id = TaskId::new(said.strip_suffix("_VERIFIED")?).ok()?;
+            ask.to_lowercase().starts_with(&whether_done(&id).to_lowercase()).then_some(Word::Fine)
+        }
     }
 }
 
@@ -135,8 +144,8 @@ fn weighed(words: &str) -> Option<(Weight, &str)> {
 }
 
 /// What a review that ended well says about the work. Only what is minor may stay.
-pub fn verdict(output: &str) -> Verdict {
-    let Some(found) = findings(output) else {
+pub fn verdict(output: &str, ask: &str) -> Verdict {
+    let Some(found) = findings(output, ask) else {
         return Verdict::Broken { reason: "it did not say what it found".to_owned() };
     };
     let count = |weight| found.iter().filter(|finding| finding.weight == weight).count();
@@ -147,7 +156,7 @@ pub fn verdict(output: &str) -> Verdict {
 }
 
 /// The findings, worst first, as they are told to whoever mends them.
-pub fn told(output: &str) -> Option<String> {
+pub fn told(output: &str, ask: &str) -> Option<String> {
     let line = |finding: &Finding| {
         let weight = match finding.weight {
             Weight::Critical => "CRITICAL",
@@ -156,16 +165,26 @@ pub fn told(output: &str) -> Option<String> {
         };
         format!("{weight}: {}\n", finding.text)
     };
-    Some(findings(output)?.iter().map(line).collect())
+    Some(findings(output, ask)?.iter().map(line).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const ASK: &str = "whether T1 is done: Undo what T2 did";
+
+    fn verdict(output: &str) -> Verdict {
+        super::verdict(output, ASK)
+    }
+
+    fn told(output: &str) -> Option<String> {
+        super::told(output, ASK)
+    }
+
     fn said(output: &str) -> Option<Vec<(Weight, String)>> {
         let pair = |finding: Finding| (finding.weight, finding.text);
-        findings(output).map(|found| found.into_iter().map(pair).collect())
+        findings(output, ASK).map(|found| found.into_iter().map(pair).collect())
     }
 
     #[test]
@@ -221,6 +240,15 @@ mod tests {
                 "{bare}"
             );
         }
+    }
+
+    #[test]
+    fn what_is_said_of_another_task_is_nothing_about_this_one() {
+        for other in ["<signal>T2_VERIFIED</signal>", "T10_VERIFIED", "_VERIFIED", "not T1_VERIFIED"] {
+            assert!(matches!(verdict(other), Verdict::Broken { .. }), "{other}");
+        }
+        assert_eq!(verdict("t1_VERIFIED"), Verdict::Pass);
+        assert!(matches!(super::verdict("T1_VERIFIED", WHOLE), Verdict::Broken { .. }), "a part is not all");
     }
 
     #[test]

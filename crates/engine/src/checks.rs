@@ -97,9 +97,10 @@ impl Bench<'_> {
         let output = clean_text(&job.output().tail(READ).unwrap_or_default());
         let is_whole = outcome.output_bytes <= READ as u64;
         let is_review = matches!(check.run, Argv::Review { .. });
+        let asked = if let Argv::Review { ask, .. } = &check.run { ask } else { "" };
         let tests = (is_whole && !is_review).then(|| runners::counts(&output)).flatten();
         let verdict = match &outcome.ended {
-            Ended::Exited { code: 0 } if is_review => review::verdict(&output),
+            Ended::Exited { code: 0 } if is_review => review::verdict(&output, asked),
             Ended::Exited { code } => verdict::of_exit(*code, &output),
             Ended::Signalled { signal } => {
                 Verdict::Broken { reason: format!("it was killed by signal {signal}") }
@@ -122,7 +123,7 @@ impl Bench<'_> {
         let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
         let tail = match &verdict {
             Verdict::Pass => String::new(),
-            Verdict::Rejected { .. } => review::told(&output).unwrap_or_default(),
+            Verdict::Rejected { .. } => review::told(&output, asked).unwrap_or_default(),
             _ => verdict::excerpt(&output, TAIL).to_owned(),
         };
         CheckResult { tail, tests, ..self.result(check, job, verdict, took) }

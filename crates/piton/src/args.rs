@@ -179,7 +179,7 @@ impl From<DomainArg> for Domain {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Plan {
-    /// The plan's file, its folder, or the number of an issue that has one
+    /// The plan's file, its folder, the number of an issue that has one, or a slug in .claude/iterative
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
@@ -200,7 +200,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Run {
-    /// The plan's file, its folder, or the number of an issue that has one
+    /// The plan's file, its folder, the number of an issue that has one, or a slug in .claude/iterative
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
@@ -285,6 +285,8 @@ pub(crate) enum DialectArg {
     Issue,
     /// A todolist with stories and tags, of rw-kit
     Rwkit,
+    /// A folder with brief.md and tasks.md, or plan.md, worked on in iterations
+    Iterative,
 }
 
 impl From<DialectArg> for Dialect {
@@ -294,6 +296,7 @@ impl From<DialectArg> for Dialect {
             DialectArg::Execute => Dialect::Execute,
             DialectArg::Issue => Dialect::Issue,
             DialectArg::Rwkit => Dialect::Rwkit,
+            DialectArg::Iterative => Dialect::Iterative,
         }
     }
 }
@@ -534,6 +537,8 @@ pub(crate) enum SchemaName {
     /// rw-kit.state.json
     #[value(name = "rw-kit-state")]
     RwKitState,
+    /// state.json
+    IterativeState,
 }
 
 #[derive(Debug, Args)]

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use args::{Cli, Command, SchemaName};
 use clap::Parser;
 use failure::Outcome;
-use piton_core::dialect::{execute, issue, native, rwkit};
+use piton_core::dialect::{execute, issue, iterative, native, rwkit};
 
 fn main() -> ExitCode {
     // A keeper is this binary in a small mode of its own: no thread, no arguments parsed, little memory.
@@ -73,6 +73,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
                 SchemaName::ExecuteState => execute::state::schema(),
                 SchemaName::ExecutionState => issue::state::schema(),
                 SchemaName::RwKitState => rwkit::state::schema(),
+                SchemaName::IterativeState => iterative::state::schema(),
             });
             Ok(cmd::FINE)
         }

@@ -5,6 +5,7 @@
 
 mod context;
 mod copy;
+mod iteration;
 mod land;
 mod order;
 mod reconcile;

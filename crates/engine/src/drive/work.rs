@@ -7,12 +7,13 @@ use piton_core::dialect::rwkit;
 use piton_core::plan::{Argv, Check, Dialect, Oid};
 use piton_core::prompt::Caller;
 use piton_core::run::{AgentEnd, CheckResult, Class, Command, CommitMade, Verdict, Work};
+use piton_core::signal::Output;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{answer, message, prompt};
 
-use super::copy;
 use super::order::{Order, Trouble};
+use super::{copy, iteration};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
 use crate::keeper::{Ended, Job, JobSpec};
 use crate::{agent, checks, clock, crash, disk};
@@ -192,8 +193,13 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     };
     let job = order.job(&format!("agent{pass}"));
     disk::private_folder(job.dir())?;
+    copy::offer(order, &job)?;
     let path = job.dir().join("prompt.md");
-    if !path.exists() {
+    if path.exists() {
+        // As an engine before this one wrote it.
+    } else if let Some(text) = iteration::prompt(order, pass) {
+        disk::write(&path, text.as_bytes())?;
+    } else {
         // A confirming agent gets the first prompt and is not told that it confirms.
         let failure = order.failure.as_ref().filter(|_| pass == 0);
         let feedback = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
@@ -206,7 +212,6 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         let text = prompt::prompt(spec, caller, order.task.attempt, feedback.map(String::as_str), advice);
         disk::write(&path, text.as_bytes())?;
     }
-    copy::offer(order, &job)?;
     let mut job_spec =
         agent::job(client, spec, &order.run.id, order.task.attempt, &order.workplace()?, &path);
     // An agent's files and commits are all there is of its work, and nobody has synced them.
@@ -222,20 +227,31 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let outcome = job.run(&job_spec, &order.site.keeper)?;
     crash::point("work.ended");
     let tail = clean_text(&job.output().tail(TAIL)?);
-    let (written, entries) = copy::report(order, &job);
-    let said =
-        agent::take(&job.dir().join("outbox.jsonl")).or(written).or_else(|| said_in_words(order, &tail));
-    let end = agent::end_of(&outcome.ended, &tail, said.as_ref(), spec, clock::now());
+    let told = copy::told(order, &job);
+    let reported = agent::take(&job.dir().join("outbox.jsonl"));
+    let asked = fs::read_to_string(&path).unwrap_or_default();
+    let output = Output { text: &tail, cut: outcome.output_bytes > TAIL as u64, prompt: &asked };
+    let iterated = iteration::end(order, &outcome.ended, output, &told, reported.as_ref());
+    let said = reported.or_else(|| copy::report(&told)).or_else(|| said_in_words(order, &tail));
+    // What it wrote down comes first: then nothing is written in its place.
+    let mut commands = copy::notes(order, &told);
+    let end = match iterated {
+        Some((end, odd)) => {
+            commands.extend(odd);
+            end
+        }
+        None => agent::end_of(&outcome.ended, &tail, said.as_ref(), spec, clock::now()),
+    };
     let end = if order.run.settings.auto_answer { answered(end, &tail) } else { end };
-    let ended = Command::AgentEnded {
+    commands.push(Command::AgentEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
         pass,
         end,
         took: Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0)),
         report: said.map(|message| Box::new(message.report)),
-    };
-    Ok([ended].into_iter().chain(entries).collect())
+    });
+    Ok(commands)
 }
 
 /// What agents of a system that has words for it say at the end.
@@ -278,7 +294,10 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
         Ok(Work {
             commit,
             changed: tree != base_tree && repo.diff_names(&base_tree, &tree)?.iter().any(is_work),
-            found_work: progress.tree.as_ref() != Some(&tree),
+            found_work: match &progress.tree {
+                Some(before) => *before != tree && repo.diff_names(before, &tree)?.iter().any(is_work),
+                None => true,
+            },
             tree,
             markers,
             commits: Vec::new(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::native;
-use piton_core::plan::{Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, NewRun, Past, Proof, State, Status, StopReason};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
@@ -14,7 +14,7 @@ use piton_engine::project::{Project, new_run_id};
 use piton_engine::{clock, disk};
 
 use super::import::{self, TakeOver};
-use super::{issue, rwkit};
+use super::{issue, iterative, rwkit};
 use crate::args::{Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -57,7 +57,10 @@ pub(super) fn settle_run(
         let is_done = |id: &TaskId| {
             let in_issue = found.issue.as_ref().and_then(|reading| reading.before.get(id));
             let in_list = found.list.as_ref().and_then(|reading| reading.before.get(id));
-            in_issue.is_some_and(|before| before.done) || in_list.is_some_and(|before| before.done)
+            let in_folder = found.iterative.as_ref().and_then(|reading| reading.before.get(id));
+            in_issue.is_some_and(|before| before.done)
+                || in_list.is_some_and(|before| before.done)
+                || in_folder.is_some_and(|before| before.done)
         };
         let open = |spec: &TaskSpec| spec.depends_on.iter().any(|id| !is_done(id));
         if let Some(spec) = needs.filter(|spec| open(spec)) {
@@ -103,11 +106,12 @@ pub(super) fn settle_run(
             Failure::usage(format!("{flag} cannot be changed: it was settled when the run {run} began"));
         return Err(failure.hint("--reset begins a new run"));
     }
-    if found.list.is_some() {
+    if found.list.is_some() || found.iterative.is_some() && !args.replan {
         // What was found in the project when the run began holds: by now its agents have changed it.
-        let tests = rwkit::tests_of(&journal.specs(&run)?);
+        let dialect = found.plan.settings.dialect;
+        let tests = checks_found(dialect, &journal.specs(&run)?).unwrap_or_default();
         let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
-        let plan = reading::read(&found.path, Dialect::Rwkit, how)?.0.plan;
+        let plan = reading::read(&found.path, dialect, how)?.0.plan;
         (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
     }
     let mut is_same = facts.plan_hash == found.plan.hash();
@@ -123,6 +127,15 @@ pub(super) fn settle_run(
         adopt_or_refuse(args, found, journal, &run)?;
     }
     Ok((run, lock))
+}
+
+/// Checks that were found in the project when a run of such a plan began, where they count.
+pub(super) fn checks_found(dialect: Dialect, specs: &[TaskSpec]) -> Option<Vec<Check>> {
+    match dialect {
+        Dialect::Rwkit => Some(rwkit::tests_of(specs)),
+        Dialect::Iterative => Some(iterative::checks_of(specs)),
+        Dialect::Native | Dialect::Execute | Dialect::Issue => None,
+    }
 }
 
 fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
@@ -199,10 +212,15 @@ fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Jo
     let past = issue::past(found, project, args.onto.as_deref(), Aside::Put)?.into_iter();
     let past = past.chain(rwkit::past(found, project, journal, Aside::Put)?);
     let creation = creation(args, found, project, &run)?;
+    let tip = if let Command::Create(new) = &creation { new.base.clone() } else { None };
+    // Who begins anew wants nothing of what was done.
+    let before =
+        if args.reset { Vec::new() } else { iterative::past(found, project, tip.as_ref(), Aside::Put)? };
+    let past = past.chain(before);
     let landed = if args.reset { Vec::new() } else { landed_before(&creation, found, project, journal)? };
     let commands: Vec<Command> = [creation].into_iter().chain(past).chain(landed).collect();
     begin(journal, project, &run, &commands)?;
-    if found.issue.is_some() {
+    if found.issue.is_some() || found.iterative.is_some() {
         // What it said is in the journal now, and is replaced next.
         import::back_up(found, false)?;
     }
@@ -261,8 +279,12 @@ pub(crate) fn create_for_ledger(
         return create(&args, found, project, journal);
     }
     settle_in_place(found, project)?;
+    if found.iterative.is_some() && project.repo()?.is_some() {
+        return create(args, found, project, journal);
+    }
     let past = issue::past(found, project, None, Aside::Put)?.into_iter();
-    let past: Vec<Command> = past.chain(rwkit::past(found, project, journal, Aside::Put)?).collect();
+    let past = past.chain(rwkit::past(found, project, journal, Aside::Put)?);
+    let past: Vec<Command> = past.chain(iterative::past(found, project, None, Aside::Put)?).collect();
     let run = new_run_id(&found.plan.name);
     let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
     let new = NewRun {

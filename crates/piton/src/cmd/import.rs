@@ -13,7 +13,7 @@ use piton_engine::project::{Project, new_run_id};
 use piton_engine::{clock, crash, disk};
 use serde_json::json;
 
-use super::{Exit, FINE, begin, issue, rwkit};
+use super::{Exit, FINE, begin, issue, iterative, rwkit};
 use crate::args::{Import, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -43,8 +43,13 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
             .hint("piton doctor   compares it with git")
             .hint(format!("piton import {} --reset   takes the state file over anew", args.plan)));
     }
-    if matches!(found.plan.settings.dialect, Dialect::Issue | Dialect::Rwkit) {
+    if found.plan.settings.dialect != Dialect::Execute {
         if args.dry_run {
+            let tip = match project.repo()? {
+                Some(repo) if found.iterative.is_some() => repo.branch_tip(&begin::target(&flags, repo)?)?,
+                _ => None,
+            };
+            iterative::past(&found, &project, tip.as_ref(), Aside::Leave)?;
             issue::past(&found, &project, None, Aside::Leave)?;
             return rwkit::past(&mut found, &project, &journal, Aside::Leave).map(|_| FINE);
         }

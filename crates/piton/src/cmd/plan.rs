@@ -13,7 +13,7 @@ use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, master};
+use super::{Exit, FINE, iterative, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::reading::{self, FoundPlan, How};
@@ -175,6 +175,9 @@ pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: boo
             let batches = plan.groups.len() - gates;
             let word = if batches == 1 { "batch" } else { "batches" };
             format!("{tasks} in {batches} {word} and {}", counted(gates as u64, "gate"))
+        }
+        None if plan.settings.iterative.is_some() => {
+            plan.settings.iterative.as_deref().map(iterative::size).unwrap_or_default()
         }
         None => {
             let layers = counted(plan.groups.len() as u64, "layer");

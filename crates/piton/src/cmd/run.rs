@@ -15,7 +15,7 @@ use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::{Exit, add, begin, import, issue, master, rwkit};
+use super::{Exit, add, begin, import, issue, iterative, master};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
@@ -304,8 +304,11 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
             own.map(|name| found.path.join(name)).collect()
         }
         Dialect::Iterative => {
-            let own = ["tasks.md", "plan.md", "brief.md", "state.json", "state.lock"];
-            own.into_iter().map(|name| found.path.join(name)).collect()
+            let own = ["tasks.md", "plan.md", "brief.md", "context.md", "state.json", "state.lock"];
+            own.into_iter()
+                .chain(["progress.md", "guardrails.md"])
+                .map(|name| found.path.join(name))
+                .collect()
         }
         Dialect::Execute => {
             let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
@@ -320,7 +323,7 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
 /// The plan as it is, once its files were written.
 fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> PlanNow {
     let (path, dialect) = (found.path.clone(), found.plan.settings.dialect);
-    let tests = rwkit::tests_of(specs);
+    let tests = begin::checks_found(dialect, specs);
     let project = found.project_path.clone();
     let mut seen = reading::stamp(&path);
     Box::new(move || {
@@ -329,7 +332,7 @@ fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> PlanNow {
             return None;
         }
         seen = now;
-        let how = How { project: project.as_deref(), tests: Some(&tests), ..How::default() };
+        let how = How { project: project.as_deref(), tests: tests.as_deref(), ..How::default() };
         Some(match reading::read(&path, dialect, how) {
             Ok((found, _)) => Ok(found.plan),
             Err(failure) => Err(failure.message),
@@ -350,6 +353,9 @@ fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Pr
     let mut tasks = counted((found.plan.tasks.len() - gates) as u64, "task");
     if gates > 0 {
         tasks += &format!(" and {}", counted(gates as u64, "gate"));
+    }
+    if let Some(about) = found.plan.settings.iterative.as_deref() {
+        tasks = iterative::size(about);
     }
     ui::say(format!("{} {tasks} in {}{onto}", ui::styled(ui::BOLD, run.as_str()), project.root));
     Ok(())

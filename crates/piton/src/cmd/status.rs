@@ -1,7 +1,7 @@
 //! `piton status`: where a run stands. Reads only.
 
 use piton_core::dialect::rwkit;
-use piton_core::plan::{RunId, TaskId};
+use piton_core::plan::{Dialect, RunId, TaskId};
 use piton_core::run::{Event, Proof, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus, RunStatus, Summary};
@@ -10,7 +10,7 @@ use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, master};
+use super::{Exit, FINE, iterative, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -25,8 +25,8 @@ pub(crate) fn status(args: &args::Status) -> Outcome<Exit> {
     let mut task = None;
     if let Some(what) = &args.what {
         let path = camino::Utf8Path::new(what);
-        let is_issue = which.run.is_none() && which.plan.is_none() && reading::is_issue_number(what);
-        if path.exists() || is_issue {
+        let is_named = which.run.is_none() && which.plan.is_none() && reading::is_meant(what);
+        if path.exists() || is_named {
             which = args::Which { plan: Some(path.to_owned()), run: None, ..which };
         } else {
             let id = TaskId::new(what)
@@ -105,6 +105,11 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     }
     if notable.len() > MOST && !all {
         ui::answer_line(format!("  … and {} more (--all shows them)", notable.len() - MOST));
+    }
+    if facts.settings.dialect == Dialect::Iterative {
+        for warning in iterative::warnings(camino::Utf8Path::new(&facts.plan), &notable) {
+            ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&warning))));
+        }
     }
     Ok(())
 }

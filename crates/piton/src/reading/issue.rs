@@ -40,7 +40,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
 }
 
 /// Whether somebody who types this means an issue: always with `#`, and else if there is a plan for it.
-pub(crate) fn is_meant(text: &str) -> bool {
+pub(super) fn is_meant(text: &str) -> bool {
     number(text)
         .is_some_and(|number| text.starts_with('#') || folders(number).is_ok_and(|found| !found.is_empty()))
 }
@@ -103,6 +103,7 @@ pub(super) fn understand(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outc
         project_path: None,
         issue: Some(Box::new(issue)),
         list: None,
+        iterative: None,
     };
     Ok((found, picture))
 }

@@ -3,6 +3,7 @@
 use super::unit::Unit;
 use crate::dialect::native::{self, Config};
 use crate::plan::{Argv, Check, Group, GroupId, Iterative, TaskId, TaskSpec};
+use crate::review::whether_done;
 use crate::time::Span;
 
 /// The group of the last task, which is no unit, and its id unless a unit has it.
@@ -28,7 +29,7 @@ fn check(config: &Config, names: &[&str], ask: String) -> Check {
 /// Somebody looks whether a unit is what it says it is.
 pub(super) fn verifier(config: &Config, id: &TaskId, title: &str, unit: &Unit) -> Check {
     let title: String = title.chars().take(SHOWN).collect();
-    let mut ask = format!("whether {id} is done: {title}\n");
+    let mut ask = format!("{}{title}\n", whether_done(id));
     if unit.criteria.is_empty() {
         ask += "\nNothing more is said about when it is done: take its title at its word.\n";
     } else {
