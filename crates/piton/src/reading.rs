@@ -22,7 +22,7 @@ use crate::find::{here, shown};
 use crate::{picture, ui};
 
 pub(crate) use issue::PLANS;
-pub(crate) use iterative::ARCHIVE;
+pub(crate) use iterative::{ARCHIVE, OLDER, PLACE as ITERATIVE};
 pub(crate) use state::{Aside, Left, left};
 
 /// A file of a plan that is larger than this is none.

@@ -5,7 +5,9 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::edit::What;
+use piton_core::dialect::iterative::progress;
 use piton_core::dialect::kept::{self, Told};
+use piton_core::plan::Dialect;
 use piton_core::run::{Command, Note, Report};
 
 use super::order::{Order, Trouble};
@@ -13,8 +15,12 @@ use crate::agent::{Message, Said};
 use crate::disk;
 use crate::keeper::Job;
 
-/// The files of which there are copies, with their places in the project, if the plan lies in it.
+/// The files of which there are copies, with their places in the project, if the plan lies in it. In place there are
+/// none: there it is the log that an agent of the iterative system writes into.
 fn places(order: &Order) -> Result<Vec<(&'static str, Utf8PathBuf)>, Trouble> {
+    if order.run.settings.no_commits && order.run.settings.dialect == Dialect::Iterative {
+        return Ok(vec![(progress::FILE, Utf8Path::new(&order.run.plan).join(progress::FILE))]);
+    }
     let Some(inside) = inside(order)? else { return Ok(Vec::new()) };
     let names = kept::offered(order.run.settings.dialect).iter();
     Ok(names.map(|name| (*name, inside.join(name))).collect())
@@ -40,12 +46,17 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
         (order.site.settle_files)();
     }
     for (name, place) in places {
-        let Ok(text) = fs::read(order.site.project.root.join(&place)) else { continue };
+        let found = fs::read(order.site.project.root.join(&place));
         // What the copy was when the agent began.
         let before = kept_at(job, name);
         if before.exists() {
             continue;
         }
+        if order.run.settings.no_commits {
+            disk::write(&before, &found.unwrap_or_default())?;
+            continue;
+        }
+        let Ok(text) = found else { continue };
         let copy = order.workplace()?.join(&place);
         if let Some(folder) = copy.parent() {
             fs::create_dir_all(folder)?;
@@ -77,14 +88,18 @@ fn kept_at(job: &Job, name: &str) -> Utf8PathBuf {
     job.dir().join(Utf8Path::new(name).file_name().unwrap_or(name))
 }
 
-/// What the agent wrote about its own task.
+/// What the agent wrote about its own task. In place it wrote for everybody, who hear it now: before its end is known.
 pub(super) fn told(order: &Order, job: &Job) -> Vec<Told> {
+    let places = places(order).unwrap_or_default();
+    if order.run.settings.no_commits && !places.is_empty() {
+        (order.site.settle_files)();
+    }
     let told = |(name, place): (&str, Utf8PathBuf)| {
         let before = fs::read(kept_at(job, name)).ok()?;
         let after = fs::read(order.workplace().ok()?.join(place)).ok()?;
         kept::told(order.run.settings.dialect, &order.task.id, name, &before, &after)
     };
-    places(order).unwrap_or_default().into_iter().filter_map(told).collect()
+    places.into_iter().filter_map(told).collect()
 }
 
 /// The same as a message.
@@ -101,8 +116,11 @@ pub(super) fn report(all: &[Told]) -> Option<Message> {
     })
 }
 
-/// What of it is for everybody: entries for the journal, and lessons.
+/// What of it is for everybody, unless they have heard it: entries for the journal, and lessons.
 pub(super) fn notes(order: &Order, all: &[Told]) -> Vec<Command> {
+    if order.run.settings.no_commits {
+        return Vec::new();
+    }
     let entry = |text: &String| Note::Entry { task: Some(order.task.id.clone()), text: text.clone() };
     let lesson = |text: &String| Note::Guardrail { text: text.clone() };
     let entries = all.iter().flat_map(|told| &told.entries).map(entry);

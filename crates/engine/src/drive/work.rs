@@ -290,6 +290,13 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     // What belongs to the plan does not land, so who changed nothing else has done nothing.
     let is_work =
         |file: &String| !order.site.owned.iter().any(|own| Utf8Path::new(file).starts_with(own.as_str()));
+    let files = |(mut created, mut modified): (Vec<String>, Vec<String>)| {
+        for list in [&mut created, &mut modified] {
+            list.retain(is_work);
+            list.truncate(FILES);
+        }
+        (created, modified)
+    };
     let as_work = |commit, tree: Oid, markers| -> Result<Work, Trouble> {
         Ok(Work {
             commit,
@@ -306,7 +313,10 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
         })
     };
     if order.run.settings.no_commits {
-        return Ok(captured(as_work(None, tree_in_place(order)?, Vec::new())?));
+        let tree = tree_in_place(order)?;
+        let (created, modified) = files(repo.changed_files(&base_tree, &tree)?);
+        let work = as_work(None, tree, Vec::new())?;
+        return Ok(captured(Work { created, modified, ..work }));
     }
     let worktree = order.worktree()?;
     let settings = &order.run.settings;
@@ -322,11 +332,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
             let made = repo.commits_since(base, &done.commit)?.into_iter();
             let commits =
                 made.map(|(hash, subject)| CommitMade { hash: hash.to_string(), subject }).collect();
-            let (mut created, mut modified) = repo.changed_files(base, &done.commit)?;
-            for list in [&mut created, &mut modified] {
-                list.retain(is_work);
-                list.truncate(FILES);
-            }
+            let (created, modified) = files(repo.changed_files(base, &done.commit)?);
             let work = as_work(Some(done.commit), done.tree, Vec::new())?;
             Ok(captured(Work { commits, created, modified, ..work }))
         }

@@ -401,7 +401,9 @@ impl Repo {
         if paths.is_empty() {
             return Ok(false);
         }
-        self.git.call(["check-ignore", "--"]).args(paths).yes()
+        // It takes paths and no patterns, and does not understand being told so.
+        let paths = paths.iter().map(|path| format!("./{path}"));
+        self.git.call(["check-ignore", "--"]).env("GIT_LITERAL_PATHSPECS", "0").args(paths).yes()
     }
 
     pub(super) fn take_lock(&self, name: &str) -> Result<Arc<Lock>, GitError> {

@@ -17,7 +17,7 @@ use super::{Exit, FINE, clean, status};
 use crate::args::Archive;
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
-use crate::ui;
+use crate::{reading, ui};
 
 /// A plan that is finished.
 struct Finished {
@@ -35,7 +35,7 @@ pub(crate) fn archive(args: &Archive) -> Outcome<Exit> {
     };
     let mut wanted = Vec::new();
     for plan in &args.plans {
-        wanted.push(crate::reading::place(plan, None)?.0);
+        wanted.push(reading::place(plan, None)?.0);
     }
     let finished = finished(&project, &journal, &wanted)?;
     if args.remove {
@@ -110,7 +110,7 @@ fn free_place(plan: &Utf8Path, dialect: Dialect) -> Outcome<Utf8PathBuf> {
     let (place, name) = match dialect {
         Dialect::Iterative => {
             let day: String = clock::now().to_string().chars().take(10).filter(|c| *c != '-').collect();
-            ("archive", format!("{name}-{day}"))
+            (reading::ARCHIVE, format!("{name}-{day}"))
         }
         _ => ("archive/completed", name.to_owned()),
     };

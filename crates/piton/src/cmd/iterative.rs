@@ -190,7 +190,7 @@ fn words(path: &Utf8Path) -> String {
 }
 
 /// What was learned in work that was put into the archive beside this, and does not stand here yet.
-fn lessons(plan: &Utf8Path) -> Vec<Command> {
+pub(super) fn lessons(plan: &Utf8Path) -> Vec<Command> {
     let Some(archive) = plan.parent().map(|around| around.join(ARCHIVE)) else { return Vec::new() };
     let entries = archive.read_dir_utf8().into_iter().flatten().flatten();
     let mut folders: Vec<_> = entries.map(|entry| entry.path().to_owned()).collect();

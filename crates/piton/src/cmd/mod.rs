@@ -15,6 +15,7 @@ pub(crate) mod log;
 pub(crate) mod look;
 mod master;
 pub(crate) mod notes;
+mod older;
 pub(crate) mod ops;
 pub(crate) mod orient;
 pub(crate) mod output;

@@ -1,8 +1,8 @@
 //! `piton plan` and `piton new`: what a plan says, before anything is done.
 
 mod encoding;
+mod folder;
 mod issue;
-mod iterative;
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(crate) fn new(args: &args::New) -> Outcome<Exit> {
     match &args.words[..] {
         [_, name] if is_iterative => {
             let domain = args.knowledge.map_or(Domain::Feature, Into::into);
-            iterative::new(name, domain, args.force)
+            folder::new(name, domain, args.force)
         }
         [system, name] if system == Dialect::Execute.name() => new_execute(name, args.force),
         [system, number, slug] if system == Dialect::Issue.name() => issue::new(number, slug, args.force),

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 
 mod example;
+mod folder;
+mod knowledge;
 
 use piton_testkit::sandbox::Sandbox;
 use serde_json::Value;
