@@ -191,7 +191,8 @@ fn remove(args: &Archive, project: &Project, finished: &[Finished]) -> Outcome<E
     Ok(FINE)
 }
 
-fn files_in(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
+/// Every file below a folder; links are not followed.
+pub(super) fn files_in(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
     let (mut files, mut open) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = open.pop() {
         for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {

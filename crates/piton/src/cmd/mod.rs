@@ -13,6 +13,7 @@ mod iterative;
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod look;
+mod made;
 mod master;
 pub(crate) mod notes;
 mod older;

@@ -10,7 +10,7 @@ use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, iterative, master};
+use super::{Exit, FINE, iterative, made, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -110,6 +110,9 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
         for warning in iterative::warnings(camino::Utf8Path::new(&facts.plan), &notable) {
             ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&warning))));
         }
+    }
+    if let Some(made) = made::of(project, journal, &facts)? {
+        made.show();
     }
     Ok(())
 }
@@ -229,7 +232,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         by_name.insert("total".to_owned(), json!(counts.total()));
         Value::Object(by_name)
     };
-    Ok(json!({
+    let mut document = json!({
         "run": run,
         "plan": facts.plan,
         "name": facts.name,
@@ -246,5 +249,9 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
             .filter(|task| !task.removed)
             .map(|task| task_document(task, titles.get(&task.id).map(String::as_str)))
             .collect::<Vec<_>>(),
-    }))
+    });
+    if let Some(made) = made::of(project, journal, &facts)? {
+        made.describe(&mut document);
+    }
+    Ok(document)
 }

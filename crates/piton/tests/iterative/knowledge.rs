@@ -68,6 +68,18 @@ fn research_is_done_in_a_folder_without_git() {
     // Each phase is told by who did it, and by who looked once more.
     assert_eq!(logged.matches("## R2 - Iteration 1").count(), 2, "{logged}");
     let _ = sandbox.run("run bench").exits(0).lacks("attempt");
+    // Sources are told, and what was made, each by what it holds.
+    let status = sandbox.run("status").exits(0).says("sources  oak.md, steel.md");
+    let _ = status.says("R3       .claude/iterative/bench/outputs/report.md").lacks("changed since");
+    sandbox.write(format!("{BENCH}/outputs/report.md"), "Oak.\n");
+    let _ = sandbox.run("status").exits(0).says("changed since it was proven");
+    let told: Value = serde_json::from_str(&sandbox.run("status --json").exits(0).stdout).expect("JSON");
+    let proven: Vec<&Value> =
+        told["outputs"].as_array().expect("a list").iter().map(|one| &one["as_proven"]).collect();
+    assert_eq!(proven, [true, true, false]);
+    let source = &told["sources"][0];
+    assert_eq!(source["path"], format!("{BENCH}/sources/oak.md"));
+    assert!(source["content"].as_str().is_some_and(|content| content.len() == 40), "{source}");
 }
 
 #[test]
