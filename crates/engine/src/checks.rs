@@ -182,8 +182,9 @@ pub fn run_all(
     if spec.checks.is_empty() {
         return Ok((None, Vec::new()));
     }
-    let repo = project.repo()?;
-    let tree_now = || repo.map(|repo| repo.worktree_tree(place)).transpose();
+    let repo = project.store()?;
+    let outputs = facts(project, run)?.map(|run| project.outputs(&run)).unwrap_or_default();
+    let tree_now = || repo.map(|repo| repo.worktree_tree_with(place, &outputs)).transpose();
     let tree = tree_now()?;
     let agents = reviewers(project, run, spec)?;
     let jobs = project.task_folder(run, &spec.id);

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Digest, RunId, TaskId};
+use piton_core::plan::{Digest, RepoPath, RunId, TaskId};
+use piton_core::run::Run;
 
 use crate::disk;
 use crate::git::{self, GitError, Repo};
@@ -97,6 +98,13 @@ impl Project {
         }
         let made = Repo::make_snapshots(&self.home, &self.root)?;
         Ok(self.snapshots.get_or_init(|| made))
+    }
+
+    /// What of a run's work counts wherever git would pass over it, from the root.
+    pub fn outputs(&self, run: &Run) -> Vec<RepoPath> {
+        let Some(about) = &run.settings.iterative else { return Vec::new() };
+        let root = self.root.canonicalize_utf8().unwrap_or_else(|_| self.root.clone());
+        about.makes(Utf8Path::new(&run.plan).strip_prefix(root).ok().map(Utf8Path::as_str))
     }
 
     /// A plan in `.claude` is about the folder that holds it.

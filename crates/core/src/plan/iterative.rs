@@ -148,3 +148,26 @@ impl fmt::Display for Domain {
         f.pad(self.word())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_is_looked_for_in_the_plans_folders_and_where_units_say() {
+        let unit = |output: &str| AboutUnit { outputs: vec![output.to_owned()], ..AboutUnit::default() };
+        let ids = ["R1", "R2", "R3"].map(|id| TaskId::new(id).expect("an id"));
+        let outputs = ["docs/report.md", ".claude/iterative/why/data/", "../up.md"];
+        let units = ids.into_iter().zip(outputs.map(unit)).collect();
+        let mut about = Iterative { mode: Mode::Knowledge, units, ..Iterative::default() };
+        let made = |about: &Iterative, place| -> Vec<String> {
+            about.makes(place).iter().map(ToString::to_string).collect()
+        };
+        let all = made(&about, Some(".claude/iterative/why"));
+        assert_eq!(all.len(), SHELVES.len() + 1, "{all:?}");
+        assert!(all.contains(&".claude/iterative/why/sources".to_owned()), "{all:?}");
+        assert_eq!(made(&about, None), [".claude/iterative/why/data", "docs/report.md"]);
+        about.mode = Mode::Development;
+        assert!(made(&about, Some("x")).is_empty(), "code is what git has");
+    }
+}

@@ -199,11 +199,7 @@ impl Order {
 
     /// What counts as work wherever git would pass over it.
     pub(super) fn outputs(&self) -> Vec<RepoPath> {
-        let Some(about) = &self.run.settings.iterative else { return Vec::new() };
-        let root = &self.site.project.root;
-        let root = root.canonicalize_utf8().unwrap_or_else(|_| root.clone());
-        let place = Utf8Path::new(&self.run.plan).strip_prefix(root).ok();
-        about.makes(place.map(Utf8Path::as_str))
+        self.site.project.outputs(&self.run)
     }
 
     /// What an agent changes: its files, and the objects of its commits.

@@ -72,6 +72,8 @@ fn make(home: &Utf8Path, place: &Utf8Path, lock: Arc<Lock>) -> Result<(), GitErr
         .and_then(|()| fs::write(info.join("exclude"), exclude))
         .and_then(|()| fs::write(info.join("attributes"), AS_IT_IS));
     written.map_err(GitError::io(info))?;
+    // Should somebody make a repository of the project, this folder is none of its business.
+    fs::write(home.join(".gitignore"), "*\n").map_err(GitError::io(home))?;
     let nothing = git.call(["mktree"]).oid()?;
     let mut first = git.call(["commit-tree", nothing.as_str(), "-m", "Nothing yet"]);
     for whose in ["AUTHOR", "COMMITTER"] {

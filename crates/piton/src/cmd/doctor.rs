@@ -267,7 +267,7 @@ impl Visit<'_> {
         let state = journal.load(run)?;
         // One that cannot be read was told of.
         let (Ok(Some(repo)), Some(facts)) =
-            (self.project.store().map(|repo| repo.cloned()), state.run().cloned())
+            (self.project.store().map(Option::<&Repo>::cloned), state.run().cloned())
         else {
             return Ok(());
         };

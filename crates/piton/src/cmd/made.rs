@@ -73,7 +73,7 @@ fn held(store: Option<&Repo>, root: &Utf8Path, place: &Utf8Path) -> BTreeMap<Str
     // What a link leads to is somebody else's.
     let plain = all.iter().filter(|file| file.symlink_metadata().is_ok_and(|data| data.is_file()));
     let names: Vec<String> =
-        plain.filter_map(|file| file.strip_prefix(root).ok()).map(|file| file.to_string()).collect();
+        plain.filter_map(|file| file.strip_prefix(root).ok()).map(ToString::to_string).collect();
     let now = store.and_then(|store| store.files_now(&names).ok()).unwrap_or_default();
     names.into_iter().map(|name| (name.clone(), now.get(&name).cloned())).collect()
 }

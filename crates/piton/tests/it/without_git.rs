@@ -55,6 +55,7 @@ fn a_repository_that_is_made_later_is_left_alone() {
     let _ = sandbox.run("run plan.toml --no-commits --task T1").exits(0);
     sandbox.git(["init", "-q", "-b", "main"]);
     sandbox.commit("First commit");
+    assert_eq!(sandbox.git(["ls-files", ".piton"]), "");
     let before = sandbox.git(["for-each-ref"]);
     let _ = sandbox.run("run plan.toml").exits(0);
     let _ = sandbox.run("status").exits(0).says("2/2");
