@@ -79,6 +79,9 @@ fn a_finished_folder_is_put_away_by_day_and_what_was_learned_goes_on() {
         let _ = piton("archive").lacks("moved");
         let _ = piton("run why").exits(0);
         let _ = piton("archive why --dry-run").exits(0).says("would move");
+        let killed =
+            sandbox.piton(["archive"]).env("PITON_CLOCK", &clock).env("PITON_CRASH", "archive.completed");
+        assert_eq!(killed.run().code, None);
         let _ = piton("archive").exits(0).says(away);
         assert!(!sandbox.exists(".claude/iterative/why"), "it is still there");
         let folder = format!(".claude/iterative/archive/{away}");
@@ -107,7 +110,10 @@ fn a_folder_that_is_taken_away_can_be_had_back() {
         let asked = sandbox.run("archive why --remove").exits(2).says("would remove .claude/iterative/why");
         let _ = asked.says("say that you mean it").says("--remove --yes");
         assert!(sandbox.exists(".claude/iterative/why/outputs/report.md"));
-        let removed = sandbox.run("archive why --remove --yes").exits(0).says("brings it back");
+        let remove = ["archive", "why", "--remove", "--yes"];
+        assert_eq!(sandbox.piton(remove).env("PITON_CRASH", "archive.kept").run().code, None);
+        assert!(sandbox.exists(".claude/iterative/why/outputs/report.md"));
+        let removed = sandbox.piton(remove).run().exits(0).says("brings it back");
         assert!(!sandbox.exists(".claude/iterative/why") && !sandbox.exists(".claude/iterative/archive/why"));
         let words: Vec<&str> = removed.stderr.split_whitespace().collect();
         let name = words.iter().position(|word| *word == "restore").map(|nth| words[nth + 1]);
