@@ -7,8 +7,8 @@ use piton_core::plan::{Dialect, Domain, GroupId, Schedule, TaskId};
 mod ledger;
 
 pub(crate) use ledger::{
-    Add, Batch, By, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops, Orient,
-    Raise, Report, Reported, Skip, Start, Stop,
+    Add, Batch, By, Confirm, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops,
+    Orient, Phase, Raise, Report, Reported, Skip, Start, Stop,
 };
 
 #[derive(Debug, Parser)]
@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Start(Start),
     /// Report on a task: its checks decide whether it is done
     Report(Box<Report>),
+    /// Confirm what somebody else called done: nothing was left to do
+    Confirm(Confirm),
     /// Ask the engine to stop: nothing new begins, what runs is finished
     Stop(Stop),
     /// Try a failed, abandoned or blocked task again
@@ -112,6 +114,8 @@ pub(crate) enum Command {
     Batch(Batch),
     /// Tell where a todolist's run goes on
     ResumePoint(OfRun),
+    /// Tell the phase that iterative work is in, or say it where only a person can know
+    Phase(Phase),
     /// List the operations of the ledger, each with the recipe it replaces
     Ops(Ops),
 }

@@ -54,6 +54,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Next(args) => cmd::ledger::next(args),
         Command::Start(args) => cmd::ledger::start(args),
         Command::Report(args) => cmd::ledger::report(args),
+        Command::Confirm(args) => cmd::ledger::confirm(args),
         Command::Stop(args) => cmd::people::stop(args),
         Command::Retry(args) => cmd::people::retry(args),
         Command::Reset(args) => cmd::people::reset(args),
@@ -91,6 +92,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Gate(args) => cmd::phases::gate(args),
         Command::Batch(args) => cmd::phases::batch(args),
         Command::ResumePoint(args) => cmd::phases::resume_point(args),
+        Command::Phase(args) => cmd::iterative::phase(args),
         Command::Ops(args) => cmd::ops::ops(args),
     }
 }

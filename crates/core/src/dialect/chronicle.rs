@@ -72,6 +72,7 @@ pub struct Story {
     /// Passes of agents that were asked to confirm, since the last reset, and those of them that found work to do.
     pub confirmations: u32,
     pub reworked: u32,
+    pub passes: Vec<Pass>,
     /// When it was first worked on, whatever was reset since.
     pub begun_at: Option<Timestamp>,
     /// The same since the last reset.
@@ -105,6 +106,17 @@ pub struct Story {
     /// Time for one try.
     timeout: Span,
     open: Open,
+}
+
+/// A pass of an agent that was asked to confirm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    pub attempt: u32,
+    pub began: Timestamp,
+    /// When its agent ended, if it did.
+    pub ended: Option<Timestamp>,
+    /// Whether it changed anything, if it came to that.
+    pub found_work: Option<bool>,
 }
 
 /// Words, whose they are, and when they were said.
@@ -302,10 +314,14 @@ impl Chronicle {
             }),
             Event::AgentEnded { task, report, took, .. } => self.on(task, |story| {
                 story.open.timed_out = *took >= story.timeout;
+                let confirming = story.passes.last_mut().filter(|_| story.open.confirming);
+                confirming.into_iter().for_each(|pass| pass.ended = Some(at));
                 report.iter().for_each(|report| story.hear(None, report, at));
             }),
             Event::WorkCaptured { task, work, .. } => self.on(task, |story| {
                 story.reworked += u32::from(story.open.confirming && work.found_work);
+                let confirming = story.passes.last_mut().filter(|_| story.open.confirming);
+                confirming.into_iter().for_each(|pass| pass.found_work = Some(work.found_work));
                 story.open.confirming = false;
                 work.commits.iter().for_each(|made| story.commit(made, Some(at)));
                 if let (Some(commit), true, true) = (&work.commit, work.changed, work.commits.is_empty()) {
@@ -320,6 +336,8 @@ impl Chronicle {
             Event::ConfirmationStarted { task, .. } => self.on(task, |story| {
                 story.confirmations += 1;
                 story.open.confirming = true;
+                let pass = Pass { attempt: story.attempt, began: at, ended: None, found_work: None };
+                add(&mut story.passes, pass);
             }),
             Event::VerificationStarted { .. } => {}
             Event::ChecksEnded { task, results, .. } => self.on(task, |story| story.check(results)),
@@ -574,6 +592,7 @@ impl Story {
             feedback: std::mem::take(&mut self.feedback),
         };
         (self.confirmations, self.reworked) = (0, 0);
+        self.passes.clear();
         add(&mut self.earlier, earlier);
         self.given_up = None;
         self.skipped = None;

@@ -208,9 +208,21 @@ pub struct NewRun {
 /// What a ledger's report says.
 #[derive(Clone, Debug)]
 pub enum Claim {
-    Done { tree: Option<Oid>, results: Vec<CheckResult> },
-    Failed { reason: String },
-    Blocked { reason: String },
+    Done {
+        tree: Option<Oid>,
+        results: Vec<CheckResult>,
+    },
+    /// The same of one that is to be confirmed: somebody new looks first whether anything is left.
+    ToConfirm {
+        tree: Option<Oid>,
+        results: Vec<CheckResult>,
+    },
+    Failed {
+        reason: String,
+    },
+    Blocked {
+        reason: String,
+    },
 }
 
 /// Why a command is not carried out.

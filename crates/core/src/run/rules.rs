@@ -578,6 +578,16 @@ impl<'a> Rules<'a> {
         let mut events = Vec::new();
         let fence = match task.decided {
             Status::InProgress if task.holder.as_ref() == Some(&holder) => task.fence,
+            // Whoever confirms is somebody else than who did the work.
+            Status::Confirming if matches!(task.holder, Some(Holder::Ledger(_))) => {
+                if let Claim::ToConfirm { .. } = claim {
+                    return Err(Refusal::hinted(
+                        format!("{id} is done already, and somebody new has to confirm that"),
+                        format!("`piton confirm {id}` when nothing was left to do"),
+                    ));
+                }
+                task.fence
+            }
             Status::Pending | Status::Failed => {
                 events = self.start(id, &holder)?;
                 task.fence + 1
@@ -593,10 +603,12 @@ impl<'a> Rules<'a> {
             )));
         }
         let task_then = Task { fence, ..task.clone() };
-        if let Claim::Done { tree: Some(tree), results } = claim
-            && results.iter().any(|result| result.verdict != Verdict::Pass)
+        let looks_again = self.looks_again(task, claim);
+        if let Claim::Done { tree: Some(tree), results } | Claim::ToConfirm { tree: Some(tree), results } =
+            claim
+            && (looks_again || results.iter().any(|result| result.verdict != Verdict::Pass))
         {
-            // Why it failed is worth knowing in full.
+            // Why it failed is worth knowing in full; and what passed is what somebody new has to leave as it is.
             let (tree, results) = (tree.clone(), results.clone());
             events.push(Event::ChecksEnded { task: id.clone(), fence, tree, results });
         }
@@ -606,8 +618,11 @@ impl<'a> Rules<'a> {
                 let feedback = if advice.is_empty() { reason } else { advice };
                 self.failure(&task_then, Class::Code, reason, feedback, None)
             }
-            Claim::Done { tree, results } => match self.not_passed(&task_then, results) {
+            Claim::Done { tree, results } | Claim::ToConfirm { tree, results } => match self
+                .not_passed(&task_then, results)
+            {
                 Some(failed) => failed,
+                None if looks_again => Event::ConfirmationStarted { task: id.clone(), fence },
                 None if task.judges.is_empty() => {
                     Event::Completed { task: id.clone(), fence, proof: Proof::Reported }
                 }
@@ -623,6 +638,21 @@ impl<'a> Rules<'a> {
             },
         });
         Ok(events)
+    }
+
+    /// Whether somebody new has to look before a report is taken: at what is to be confirmed, and at what was changed by
+    /// whoever was to confirm it.
+    fn looks_again(&self, task: &Task, claim: &Claim) -> bool {
+        match claim {
+            Claim::ToConfirm { .. } => task.confirm,
+            Claim::Done { tree: Some(tree), results } if task.decided == Status::Confirming => {
+                let before = |result: &CheckResult| {
+                    task.progress.passes.iter().any(|pass| &pass.tree == tree && pass.check == result.check)
+                };
+                !results.iter().all(before)
+            }
+            Claim::Done { .. } | Claim::Failed { .. } | Claim::Blocked { .. } => false,
+        }
     }
 
     fn may_take_away(&self, id: &TaskId, what: &str) -> Result<(), Stop> {

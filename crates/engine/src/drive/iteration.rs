@@ -6,7 +6,7 @@ use std::fs;
 use camino::Utf8Path;
 use piton_core::dialect::edit::What;
 use piton_core::dialect::iterative::guardrails::{self, Guardrail};
-use piton_core::dialect::iterative::plan::{LISTS, REVIEW};
+use piton_core::dialect::iterative::plan::{LISTS, is_review};
 use piton_core::dialect::iterative::{ending, prompt};
 use piton_core::dialect::kept::Told;
 use piton_core::dialect::text;
@@ -21,10 +21,9 @@ use crate::keeper::Ended;
 
 /// What the list is about, if the task is one of its units. The review of the whole is none.
 fn about(order: &Order) -> Option<&Iterative> {
-    let run = &order.run;
-    let group = run.groups.get(order.task.group as usize).map(|group| group.id.as_str());
-    let is_unit = run.settings.dialect == Dialect::Iterative && group != Some(REVIEW);
-    run.settings.iterative.as_deref().filter(|_| is_unit)
+    let settings = &order.run.settings;
+    let is_unit = settings.dialect == Dialect::Iterative && !is_review(&order.run, &order.task);
+    settings.iterative.as_deref().filter(|_| is_unit)
 }
 
 /// What the agent of this pass is told. One that confirms gets the first prompt, and is not told that it confirms.

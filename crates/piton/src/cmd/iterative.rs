@@ -3,17 +3,23 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
+use piton_core::dialect::iterative::plan::is_review;
 use piton_core::dialect::iterative::rebuild::{self, Believed, Claim, Rebuilt, Unit};
-use piton_core::dialect::iterative::state::{self, ForeignState};
+use piton_core::dialect::iterative::state::{self, ForeignState, What};
 use piton_core::dialect::iterative::{guardrails, progress};
 use piton_core::dialect::text;
-use piton_core::plan::{Argv, Check, Iterative, Mode, Oid, TaskId, TaskSpec};
-use piton_core::run::{Claim as Reported, Command, Note, Past, Report, Status, Task};
+use piton_core::plan::{Argv, Check, Dialect, Iterative, Mode, Oid, TaskId, TaskSpec};
+use piton_core::run::{Claim as Claimed, Command, Note, Past, Report, Run, Status, Task};
 use piton_core::view::counted;
 use piton_engine::project::Project;
 use piton_engine::{clock, import};
+use serde_json::json;
 
-use crate::failure::Outcome;
+use super::ledger::holder;
+use super::{Exit, FINE, people};
+use crate::args::{self, Phase, Reported};
+use crate::failure::{Failure, Outcome};
+use crate::find;
 use crate::reading::{self, ARCHIVE, Aside, FoundPlan};
 use crate::ui;
 
@@ -78,7 +84,7 @@ pub(super) fn past(
                 task: spec.id.clone(),
                 by: by(),
                 fence: None,
-                claim: Reported::Blocked { reason: reason.to_owned() },
+                claim: Claimed::Blocked { reason: reason.to_owned() },
                 report: Box::new(Report::default()),
             }),
             _ => {}
@@ -215,6 +221,81 @@ pub(super) fn lessons(plan: &Utf8Path) -> Vec<Command> {
         ui::say(format!("{} from the archive", counted(commands.len() as u64, "guardrail")));
     }
     commands
+}
+
+/// What somebody who worked on a unit reports of it, as an entry for the log.
+pub(super) fn entry(run: &Run, task: &Task, args: &args::Report, told: &Report, by: &str) -> Option<Command> {
+    if run.settings.dialect != Dialect::Iterative || is_review(run, task) {
+        return None;
+    }
+    let is_at_it = matches!(task.decided, Status::InProgress | Status::Confirming);
+    let number = if is_at_it { task.attempt } else { task.spent + 1 };
+    let blockers = args.reason.clone().unwrap_or_default();
+    let entry = progress::Entry {
+        head: progress::Head {
+            kind: progress::Kind::Iteration,
+            unit: Some(task.id.clone()),
+            number: Some(number),
+            time: Some(clock::now().to_string()),
+        },
+        did: told.note.clone(),
+        remaining: told.feedback.clone(),
+        signal: match args.what {
+            Reported::Done => format!("{}_DONE", task.id),
+            Reported::Blocked => format!("BLOCKED:{blockers}"),
+            Reported::Failed | Reported::Unfinished => String::new(),
+        },
+        blockers,
+        commit: told.commits.last().map(|commit| commit.hash.clone()).unwrap_or_default(),
+        ..progress::Entry::default()
+    };
+    let note = Note::Entry { task: Some(task.id.clone()), text: entry.write() };
+    Some(Command::Note { by: by.to_owned(), note })
+}
+
+/// `piton phase`: where the whole stands. Most of it is derived; what only a person knows can be said, as in the file.
+pub(crate) fn phase(args: &Phase) -> Outcome<Exit> {
+    let mut found =
+        if args.word.is_some() { find::run_to_change(&args.which) } else { find::run(&args.which) }?;
+    if args.word.is_some() {
+        found.settle_file()?;
+    }
+    let (now, chronicle) = (found.journal.load(&found.run)?, found.journal.chronicle(&found.run)?);
+    let is_ours = now.run().is_some_and(|run| run.settings.dialect == Dialect::Iterative);
+    let Some(file) = state::project(&now, &chronicle).filter(|_| is_ours) else {
+        return Err(Failure::usage("only iterative work is in phases"));
+    };
+    let Some(word) = &args.word else {
+        match args.json {
+            true => ui::answer_json(&json!({ "phase": file.phase })),
+            false => ui::answer_line(file.phase.word()),
+        }
+        return Ok(FINE);
+    };
+    let shown = state::value(&file);
+    let mut wanted = shown.clone();
+    wanted["phase"] = word.as_str().into();
+    let edits = state::edits(&shown, &wanted);
+    let refused = edits.iter().find_map(|edit| match &edit.what {
+        What::Nonsense { why, .. } => Some(why.clone()),
+        _ => None,
+    });
+    if let Some(why) = refused {
+        return Err(Failure::new(format!(
+            "the phase is {}, not {}: {why}",
+            file.phase.word(),
+            ui::plain(word)
+        )));
+    }
+    if edits.is_empty() && word != file.phase.word() {
+        let failure = Failure::new(format!("the phase is {}: the units tell", file.phase.word()));
+        return Err(failure.hint("piton status"));
+    }
+    let by = holder(&args.by.by)?;
+    for command in edits.iter().flat_map(|edit| state::commands(edit, &by)) {
+        people::tell(&found.command(&command)?, args.json);
+    }
+    Ok(FINE)
 }
 
 /// What the log warns of: units whose last iterations went round in circles, and are not done yet.

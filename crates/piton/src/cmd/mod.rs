@@ -9,7 +9,7 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod import;
 mod issue;
-mod iterative;
+pub(crate) mod iterative;
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod look;

@@ -68,6 +68,7 @@ fn research_is_done_in_a_folder_without_git() {
     // Each phase is told by who did it, and by who looked once more.
     assert_eq!(logged.matches("## R2 - Iteration 1").count(), 2, "{logged}");
     let _ = sandbox.run("run bench").exits(0).lacks("attempt");
+    let _ = sandbox.run("doctor").exits(0).lacks("wrong");
     // Sources are told, and what was made, each by what it holds.
     let status = sandbox.run("status").exits(0).says("sources  oak.md, steel.md");
     let _ = status.says("R3       .claude/iterative/bench/outputs/report.md").lacks("changed since");

@@ -2,9 +2,14 @@
 //! is edited by hand and taken over. Its agents are scripted.
 #![cfg(unix)]
 
+mod edits;
 mod example;
 mod folder;
+mod judges;
 mod knowledge;
+mod rounds;
+mod signals;
+mod takeover;
 
 use piton_testkit::sandbox::Sandbox;
 use serde_json::Value;
@@ -65,6 +70,15 @@ fn judged(judges: &str, others: &str) -> Sandbox {
     act(&sandbox, others);
     sandbox.commit("Plan");
     sandbox
+}
+
+/// What an agent does in shell, as a line of a script. `$turn` counts the agents that did so.
+fn does(sandbox: &Sandbox, name: &str, deed: &str) -> String {
+    let side = sandbox.root();
+    let count = format!("echo >> {side}/{name}.turns; turn=$(wc -l < {side}/{name}.turns | tr -d ' ')");
+    let deed = deed.replace("SIDE", side.as_str());
+    sandbox.write(side.join(format!("{name}.sh")), &format!("set -eu\n{count}\n{deed}\n"));
+    format!("run sh {side}/{name}.sh\n")
 }
 
 fn act(sandbox: &Sandbox, others: &str) {
