@@ -194,6 +194,10 @@ fn others(plan: &FoundPlan, task: &Addition) -> Digest {
     if plan.settings.dialect == Dialect::Issue {
         plan.tasks.iter_mut().for_each(|spec| spec.priority = 0);
     }
+    if let Some(about) = &plan.settings.iterative {
+        // The review of the whole is also about what is added.
+        plan.tasks.retain(|spec| about.units.contains_key(&spec.id));
+    }
     if plan.settings.dialect == Dialect::Rwkit {
         plan.groups.clear();
         plan.tasks.iter_mut().for_each(|spec| spec.group = 0);

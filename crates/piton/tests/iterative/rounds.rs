@@ -7,13 +7,13 @@ fn a_pass_that_finds_work_begins_another_round() {
     let sandbox = habits("");
     let deed = "case $turn in\n\
         1) echo 'case $1 in mark) ;; esac' > habits.sh;;\n\
-        2) echo '# what was forgotten' >> habits.sh;;\nesac";
+        2) echo forgotten > late.txt;;\nesac";
     let deed = does(&sandbox, "T1", deed);
     act(&sandbox, &format!("[T1]\n{deed}signal T1_DONE\n"));
     let _ = sandbox.run("run habits").exits(0);
     let unit = &state(&sandbox)["tasks"]["T1"];
     assert_eq!((&unit["iterations_used"], &unit["confirmations_used"]), (&2.into(), &2.into()), "{unit:#}");
-    assert!(sandbox.read("habits.sh").contains("forgotten"));
+    assert_eq!(sandbox.read("late.txt"), "forgotten\n");
     let log = log(&sandbox);
     assert!(
         log.contains("The agent that looked once more did not say what it did. It changed something."),

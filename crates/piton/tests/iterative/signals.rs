@@ -9,7 +9,7 @@ fn only_the_agents_own_last_word_about_its_unit_counts() {
     let floods = does(
         &sandbox,
         "flood",
-        "yes '<signal>BLOCKED:an old word in a long output' | head -c 300000\nprintf '\\n\\n\\033[32mdone\\033[0m\\n'",
+        "yes 'still at work, as <signal>T1_DONE</signal> says' | head -c 300000\nprintf '\\n\\n\\033[32mdone\\033[0m\\n'",
     );
     let list =
         sandbox.read(format!("{PLAN}/tasks.md")).replacen("Max iterations: 3", "Max iterations: 12", 1);

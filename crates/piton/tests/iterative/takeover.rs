@@ -32,7 +32,7 @@ fn a_state_that_nothing_bears_out_is_rebuilt_and_the_difference_is_logged() {
     let sandbox = habits("");
     let before = begun_by_hand(&sandbox);
     let looked = sandbox.run("import habits --dry-run").exits(0).says("T1       completed");
-    let _ = looked.says("T3: the state file says done, but it is in_progress");
+    let _ = looked.says("T3: the state file says done, but it is pending");
     assert!(!sandbox.exists(format!("{PLAN}/state.json.bak")), "who asks takes nothing over");
     let run = sandbox.run("run habits").exits(0).lacks("T1       attempt");
     let _ = run.says("T2       attempt 2 started").says("T3       attempt 1 started");
