@@ -182,7 +182,7 @@ pub fn run_all(
     if spec.checks.is_empty() {
         return Ok((None, Vec::new()));
     }
-    let repo = project.store()?;
+    let repo = project.repo_or_store()?;
     let outputs = facts(project, run)?.map(|run| project.outputs(&run)).unwrap_or_default();
     let tree_now = || repo.map(|repo| repo.worktree_tree_with(place, &outputs)).transpose();
     let tree = tree_now()?;

@@ -27,8 +27,8 @@ pub struct Project {
     /// Found when it is asked for: the ledger rarely needs git, and each question to it takes longer than
     /// everything else that a short command does.
     repo: OnceLock<Option<Repo>>,
-    /// Piton's own, where there is none; found in the same way.
-    snapshots: OnceLock<Repo>,
+    /// Piton's own, where it has none; found in the same way.
+    store: OnceLock<Repo>,
 }
 
 impl Project {
@@ -51,14 +51,14 @@ impl Project {
     }
 
     fn new(root: Utf8PathBuf, home: Utf8PathBuf, from: Utf8PathBuf, repo: OnceLock<Option<Repo>>) -> Project {
-        Project { root, home, from, repo, snapshots: OnceLock::new() }
+        Project { root, home, from, repo, store: OnceLock::new() }
     }
 
     /// The project of an ordinary repository that has a journal already, found without git. What was begun without git
     /// goes on without it, although there is a `.git` by now.
     fn known(path: &Utf8Path) -> Option<Project> {
         let path = path.canonicalize_utf8().ok()?;
-        let is_begun = |folder: &Utf8Path| Repo::has_snapshots(&folder.join(".piton"));
+        let is_begun = |folder: &Utf8Path| Repo::has_store(&folder.join(".piton"));
         let is_top = |folder: &&Utf8Path| folder.join(".git").symlink_metadata().is_ok() || is_begun(folder);
         let top = path.ancestors().find(is_top)?;
         let in_git = || {
@@ -79,25 +79,25 @@ impl Project {
         Ok(self.repo.get().and_then(Option::as_ref))
     }
 
-    /// The repository that trees and rescued content of the project are in: its own, or Piton's, if there is one.
-    pub fn store(&self) -> Result<Option<&Repo>, GitError> {
+    /// The repository that trees and rescued content of the project are in: its own, else Piton's store, if there is one.
+    pub fn repo_or_store(&self) -> Result<Option<&Repo>, GitError> {
         if let Some(repo) = self.repo()? {
             return Ok(Some(repo));
         }
-        if self.snapshots.get().is_none() && Repo::has_snapshots(&self.home) {
-            let found = Repo::of_snapshots(&self.home, &self.root)?;
-            return Ok(Some(self.snapshots.get_or_init(|| found)));
+        if self.store.get().is_none() && Repo::has_store(&self.home) {
+            let found = Repo::of_store(&self.home, &self.root)?;
+            return Ok(Some(self.store.get_or_init(|| found)));
         }
-        Ok(self.snapshots.get())
+        Ok(self.store.get())
     }
 
-    /// The same for an engine that works in place: Piton's own is made where there is none.
-    pub fn make_store(&self) -> Result<&Repo, GitError> {
-        if let Some(store) = self.store()? {
+    /// The same for whoever needs one: where there is none, a store is made.
+    pub fn repo_or_new_store(&self) -> Result<&Repo, GitError> {
+        if let Some(store) = self.repo_or_store()? {
             return Ok(store);
         }
-        let made = Repo::make_snapshots(&self.home, &self.root)?;
-        Ok(self.snapshots.get_or_init(|| made))
+        let made = Repo::make_store(&self.home, &self.root)?;
+        Ok(self.store.get_or_init(|| made))
     }
 
     /// What of a run's work counts wherever git would pass over it, from the root.

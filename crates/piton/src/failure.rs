@@ -79,8 +79,8 @@ impl From<GitError> for Failure {
             GitError::DetachedHead { .. } => failure
                 .hint("git switch BRANCH")
                 .hint("or name the target: piton run PLAN --base-branch BRANCH"),
-            GitError::DamagedSnapshots { path } => {
-                failure.hint(format!("mv {path} {path}-damaged   the next `piton run` makes new ones"))
+            GitError::DamagedStore { path } => {
+                failure.hint(format!("mv {path} {path}-damaged   the next `piton run` makes another"))
             }
             GitError::Missing { .. } => failure
                 .hint("see https://git-scm.com/downloads, then the same command again")

@@ -164,7 +164,7 @@ impl<'o> Loop<'o> {
         let state = journal.load(&run)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
         let repo = match state.run().is_some_and(|run| run.settings.no_commits) {
-            true => Some(project.make_store()?),
+            true => Some(project.repo_or_new_store()?),
             false => project.repo()?,
         };
         let repo = repo.map(|repo| repo.guarded_by(Arc::new(lock)));

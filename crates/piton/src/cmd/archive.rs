@@ -165,7 +165,7 @@ fn remove(args: &Archive, project: &Project, finished: &[Finished]) -> Outcome<E
         let mut kept = None;
         if does {
             complete(project, one)?;
-            let store = project.make_store()?;
+            let store = project.repo_or_new_store()?;
             let tree = store.tree_at(&place)?;
             let subject = format!("{plan}, removed");
             let commit = store.commit_tree(&tree, &[], &subject, None)?;

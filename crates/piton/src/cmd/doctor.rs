@@ -95,7 +95,7 @@ impl Visit<'_> {
 
     fn surroundings(&mut self) {
         let version = |repo: Option<&Repo>| repo.map(|repo| repo.git().version()).transpose();
-        match self.project.store().and_then(version) {
+        match self.project.repo_or_store().and_then(version) {
             Ok(Some(version)) => {
                 self.add(State::Fine, format!("git {version}"), format!("{NEEDED} or newer is needed"));
             }
@@ -106,9 +106,9 @@ impl Visit<'_> {
                 "the ledger works without one, the engine with `--no-commits`",
             ),
         }
-        if matches!(self.project.store(), Ok(Some(repo)) if repo.is_own()) {
+        if matches!(self.project.repo_or_store(), Ok(Some(repo)) if repo.is_own()) {
             let rule = "what was there before each attempt: piton rescue list";
-            self.add(State::Fine, "no git repository here: work is done in place, with snapshots", rule);
+            self.add(State::Fine, "no git repository here: work is done in place", rule);
         }
         self.add(State::Fine, format!("SQLite {}, built in", Journal::sqlite_version()), "");
         self.add(State::Fine, format!("Piton keeps its own in {}", self.project.home), "");
@@ -204,7 +204,7 @@ impl Visit<'_> {
 
     /// Work that was captured by a run which no journal knows any more. It may be nowhere else, so it stays.
     fn of_lost_runs(&mut self, journal: &Journal) -> Outcome {
-        let Ok(Some(repo)) = self.project.store() else { return Ok(()) };
+        let Ok(Some(repo)) = self.project.repo_or_store() else { return Ok(()) };
         let known: Vec<RunId> = journal.runs()?.into_iter().map(|run| run.id).collect();
         for pin in repo.pins("")? {
             let parts: Vec<&str> = pin.name.split('/').collect();
@@ -267,7 +267,7 @@ impl Visit<'_> {
         let state = journal.load(run)?;
         // One that cannot be read was told of.
         let (Ok(Some(repo)), Some(facts)) =
-            (self.project.store().map(Option::<&Repo>::cloned), state.run().cloned())
+            (self.project.repo_or_store().map(Option::<&Repo>::cloned), state.run().cloned())
         else {
             return Ok(());
         };

@@ -44,7 +44,7 @@ pub(super) fn of(project: &Project, journal: &Journal, run: &Run) -> Outcome<Opt
     }
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     // Where git does not answer, names are told and nothing is compared.
-    let store = project.store().ok().flatten();
+    let store = project.repo_or_store().ok().flatten();
     let sources = held(store, &root, &Utf8Path::new(&run.plan).join("sources"));
     let mut outputs = Vec::new();
     for (unit, about) in &about.units {

@@ -145,8 +145,9 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     let task = task.ok_or_else(|| {
         Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
     })?;
-    let repo =
-        project.store()?.ok_or_else(|| Failure::new("without git there is nothing to compare with"))?;
+    let repo = project
+        .repo_or_store()?
+        .ok_or_else(|| Failure::new("without git there is nothing to compare with"))?;
     let (from, to) = match (&task.proof, &task.progress.base) {
         // Against the target's side of the merge: what landing it changed there.
         (Some(Proof::Landed { commit, .. }), _) => (repo.resolve(&format!("{commit}^1"))?, commit.clone()),

@@ -42,7 +42,7 @@ pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
 
 fn with_repo<T>(path: Option<&Utf8Path>, action: impl FnOnce(&Repo) -> Outcome<T>) -> Outcome<T> {
     let project = find::project(path)?;
-    let (repo, root) = (project.store()?.cloned(), project.root);
+    let (repo, root) = (project.repo_or_store()?.cloned(), project.root);
     action(&repo.ok_or_else(|| Failure::new(format!("{root} is not in a git repository")))?)
 }
 

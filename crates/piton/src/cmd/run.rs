@@ -175,7 +175,7 @@ pub(crate) fn keeper() -> Outcome<Vec<String>> {
 fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
     let repo = match project.repo()? {
         Some(repo) => repo,
-        None if plan.settings.no_commits => project.make_store()?,
+        None if plan.settings.no_commits => project.repo_or_new_store()?,
         None => return Err(begin::without_git(args, project)),
     };
     repo.git().version()?;
@@ -342,10 +342,7 @@ fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> PlanNow {
 
 fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Project) -> Outcome {
     let facts = journal.facts(run)?;
-    let onto = facts
-        .and_then(|facts| facts.target)
-        .map(|target| format!(", landing on {target}"))
-        .unwrap_or_default();
+    let onto = facts.map(|facts| cmd::status::onto(&facts)).unwrap_or_default();
     let list = found.plan.settings.list.as_deref();
     let gates =
         found.plan.tasks.iter().filter(|task| list.is_some_and(|list| !list.tasks.contains_key(&task.id)));

@@ -62,7 +62,7 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     let facts = facts(journal, run)?;
     let summary = summary(journal, &facts)?;
     let status = RunStatus::of(&facts, &summary.counts, project.engine_lives(run));
-    let onto = facts.target.as_ref().map(|target| format!(", landing on {target}")).unwrap_or_default();
+    let onto = onto(&facts);
     ui::answer_line(format!("{} {}{onto}", ui::styled(BOLD, run.as_str()), told(&status)));
     for group in &summary.groups {
         let (sign, style) = match group.status {
@@ -115,6 +115,15 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
         made.show();
     }
     Ok(())
+}
+
+/// Where its work goes.
+pub(super) fn onto(facts: &piton_core::run::Run) -> String {
+    match &facts.target {
+        _ if facts.settings.no_commits => ", in place".to_owned(),
+        Some(target) => format!(", landing on {target}"),
+        None => String::new(),
+    }
 }
 
 pub(super) fn told(status: &RunStatus) -> String {

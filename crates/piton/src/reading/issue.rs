@@ -114,8 +114,7 @@ pub(super) fn root(path: &Utf8Path, given: Option<&Utf8Path>) -> Utf8PathBuf {
     if let Some(given) = given.and_then(|given| given.canonicalize_utf8().ok()) {
         return given;
     }
-    let is_top =
-        |above: &&Utf8Path| above.join(".git").exists() || Repo::has_snapshots(&above.join(".piton"));
+    let is_top = |above: &&Utf8Path| above.join(".git").exists() || Repo::has_store(&above.join(".piton"));
     let repository = path.ancestors().find(is_top);
     let place = || path.ancestors().find(|above| above.file_name() == Some(".claude"))?.parent();
     repository.or_else(place).unwrap_or(path).to_owned()

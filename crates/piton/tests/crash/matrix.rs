@@ -19,7 +19,7 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("files.added", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("import.adopted", "execute: a_take_over_that_dies_is_begun_again"),
     ("older.moved", "iterative: a_folder_of_the_layout_before_is_brought_to_its_place_and_taken_over"),
-    ("snapshots.made", "it: wherever_it_is_killed_it_goes_on_to_the_same_end"),
+    ("store.made", "it: wherever_it_is_killed_it_goes_on_to_the_same_end"),
 ];
 
 /// The names in the sources, so that a new point is not forgotten here.

@@ -34,7 +34,7 @@ fn a_plan_runs_in_place_without_a_repository() {
     assert_eq!(count(&events, "confirmation_started"), 1);
     assert!(!sandbox.exists(".git"), "somebody made a repository of it");
     let _ = sandbox.run("status").exits(0).says("2/2");
-    let _ = sandbox.run("doctor").exits(0).says("work is done in place, with snapshots").lacks("wrong");
+    let _ = sandbox.run("doctor").exits(0).says("work is done in place").lacks("wrong");
     let _ = sandbox.run("clean").exits(0).says("the output of agents and checks");
 
     // What was there before each attempt is kept, byte by byte, and without what can be made again.
@@ -77,10 +77,10 @@ fn without_git_itself_the_next_step_is_told() {
 fn what_is_kept_and_cannot_be_read_is_told_with_the_next_step() {
     let sandbox = begun();
     let _ = sandbox.run("run plan.toml --no-commits --task T1").exits(0);
-    std::fs::remove_file(sandbox.project().join(".piton/snapshots/HEAD")).expect("our own file");
-    let _ = sandbox.run("doctor").exits(1).says("keeps snapshots of this project, is damaged");
+    std::fs::remove_file(sandbox.project().join(".piton/store/HEAD")).expect("our own file");
+    let _ = sandbox.run("doctor").exits(1).says("before each attempt, is damaged");
     let _ = sandbox.run("run plan.toml").exits(1).says("-damaged");
-    let place = sandbox.project().join(".piton/snapshots");
+    let place = sandbox.project().join(".piton/store");
     std::fs::rename(&place, format!("{place}-damaged")).expect("our own folder");
     let _ = sandbox.run("run plan.toml").exits(0);
 }
@@ -93,7 +93,7 @@ fn wherever_it_is_killed_it_goes_on_to_the_same_end() {
     let run = ["run", "plan.toml", "--no-commits"];
     let _ = whole.piton(run).env("PITON_CRASH_TRACE", &trace).run().exits(0);
     let points: BTreeSet<String> = whole.read(&trace).lines().map(str::to_owned).collect();
-    assert!(points.contains("snapshots.made") && points.contains("prepare.done"), "{points:?}");
+    assert!(points.contains("store.made") && points.contains("prepare.done"), "{points:?}");
     for point in &points {
         let sandbox = begun();
         let trace = sandbox.root().join("trace");
