@@ -97,10 +97,15 @@ impl TempIndex {
         call.env("GIT_LITERAL_PATHSPECS", "0").args(["--", ":(top)"]).args(excluded).run()
     }
 
-    /// The same at `paths`, also where it is ignored.
-    pub(super) fn add_ignored(&self, paths: &[&str]) -> Result<(), GitError> {
-        for portion in portions(paths) {
-            self.call(["add", "--all", "--force", "--"]).args(portion).run()?;
+    /// The same at `paths`, also where it is ignored. Other repositories there stay out, as they do elsewhere.
+    fn add_ignored(&self, top: &Utf8Path, paths: &[&str]) -> Result<(), GitError> {
+        let inner: Vec<String> = paths.iter().flat_map(|path| repositories_in(top, path)).collect();
+        let without = inner.iter().map(|path| format!(":(exclude,literal,top){path}")).collect::<Vec<_>>();
+        let is_one = |path: &&&str| inner.iter().any(|inner| inner == **path);
+        let named = paths.iter().filter(|path| !is_one(path)).map(|path| format!(":(literal,top){path}"));
+        for portion in portions(&named.collect::<Vec<_>>()) {
+            let call = self.call(["add", "--all", "--force", "--"]).env("GIT_LITERAL_PATHSPECS", "0");
+            call.args(portion).args(&without).run()?;
         }
         Ok(())
     }
@@ -191,7 +196,7 @@ impl Repo {
         }
         let index = TempIndex::copy(self, &git, &git_dir)?;
         index.add_all(&status.nested)?;
-        index.add_ignored(&also)?;
+        index.add_ignored(&top, &also)?;
         let tree = index.write_tree()?;
         if self.is_own() {
             index.keep(&git_dir).map_err(GitError::io(git_dir))?;
@@ -204,9 +209,24 @@ impl Repo {
     /// The tree of what is at one place in the checkout and nothing else, ignored or not.
     pub fn tree_at(&self, place: &RepoPath) -> Result<Oid, GitError> {
         let index = TempIndex::empty(self)?;
-        index.add_ignored(&[place.as_str()])?;
+        index.add_ignored(self.top(), &[place.as_str()])?;
         index.write_tree()
     }
+}
+
+/// The repositories at a place and below it, from the top. Links are not followed, nor is one looked into.
+fn repositories_in(top: &Utf8Path, place: &str) -> Vec<String> {
+    let (mut found, mut open) = (Vec::new(), vec![place.to_owned()]);
+    while let Some(folder) = open.pop() {
+        if top.join(&folder).join(".git").symlink_metadata().is_ok() {
+            found.push(folder);
+            continue;
+        }
+        let entries = top.join(&folder).read_dir_utf8().into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        open.extend(below.map(|entry| format!("{folder}/{}", entry.file_name())));
+    }
+    found
 }
 
 /// Whether something is there that git can be made to take: not behind a link, not the whole, not git's or our own.

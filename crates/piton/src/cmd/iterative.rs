@@ -49,7 +49,9 @@ pub(super) fn past(
     let log = words(&found.path.join(progress::FILE));
     let specs: Vec<&TaskSpec> =
         found.plan.tasks.iter().filter(|spec| reading.about.units.contains_key(&spec.id)).collect();
-    let units = units(&specs, project, tip, &log, &known)?;
+    // Nobody commits what is not code: it is there, or it is not.
+    let is_looked_for = reading.about.mode == Mode::Knowledge;
+    let units = units(&specs, project, tip.filter(|_| !is_looked_for), &log, &known)?;
     let claims: BTreeMap<TaskId, Claim> =
         known.units.iter().map(|(id, unit)| (id.clone(), unit.claim())).collect();
     let rebuilt = rebuild::rebuild(&units, &log, &claims);

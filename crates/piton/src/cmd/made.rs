@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Mode, Oid, RepoPath, TaskId};
 use piton_core::run::{Proof, Run};
 use piton_core::view::counted;
@@ -70,8 +70,13 @@ pub(super) fn of(project: &Project, journal: &Journal, run: &Run) -> Outcome<Opt
 /// The files at a place: itself, or what is in it.
 fn held(store: Option<&Repo>, root: &Utf8Path, place: &Utf8Path) -> BTreeMap<String, Option<Oid>> {
     let all = if place.is_dir() { files_in(place) } else { vec![place.to_owned()] };
-    // What a link leads to is somebody else's.
-    let plain = all.iter().filter(|file| file.symlink_metadata().is_ok_and(|data| data.is_file()));
+    // What a link leads to is somebody else's, and what is in another repository is its.
+    let is_inner = |file: &&Utf8PathBuf| {
+        let mut around = file.ancestors().skip(1).take_while(|folder| folder.starts_with(place));
+        around.any(|folder| folder.file_name() == Some(".git") || folder.join(".git").exists())
+    };
+    let is_file = |file: &&Utf8PathBuf| file.symlink_metadata().is_ok_and(|data| data.is_file());
+    let plain = all.iter().filter(|file| is_file(file) && !is_inner(file));
     let names: Vec<String> =
         plain.filter_map(|file| file.strip_prefix(root).ok()).map(ToString::to_string).collect();
     let now = store.and_then(|store| store.files_now(&names).ok()).unwrap_or_default();

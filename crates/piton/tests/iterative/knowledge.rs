@@ -107,6 +107,10 @@ fn work_that_a_second_look_finds_in_an_output_counts_also_where_git_ignores_it()
         let sandbox = if is_ignored { repository() } else { folder() };
         let sandbox = examples(sandbox, BENCH, &script);
         sandbox.write(sandbox.root().join("look.sh"), look);
+        // Somebody may keep a repository among the sources, also one that has nothing yet.
+        let inner = sandbox.project().join(BENCH).join("sources/inner");
+        std::fs::create_dir_all(&inner).expect("a new folder");
+        sandbox.git_in(&inner, ["init", "-q"]);
         if is_ignored {
             sandbox.write(".gitignore", ".claude/\n");
             sandbox.commit("Plan");
@@ -132,6 +136,23 @@ fn in_a_repository_that_keeps_the_folder_outputs_land() {
     let landed = sandbox.git(["ls-files", BENCH]);
     assert!(landed.contains("outputs/report.md") && landed.contains("sources/oak.md"), "{landed}");
     assert_eq!(sandbox.git(["status", "--porcelain"]), " M .claude/iterative/bench/plan.md");
+}
+
+/// What somebody did before counts if it is there, in git or not.
+#[test]
+fn phases_that_are_called_done_are_done_if_their_output_is_there() {
+    let told = r#"{"task": "Bench", "mode": "knowledge",
+        "phases": {"R1": {"status": "done"}, "R2": {"status": "done"}}}"#;
+    for sandbox in [folder(), repository()] {
+        let sandbox = examples(sandbox, BENCH, &research());
+        sandbox.write(format!("{BENCH}/state.json"), told);
+        sandbox.write(format!("{BENCH}/sources/oak.md"), "640");
+        if sandbox.exists(".git") {
+            sandbox.commit("Plan");
+        }
+        let run = sandbox.run("run bench").exits(0).says("R1       completed: what it was to make is there");
+        let _ = run.says("R2       attempt 1").lacks("R1       attempt");
+    }
 }
 
 /// Killed while its agent works, and again wherever the next one is: the next iteration goes on with what remains.

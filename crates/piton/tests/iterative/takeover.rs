@@ -24,6 +24,8 @@ fn begun_by_hand(sandbox: &Sandbox) -> String {
         "commits": ["{commit}: feat(habits): Mark a day"] }}"#
     );
     sandbox.write(format!("{PLAN}/state.json"), &state);
+    // Some commit these, too: then they are files of the plan, and nobody's work.
+    sandbox.commit("How far it is");
     log
 }
 
