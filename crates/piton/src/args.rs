@@ -183,7 +183,7 @@ impl From<DomainArg> for Domain {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Plan {
-    /// The plan's file, its folder, the number of an issue that has one, or a slug in .claude/iterative
+    /// The plan's file, its folder, or the number or slug that it goes by
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
@@ -204,7 +204,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Run {
-    /// The plan's file, its folder, the number of an issue that has one, or a slug in .claude/iterative
+    /// The plan's file, its folder, or the number or slug that it goes by
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]

@@ -29,6 +29,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       next          Name the tasks to work on next
       start         Take a task, to work on it yourself
       report        Report on a task: its checks decide whether it is done
+      confirm       Confirm what somebody else called done: nothing was left to do
       stop          Ask the engine to stop: nothing new begins, what runs is finished
       retry         Try a failed, abandoned or blocked task again
       reset         Count a task's attempts anew; its worktree and what is in it stay
@@ -53,6 +54,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       gate          List the gates of a todolist's run, or say what one came to
       batch         List the batches of a todolist's run
       resume-point  Tell where a todolist's run goes on
+      phase         Tell the phase that iterative work is in, or say it where only a person can know
       ops           List the operations of the ledger, each with the recipe it replaces
       help          Print this message or the help of the given subcommand(s)
 
@@ -78,11 +80,11 @@ fn help_of_run_tells_its_flags() {
     Usage: piton run [OPTIONS] <PLAN>
 
     Arguments:
-      <PLAN>  The plan's file, its folder, or the number of an issue that has one
+      <PLAN>  The plan's file, its folder, or the number or slug that it goes by
 
     Options:
           --dialect <SYSTEM>       The system the plan is of [default: as its files tell] [possible
-                                   values: native, execute, issue, rwkit]
+                                   values: native, execute, issue, rwkit, iterative]
           --strict                 Refuse what would be repaired or let pass with a warning
           --project-path <DIR>     The project [default: the repository around the plan]
           --worktree-dir <DIR>     Where worktrees are made [default: ../.worktrees/PROJECT beside the
@@ -129,7 +131,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 39);
+    assert_eq!(seen, 41);
 }
 
 #[test]
