@@ -396,14 +396,21 @@ impl Repo {
         self.home.clone().unwrap_or_else(|| self.common.join("piton"))
     }
 
-    /// Whether git would pass over any of these, which need not exist.
+    /// Whether git would pass over any of these, or cannot take it. They need not exist.
     pub fn ignores(&self, paths: &[String]) -> Result<bool, GitError> {
         if paths.is_empty() {
             return Ok(false);
         }
         // It takes paths and no patterns, and does not understand being told so.
         let paths = paths.iter().map(|path| format!("./{path}"));
-        self.git.call(["check-ignore", "--"]).env("GIT_LITERAL_PATHSPECS", "0").args(paths).yes()
+        let call = self.git.call(["check-ignore", "--"]).env("GIT_LITERAL_PATHSPECS", "0").args(paths);
+        let answer = call.answer()?;
+        match answer.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            Some(_) if answer.stderr.contains("beyond a symbolic link") => Ok(true),
+            _ => Err(answer.failed()),
+        }
     }
 
     pub(super) fn take_lock(&self, name: &str) -> Result<Arc<Lock>, GitError> {

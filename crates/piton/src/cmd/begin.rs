@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::iterative::plan::LISTS;
 use piton_core::dialect::native;
 use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, NewRun, Past, Proof, State, Status, StopReason};
@@ -345,8 +346,8 @@ pub(super) fn creation(args: &Run, found: &FoundPlan, project: &Project, run: &R
     })))
 }
 
-/// What was begun in place without git goes on so. Knowledge is written into the plan's own folder: where there is no
-/// git, or git passes over that folder, it can only be worked on in place.
+/// What was begun in place without git goes on so. Knowledge is read in the plan's own folder and written there: where
+/// there is no git, or git does not have that folder, it can only be worked on in place.
 pub(super) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
     let settings = &mut found.plan.settings;
     if project.repo()?.is_none()
@@ -363,7 +364,11 @@ pub(super) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outco
     let made: Vec<String> =
         about.makes(place.map(Utf8Path::as_str)).iter().map(ToString::to_string).collect();
     settings.no_commits |= match project.repo()? {
-        Some(repo) => repo.ignores(&made)?,
+        Some(repo) => {
+            let list = place.map(|place| place.join(LISTS[1]));
+            let is_kept = |list: Utf8PathBuf| repo.has(&repo.resolve("HEAD")?, list.as_str());
+            !list.map(is_kept).transpose()?.unwrap_or(false) || repo.ignores(&made)?
+        }
         None => true,
     };
     Ok(())

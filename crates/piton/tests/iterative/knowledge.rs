@@ -126,9 +126,12 @@ fn work_that_a_second_look_finds_in_an_output_counts_also_where_git_ignores_it()
     }
 }
 
-/// Where git has the folder, what is made lands like any other work.
+/// Where git has the folder, what is made lands like any other work; until then it stays where it is made.
 #[test]
 fn in_a_repository_that_keeps_the_folder_outputs_land() {
+    let sandbox = examples(repository(), BENCH, &research());
+    let _ = sandbox.run("run bench").exits(0).says("in place");
+    assert_eq!(sandbox.history("main"), ["First commit"]);
     let sandbox = examples(repository(), BENCH, &research());
     sandbox.commit("Plan");
     let _ = sandbox.run("run bench").exits(0).says("landing on main");
