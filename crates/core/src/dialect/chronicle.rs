@@ -18,8 +18,11 @@ use crate::time::{Span, Timestamp};
 
 #[cfg(test)]
 pub(crate) mod bench;
+mod passes;
 #[cfg(test)]
 mod tests;
+
+pub use passes::Pass;
 
 /// Characters of the end of a check's output, as much as the files have always shown.
 pub const DETAILS: usize = 1000;
@@ -106,17 +109,6 @@ pub struct Story {
     /// Time for one try.
     timeout: Span,
     open: Open,
-}
-
-/// A pass of an agent that was asked to confirm.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pass {
-    pub attempt: u32,
-    pub began: Timestamp,
-    /// When its agent ended, if it did.
-    pub ended: Option<Timestamp>,
-    /// Whether it changed anything, if it came to that.
-    pub found_work: Option<bool>,
 }
 
 /// Words, whose they are, and when they were said.
@@ -314,15 +306,11 @@ impl Chronicle {
             }),
             Event::AgentEnded { task, report, took, .. } => self.on(task, |story| {
                 story.open.timed_out = *took >= story.timeout;
-                let confirming = story.passes.last_mut().filter(|_| story.open.confirming);
-                confirming.into_iter().for_each(|pass| pass.ended = Some(at));
+                story.pass_ended(at);
                 report.iter().for_each(|report| story.hear(None, report, at));
             }),
             Event::WorkCaptured { task, work, .. } => self.on(task, |story| {
-                story.reworked += u32::from(story.open.confirming && work.found_work);
-                let confirming = story.passes.last_mut().filter(|_| story.open.confirming);
-                confirming.into_iter().for_each(|pass| pass.found_work = Some(work.found_work));
-                story.open.confirming = false;
+                story.pass_captured(work.found_work);
                 work.commits.iter().for_each(|made| story.commit(made, Some(at)));
                 if let (Some(commit), true, true) = (&work.commit, work.changed, work.commits.is_empty()) {
                     story.commit(&CommitMade { hash: commit.to_string(), subject: String::new() }, Some(at));
@@ -333,12 +321,7 @@ impl Chronicle {
                     story.changed = Some(Changed { created, modified });
                 }
             }),
-            Event::ConfirmationStarted { task, .. } => self.on(task, |story| {
-                story.confirmations += 1;
-                story.open.confirming = true;
-                let pass = Pass { attempt: story.attempt, began: at, ended: None, found_work: None };
-                add(&mut story.passes, pass);
-            }),
+            Event::ConfirmationStarted { task, .. } => self.on(task, |story| story.pass_began(at)),
             Event::VerificationStarted { .. } => {}
             Event::ChecksEnded { task, results, .. } => self.on(task, |story| story.check(results)),
             Event::Verified { task, .. } => self.on(task, |story| {

@@ -603,7 +603,7 @@ impl<'a> Rules<'a> {
             )));
         }
         let task_then = Task { fence, ..task.clone() };
-        let looks_again = self.looks_again(task, claim);
+        let looks_again = claim.asks_again(task);
         if let Claim::Done { tree: Some(tree), results } | Claim::ToConfirm { tree: Some(tree), results } =
             claim
             && (looks_again || results.iter().any(|result| result.verdict != Verdict::Pass))
@@ -638,21 +638,6 @@ impl<'a> Rules<'a> {
             },
         });
         Ok(events)
-    }
-
-    /// Whether somebody new has to look before a report is taken: at what is to be confirmed, and at what was changed by
-    /// whoever was to confirm it.
-    fn looks_again(&self, task: &Task, claim: &Claim) -> bool {
-        match claim {
-            Claim::ToConfirm { .. } => task.confirm,
-            Claim::Done { tree: Some(tree), results } if task.decided == Status::Confirming => {
-                let before = |result: &CheckResult| {
-                    task.progress.passes.iter().any(|pass| &pass.tree == tree && pass.check == result.check)
-                };
-                !results.iter().all(before)
-            }
-            Claim::Done { .. } | Claim::Failed { .. } | Claim::Blocked { .. } => false,
-        }
     }
 
     fn may_take_away(&self, id: &TaskId, what: &str) -> Result<(), Stop> {
