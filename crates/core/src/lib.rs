@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod client;
 pub mod diagnostic;
 pub mod dialect;
 mod fence;

@@ -5,6 +5,7 @@
 //! it. An input that broke a promise once is kept in the corpus.
 
 mod answers;
+mod clients;
 mod events;
 mod folders;
 mod issues;
@@ -65,6 +66,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "git", check: answers::git, words: answers::WORDS },
     Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },
     Target { name: "context", check: outputs::context, words: outputs::BLOCKS },
+    Target { name: "clients", check: clients::streams, words: clients::LINES },
 ];
 
 impl Target {

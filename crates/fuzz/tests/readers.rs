@@ -61,7 +61,8 @@ targets![
     guardrails,
     git,
     runners,
-    context
+    context,
+    clients
 ];
 
 /// A reader that breaks its word is found by the variations alone.

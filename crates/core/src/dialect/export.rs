@@ -324,8 +324,9 @@ fn lines(checks: &[crate::plan::Check]) -> Value {
 /// What agents are, but for the values of their environment, which are nobody's business.
 fn commands(agents: &BTreeMap<String, Agent>) -> Value {
     let shown = |agent: &Agent| {
-        let env: Vec<&String> = agent.env.keys().collect();
-        json!({ "command": agent.command, "prompt": agent.prompt, "env": env })
+        let mut shown = json!(agent);
+        shown["env"] = json!(agent.env.keys().collect::<Vec<_>>());
+        shown
     };
     agents.iter().map(|(name, agent)| (name.clone(), shown(agent))).collect()
 }

@@ -11,6 +11,6 @@ pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use iterative::{AboutUnit, Domain, Iterative, Mode};
 pub use model::{
-    Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Plan, PromptBy,
-    Schedule, Settings, TaskSpec, WorktreeSetup,
+    Adapter, Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Permissions,
+    Plan, PromptBy, Schedule, Settings, TaskSpec, WorktreeSetup,
 };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::past::Past;
 use super::task::{Holder, Intent, Proof};
+use super::usage::ByModel;
 use crate::plan::{Digest, Group, GroupId, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
@@ -248,7 +249,7 @@ impl Event {
             | ContextUpdated { .. } => None,
             Noted { note, .. } => match note {
                 Note::Entry { task, .. } => task.as_ref(),
-                Note::Told { task, .. } => Some(task),
+                Note::Told { task, .. } | Note::Spent { task, .. } => Some(task),
                 Note::Guardrail { .. }
                 | Note::Carried { .. }
                 | Note::Heard { .. }
@@ -579,6 +580,14 @@ pub enum Note {
     Began { began: Timestamp },
     /// An edit of a state file that the rules do not allow.
     EditRefused { file: String, edit: String, reason: String },
+    /// What a try of an agent has used, by model, where its client tells.
+    Spent {
+        task: TaskId,
+        fence: u64,
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ByModel>,
+    },
 }
 
 /// How a run's results were folded into the project's own description.

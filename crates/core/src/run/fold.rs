@@ -1,8 +1,9 @@
 //! How each event changes the state. One match, and the few changes that take more than a line.
 
-use super::event::{AgentEnd, Class, Event, Next, Recorded, Selection, Session, Verdict};
+use super::event::{AgentEnd, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Pass, Progress, Proof, Status, Task};
+use super::usage::{Bill, Bills, ByModel, Usage};
 use crate::plan::{Check, Oid, TaskId, TaskSpec};
 use crate::time::Timestamp;
 
@@ -62,6 +63,7 @@ impl State {
                     parked: None,
                     merging: None,
                     context: None,
+                    used: Bills::new(),
                 });
                 Ok(())
             }
@@ -209,6 +211,28 @@ impl State {
             }),
             Event::CleanupRefused { task, reason, .. } => {
                 self.update(task, at, |task| task.progress.kept = Some(reason.clone()))
+            }
+            Event::Noted { note: Note::Spent { task, agent, used, .. }, .. } => {
+                self.on_run(|run| {
+                    let bills = run.used.entry(agent.clone()).or_default();
+                    match used {
+                        // A client may have used several models, or none before it failed.
+                        Some(used) if !used.is_empty() => {
+                            for (model, usage) in used {
+                                bills.entry(model.clone()).or_default().add(Some(*usage));
+                            }
+                        }
+                        told => bills
+                            .entry(String::new())
+                            .or_default()
+                            .add(told.as_ref().map(|_| Usage::default())),
+                    }
+                });
+                self.update(task, at, |task| {
+                    let sum =
+                        |used: &ByModel| used.values().fold(Usage::default(), |sum, one| sum.plus(*one));
+                    task.used.add(used.as_ref().map(sum));
+                })
             }
             Event::Rescued { .. } | Event::Reported { .. } | Event::Noted { .. } => Ok(()),
             Event::ContextUpdated { update } => {
@@ -399,6 +423,7 @@ impl State {
             failure_seq: None,
             proof: None,
             progress: Progress::default(),
+            used: Bill::default(),
         };
         judge_by(&mut task, spec);
         let mut counted = task.clone();

@@ -189,7 +189,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::GivenUp { task: task.clone(), by: by.clone(), reason: reason.clone() }])
         }
         Command::Note { by, note } => {
-            if let Note::Entry { task: Some(task), .. } | Note::Told { task, .. } = note {
+            if let Note::Entry { task: Some(task), .. } | Note::Told { task, .. } | Note::Spent { task, .. } =
+                note
+            {
                 on.known(task)?;
             }
             Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])

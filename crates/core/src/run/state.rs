@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{ContextUpdate, Selection, Session, StopReason};
 use super::tally::{Cell, Counts, Horizon, Tally};
 use super::task::{Status, Task};
+use super::usage::Bills;
 use crate::plan::{Digest, Group, Oid, RunId, Schedule, Settings, TaskId};
 use crate::time::Timestamp;
 
@@ -56,6 +57,9 @@ pub struct Run {
     /// How the last context update ended, until more is completed.
     #[serde(default)]
     pub context: Option<ContextUpdate>,
+    /// What its agents have used, as far as their clients tell.
+    #[serde(default, skip_serializing_if = "Bills::is_empty")]
+    pub used: Bills,
 }
 
 impl Run {

@@ -116,6 +116,9 @@ pub fn tell(event: &Event) -> Told {
                 )
             }
             Note::Carried { file, .. } => (Tone::Quiet, format!("{by} keeps fields of its own in {file}")),
+            Note::Spent { agent, used, .. } => {
+                (Tone::Quiet, format!("{agent} used {}", super::used(used.as_ref())))
+            }
             Note::Began { began } => (Tone::Quiet, format!("begun at {began}, says {by}")),
             Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),
             Note::EditRefused { file, edit, reason } => {

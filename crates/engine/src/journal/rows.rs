@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Digest, TaskId};
 use piton_core::run::{
-    ContextUpdate, Counts, Holder, Progress, Proof, Run, Session, Status, StopReason, Task,
+    Bill, Bills, ContextUpdate, Counts, Holder, Progress, Proof, Run, Session, Status, StopReason, Task,
 };
 use piton_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 4;
+pub(super) const LAYOUT: i64 = 5;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -137,6 +137,8 @@ struct Rest {
     proof: Option<Proof>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
+    #[serde(skip_serializing_if = "Bill::is_empty")]
+    used: Bill,
 }
 
 impl TaskRow {
@@ -170,6 +172,7 @@ impl TaskRow {
             failure_seq,
             proof,
             progress,
+            used,
         } = task;
         let lane = lane_of(task);
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
@@ -179,9 +182,14 @@ impl TaskRow {
             holder: holder.clone(),
             proof: proof.clone(),
             progress: (*progress != Progress::default()).then(|| progress.clone()),
+            used: *used,
         };
-        let empty =
-            *tail == 0 && judges.is_empty() && holder.is_none() && proof.is_none() && rest.progress.is_none();
+        let empty = *tail == 0
+            && judges.is_empty()
+            && holder.is_none()
+            && proof.is_none()
+            && rest.progress.is_none()
+            && used.is_empty();
         Ok(TaskRow {
             id: id.as_str().to_owned(),
             lane,
@@ -273,6 +281,7 @@ impl TaskRow {
             failure_seq: self.failure_seq.map(unsigned),
             proof: rest.proof,
             progress: rest.progress.unwrap_or_default(),
+            used: rest.used,
         })
     }
 }
@@ -297,6 +306,8 @@ pub(super) struct Moving {
     pub merging: Option<TaskId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextUpdate>,
+    #[serde(default, skip_serializing_if = "Bills::is_empty")]
+    pub used: Bills,
 }
 
 impl Moving {
@@ -324,6 +335,7 @@ impl Moving {
             parked,
             merging,
             context,
+            used,
         } = run;
         Moving {
             engine: engine.clone(),
@@ -337,14 +349,41 @@ impl Moving {
             parked: *parked,
             merging: merging.clone(),
             context: context.clone(),
+            used: used.clone(),
         }
     }
 
     /// The run as it was when its plan was written down, with what has moved since.
     pub(super) fn over(self, run: Run) -> Run {
-        let Moving { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging, context } =
-            self;
-        Run { engine, session, stop, stopped, landed, slots, dead, streak, parked, merging, context, ..run }
+        let Moving {
+            engine,
+            session,
+            stop,
+            stopped,
+            landed,
+            slots,
+            dead,
+            streak,
+            parked,
+            merging,
+            context,
+            used,
+        } = self;
+        Run {
+            engine,
+            session,
+            stop,
+            stopped,
+            landed,
+            slots,
+            dead,
+            streak,
+            parked,
+            merging,
+            context,
+            used,
+            ..run
+        }
     }
 }
 
@@ -450,7 +489,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                4,
+                5,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable"
             )

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
+use super::agents::read_agent;
 use super::keys;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
-    Agent, Argv, Check, Exhausted, MAX_PARALLEL, PromptBy, RepoPath, Schedule, Settings, TaskId,
-    WorktreeSetup,
+    Agent, Argv, Check, Exhausted, MAX_PARALLEL, RepoPath, Schedule, Settings, TaskId, WorktreeSetup,
 };
 use crate::review;
 use crate::time::Span;
@@ -104,7 +104,7 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
             }
             let DeValue::Table(table) = value.get_ref() else {
                 let what = format!("the agent `{}`", key.escape_debug());
-                walk.wrong(&what, "a table with a `command`", value.get_ref(), value.span());
+                walk.wrong(&what, "a table with a `command` or an `adapter`", value.get_ref(), value.span());
                 continue;
             };
             let section = Section::open(walk, table, value.span(), &keys::AGENT);
@@ -188,88 +188,8 @@ fn read_author(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
     good.then(|| said.value.trim().to_owned())
 }
 
-/// An agent, completed by the weaker file's agent of that name. One without a command, which is an error, is kept
-/// all the same, so that tasks that name it are not wrong too.
-fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Option<&Agent>) -> Agent {
-    let command = section.get("command");
-    if weaker.is_none() {
-        section.require(walk, "command", "[\"my-agent\", \"--flag\"]");
-    }
-    let own = command.as_ref().and_then(|said| read_words(walk, said));
-    let ways = [("stdin", PromptBy::Stdin), ("file", PromptBy::File)];
-    let prompt =
-        section.choice(walk, "prompt", &ways).or(weaker.map(|agent| agent.prompt)).unwrap_or_default();
-    let mut env = weaker.map(|agent| agent.env.clone()).unwrap_or_default();
-    if let Some(Said { value: table, .. }) = section.table(walk, "env") {
-        for (name, value) in table.iter() {
-            let key = name.get_ref().as_ref();
-            if key.is_empty() || key.contains('=') || key.chars().any(char::is_control) {
-                let message = format!("{key:?} cannot name an environment variable");
-                walk.push(Diagnostic::error(name.span(), message).label("letters, digits and `_`"));
-                continue;
-            }
-            match value.get_ref() {
-                DeValue::String(text) if text.contains('\0') => {
-                    let message = format!("the value of `{key}` holds a NUL character");
-                    walk.push(Diagnostic::error(value.span(), message).label("no process can be given this"));
-                }
-                DeValue::String(text) => drop(env.insert(key.to_owned(), text.clone().into_owned())),
-                other => walk.wrong(&format!("`{key}`"), "text, in quotes", other, value.span()),
-            }
-        }
-    }
-    let Some(words) = own.or_else(|| weaker.map(|agent| agent.command.clone())) else {
-        return Agent { command: Vec::new(), prompt, env };
-    };
-    let place = command.map_or_else(|| section.at.clone(), |said| said.at);
-    match (prompt, words.iter().any(|word| word.contains("{prompt}"))) {
-        (PromptBy::File, false) => walk.push(
-            Diagnostic::error(
-                place,
-                "this agent gets its prompt as a file, but its command does not name it",
-            )
-            .label("put `{prompt}` where the path belongs"),
-        ),
-        (PromptBy::Stdin, true) => walk.push(
-            Diagnostic::warning(place, "`{prompt}` stays as it is: this agent gets its prompt on stdin")
-                .label("add `prompt = \"file\"` to have it replaced by a path"),
-        ),
-        (PromptBy::File, true) | (PromptBy::Stdin, false) => {}
-    }
-    Agent { command: words, prompt, env }
-}
-
-/// An agent's command: never through a shell.
-fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<String>> {
-    let DeValue::String(line) = said.value else {
-        return match read_command(walk, "`command`", said)? {
-            Argv::Words(words) => Some(words),
-            Argv::Shell(_) | Argv::Look { .. } | Argv::Review { .. } => None,
-        };
-    };
-    walk.text_of("`command`", said.value, &said.at)?;
-    let words = shell_words::split(line).unwrap_or_default();
-    if words.first().is_none_or(String::is_empty) || line.contains('\0') {
-        let message = "`command` cannot be split into words";
-        walk.push(
-            Diagnostic::error(said.at.clone(), message).label("a quote is open, or there is no first word"),
-        );
-        return None;
-    }
-    if let Some(operator) =
-        words.iter().find(|word| matches!(word.as_str(), "|" | "||" | "&&" | "&" | ";" | ">" | "<"))
-    {
-        walk.push(
-            Diagnostic::warning(said.at.clone(), format!("`{operator}` reaches the agent as an argument"))
-                .label("no shell reads this")
-                .help("write `command = [\"sh\", \"-c\", \"…\"]` if a shell is wanted"),
-        );
-    }
-    Some(words)
-}
-
 /// What to start: a line, or its words.
-fn read_command(walk: &mut Walk<'_>, what: &str, said: &Said<&DeValue<'_>>) -> Option<Argv> {
+pub(super) fn read_command(walk: &mut Walk<'_>, what: &str, said: &Said<&DeValue<'_>>) -> Option<Argv> {
     let nul = |walk: &mut Walk<'_>, at| {
         walk.push(
             Diagnostic::error(at, format!("{what} holds a NUL character"))

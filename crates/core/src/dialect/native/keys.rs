@@ -32,7 +32,20 @@ pub(super) const POLICY: Keys = Keys {
     ],
 };
 
-pub(super) const AGENT: Keys = Keys { table: "`[agents.NAME]`", names: &["command", "prompt", "env"] };
+pub(super) const AGENT: Keys = Keys {
+    table: "`[agents.NAME]`",
+    names: &[
+        "adapter",
+        "command",
+        "prompt",
+        "env",
+        "program",
+        "model",
+        "max_turns",
+        "budget_usd",
+        "permissions",
+    ],
+};
 
 pub(super) const WORKTREE: Keys = Keys { table: "`[worktree]`", names: &["copy", "setup"] };
 

@@ -138,13 +138,31 @@ mirror! {
 
     /// A program that does the work.
     struct AgentTable {
-        /// What to start: a list of words, or text that is split like a shell does. No shell reads it. Required
-        /// unless `piton.toml` defines this agent.
+        /// Which client it is: `claude`, `codex`, `gemini` and `opencode` are known, `command` is any other program.
+        /// Default: `command`.
+        adapter: Option<AdapterName>,
+        /// What to start: a list of words, or text that is split like a shell does. No shell reads it. For the
+        /// adapter `command`, and required there unless `piton.toml` defines this agent.
         command: Option<Words>,
-        /// How it gets its prompt. With `file`, `{prompt}` in the command becomes the path. Default: `stdin`.
+        /// How it gets its prompt. With `file`, `{prompt}` in the command becomes the path. For the adapter
+        /// `command`. Default: `stdin`.
         prompt: Option<PromptName>,
         /// Environment variables set for it.
         env: Option<BTreeMap<String, String>>,
+        /// Where the client is: a name that is looked up, or an absolute path. Default: the adapter's name.
+        #[schemars(length(min = 1))]
+        program: Option<String>,
+        /// The model, as the client calls it. Default: the client's own choice.
+        #[schemars(length(min = 1))]
+        model: Option<String>,
+        /// The most turns of one try, with `claude`. Default: no bound.
+        #[schemars(range(min = 1, max = 10000))]
+        max_turns: Option<u32>,
+        /// The most dollars one try may cost, with `claude`. Default: no bound.
+        budget_usd: Option<f64>,
+        /// What it may do without asking. `narrow`: commands, and files in its worktree. `all`: the client's own
+        /// fences are off. Default: `narrow`.
+        permissions: Option<PermissionsName>,
     }
 
     /// How a fresh worktree is made ready.
@@ -314,6 +332,14 @@ choices! {
     /// How an agent gets its prompt.
     #[serde(rename_all = "snake_case")]
     enum PromptName { Stdin, File, }
+
+    /// A client that Piton knows how to drive.
+    #[serde(rename_all = "snake_case")]
+    enum AdapterName { Command, Claude, Codex, Gemini, Opencode, }
+
+    /// What a client may do without asking.
+    #[serde(rename_all = "snake_case")]
+    enum PermissionsName { Narrow, All, }
 }
 
 /// A length of time: `90s`, `5m`, `1h30m`.

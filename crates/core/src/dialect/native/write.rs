@@ -2,7 +2,7 @@
 //! and compares.
 
 use super::config::{check_name, usual_timeout};
-use crate::plan::{Agent, Argv, Check, Plan, PromptBy, Schedule, Settings, TaskSpec};
+use crate::plan::{Agent, Argv, Check, Permissions, Plan, PromptBy, Schedule, Settings, TaskSpec};
 use crate::time::Span;
 
 /// The plan with something in every text that may not be empty.
@@ -81,11 +81,26 @@ fn policy(settings: &Settings) -> String {
 }
 
 fn agent_table(name: &str, agent: &Agent) -> String {
-    let mut toml = format!("\n[agents.{}]\ncommand = {}\n", text(name), list(&agent.command));
-    toml += match agent.prompt {
-        PromptBy::Stdin => "prompt = \"stdin\"\n",
-        PromptBy::File => "prompt = \"file\"\n",
-    };
+    let mut toml = format!("\n[agents.{}]\n", text(name));
+    if agent.adapter.is_command() {
+        toml += &format!("command = {}\n", list(&agent.command));
+        toml += match agent.prompt {
+            PromptBy::Stdin => "prompt = \"stdin\"\n",
+            PromptBy::File => "prompt = \"file\"\n",
+        };
+    } else {
+        toml += &format!("adapter = \"{}\"\n", agent.adapter.name());
+        for (key, value) in [("program", &agent.program), ("model", &agent.model)] {
+            toml += &value.as_ref().map_or_else(String::new, |value| format!("{key} = {}\n", text(value)));
+        }
+        toml += &agent.max_turns.map_or_else(String::new, |turns| format!("max_turns = {turns}\n"));
+        toml += &agent.budget.map_or_else(String::new, |most| {
+            format!("budget_usd = {}.{:06}\n", most / 1_000_000, most % 1_000_000)
+        });
+        if agent.permissions == Permissions::All {
+            toml += "permissions = \"all\"\n";
+        }
+    }
     let env: Vec<String> =
         agent.env.iter().map(|(key, value)| format!("{} = {}", text(key), text(value))).collect();
     toml + &if env.is_empty() { String::new() } else { format!("env = {{ {} }}\n", env.join(", ")) }

@@ -29,8 +29,8 @@ fn unknown_keys() {
     3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
     9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
-    insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodel = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
-    3:1 `model` error: unknown key `model` in `[agents.NAME]` | nothing reads this | known here: `command`, `prompt`, `env`
+    insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodels = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
+    3:1 `models` error: unknown key `models` in `[agents.NAME]` | did you mean `model`? | known here: `adapter`, `command`, `prompt`, `env`, `program`, `model`, `max_turns`, `budget_usd`, `permissions`
     4:1 `[[task]]` error: this task is in no group | add `group = "g"` | a plan that declares groups has every task in one
     10:6 `'g'` warning: no task is in the group `g` | it will be passed over
     11:1 `name` error: unknown key `name` in `[[group]]` | Piton calls this `title` | known here: `id`, `title`
@@ -66,7 +66,7 @@ fn wrong_types() {
     1:9 `1` error: an entry of `task` must be a table | this is a number
     ");
     insta::assert_snapshot!(check("[agents]\ndefault = 'claude'\n@T1\ndepends_on = 'T0'\nfiles = [1]\nconfirm = 'yes'\nsilence = 5\nattempts = 1.5"), @r#"
-    2:11 `'claude'` error: the agent `default` must be a table with a `command` | this is text
+    2:11 `'claude'` error: the agent `default` must be a table with a `command` or an `adapter` | this is text
     8:14 `'T0'` error: `depends_on` must be a list, in `[` and `]` | this is text
     9:10 `1` error: an entry of `files` must be text | this is a number
     10:11 `'yes'` error: `confirm` must be `true` or `false` | this is text
@@ -248,6 +248,26 @@ fn agents() {
     5:11 `'a {prompt} | tee'` warning: `|` reaches the agent as an argument | no shell reads this | write `command = ["sh", "-c", "…"]` if a shell is wanted
     5:11 `'a {prompt} | tee'` warning: `{prompt}` stays as it is: this agent gets its prompt on stdin | add `prompt = "file"` to have it replaced by a path
     "#);
+    insta::assert_snapshot!(check("[agents.a]\nadapter = 'claud'\n[agents.b]\nadapter = 'codex'\ncommand = 'codex'\nmax_turns = 3\nbudget_usd = 1\n[agents.c]\nadapter = 'claude'\nprogram = 'bin/claude'\nmodel = '--x'\nmax_turns = 0\nbudget_usd = -1.5\npermissions = 'some'\n[agents.d]\ncommand = 'd'\nmodel = 'x'\n@T1\nagent = 'a'"), @r#"
+    2:11 `'claud'` error: `adapter` cannot be "claud" | did you mean "claude"? | choose one of `command`, `claude`, `codex`, `gemini`, `opencode`
+    5:11 `'codex'` error: `command` means nothing to the adapter `codex` | Piton knows how this client is started; `program` says where it is
+    6:13 `3` error: `max_turns` means nothing to the adapter `codex` | this client cannot be held to it; `timeout` bounds every agent
+    7:14 `1` error: `budget_usd` means nothing to the adapter `codex` | this client cannot be held to it; `timeout` bounds every agent
+    10:11 `'bin/claude'` error: `program` is a path that begins nowhere | write a name, or a path that begins with `/`
+    11:9 `'--x'` error: `model` begins with a dash | the client would take it for an option
+    12:13 `0` error: `max_turns` is out of range | 1 to 10000 is allowed
+    13:14 `-1.5` error: `budget_usd` is out of range | more than 0, and at most 1000000
+    14:15 `'some'` error: `permissions` cannot be "some" | not one of the choices | choose one of `narrow`, `all`
+    17:9 `'x'` error: `model` means nothing to the adapter `command` | only clients that Piton knows have this
+    "#);
+    let known = "[agents.a]\nadapter = 'claude'\nprogram = '/opt/claude'\nmodel = 'opus'\nmax_turns = 40\nbudget_usd = 2.5\npermissions = 'all'\n[agents.b]\nadapter = 'codex'\n";
+    let (config, wrong) = read_config(known);
+    assert_eq!(wrong, []);
+    assert_eq!(config.agents["a"].budget, Some(2_500_000));
+    assert_eq!(
+        check_with("[agents.a]\nmodel = 'sonnet'\n[agents.b]\nadapter = 'gemini'\n@T1\nagent = 'a'", &config),
+        "fine"
+    );
     let (config, _) = read_config(one);
     assert_eq!(check_with("[agents.claude]\nenv = { A = 'b' }\n@T1\nagent = 'claude'", &config), "fine");
 }
