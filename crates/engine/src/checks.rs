@@ -94,7 +94,13 @@ impl Bench<'_> {
     }
 
     fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> CheckResult {
-        let output = clean_text(&job.output().tail(READ).unwrap_or_default());
+        let heard =
+            self.reviewer(check).and_then(|client| agent::hear(client, job, None, &outcome.ended, READ).ok());
+        let no_verdict = heard.as_ref().and_then(agent::Heard::no_verdict);
+        let output = match heard {
+            Some(heard) => heard.said,
+            None => clean_text(&job.output().tail(READ).unwrap_or_default()),
+        };
         let is_whole = outcome.output_bytes <= READ as u64;
         let is_review = matches!(check.run, Argv::Review { .. });
         let tests = (is_whole && !is_review).then(|| runners::counts(&output)).flatten();
@@ -119,6 +125,7 @@ impl Bench<'_> {
             }
             Ended::Stopped | Ended::Died => Verdict::Broken { reason: "it was stopped".to_owned() },
         };
+        let verdict = no_verdict.unwrap_or(verdict);
         let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
         let tail = match &verdict {
             Verdict::Pass => String::new(),
@@ -126,6 +133,14 @@ impl Bench<'_> {
             _ => verdict::excerpt(&output, TAIL).to_owned(),
         };
         CheckResult { tail, tests, ..self.result(check, job, verdict, took) }
+    }
+
+    /// The client that makes this check, if one does.
+    fn reviewer(&self, check: &Check) -> Option<&Agent> {
+        match &check.run {
+            Argv::Review { agent, .. } => self.agents.get(agent),
+            _ => None,
+        }
     }
 
     fn result(&self, check: &Check, job: &Job, verdict: Verdict, took: Span) -> CheckResult {
@@ -152,7 +167,11 @@ fn review(client: &Agent, ask: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpe
             .and_then(|()| disk::write(&prompt, review::prompt(ask).as_bytes()));
         written.map_err(|source| KeeperError::File { deed: "write", path: prompt.clone(), source })?;
     }
-    Ok(agent::start(client, cwd, &prompt))
+    agent::start(client, &agent::Place { cwd, prompt: &prompt }, None).map_err(|source| KeeperError::File {
+        deed: "write beside",
+        path: prompt.clone(),
+        source,
+    })
 }
 
 /// Why there is nothing to report.

@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Archive(Archive),
     /// Content that was put aside before a worktree went
     Rescue(Rescue),
+    /// List the clients that can do the work, or try one out
+    Agents(Agents),
     /// Print a JSON Schema
     Schema(Schema),
     /// See whether a file is there, is not empty and holds each of these, as checks of plans ask
@@ -128,6 +130,23 @@ pub(crate) struct Which {
     /// The project [default: the one around this folder, or around the plan]
     #[arg(long, value_name = "DIR")]
     pub project_path: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Agents {
+    #[command(subcommand)]
+    pub command: Option<AgentsCommand>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsCommand {
+    /// Ask an agent one harmless question, in a temporary folder
+    Test {
+        /// A name in `[agents]` of piton.toml, or of a client
+        name: String,
+    },
 }
 
 #[derive(Debug, Args)]

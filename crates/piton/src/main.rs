@@ -66,6 +66,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Clean(args) => cmd::clean::clean(args),
         Command::Archive(args) => cmd::archive::archive(args),
         Command::Rescue(args) => cmd::rescue::rescue(&args.command),
+        Command::Agents(args) => cmd::agents::agents(args),
         Command::Schema(args) => {
             ui::answer_json(&match args.name {
                 SchemaName::Plan => native::schema(),

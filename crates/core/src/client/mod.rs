@@ -14,7 +14,7 @@ mod opencode;
 mod tests;
 
 use crate::plan::Adapter;
-use crate::run::{ByModel, Usage};
+use crate::run::ByModel;
 use crate::terminal::clean_text;
 use crate::time::Timestamp;
 
@@ -176,7 +176,7 @@ impl Story {
             Happening::Usage { so_far: false, of } => {
                 let used = self.used.get_or_insert_default();
                 for (model, usage) in of {
-                    let sum = used.entry(model).or_insert_with(Usage::default);
+                    let sum = used.entry(model).or_default();
                     *sum = sum.plus(usage);
                 }
             }

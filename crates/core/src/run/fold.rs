@@ -3,7 +3,7 @@
 use super::event::{AgentEnd, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Pass, Progress, Proof, Status, Task};
-use super::usage::{Bill, Bills, ByModel, Usage};
+use super::usage::{Bill, Bills, Usage};
 use crate::plan::{Check, Oid, TaskId, TaskSpec};
 use crate::time::Timestamp;
 
@@ -222,17 +222,15 @@ impl State {
                                 bills.entry(model.clone()).or_default().add(Some(*usage));
                             }
                         }
-                        told => bills
-                            .entry(String::new())
-                            .or_default()
-                            .add(told.as_ref().map(|_| Usage::default())),
+                        told => {
+                            bills
+                                .entry(String::new())
+                                .or_default()
+                                .add(told.as_ref().map(|_| Usage::NOTHING));
+                        }
                     }
                 });
-                self.update(task, at, |task| {
-                    let sum =
-                        |used: &ByModel| used.values().fold(Usage::default(), |sum, one| sum.plus(*one));
-                    task.used.add(used.as_ref().map(sum));
-                })
+                self.update(task, at, |task| task.used.add(used.as_ref().map(Usage::sum)))
             }
             Event::Rescued { .. } | Event::Reported { .. } | Event::Noted { .. } => Ok(()),
             Event::ContextUpdated { update } => {

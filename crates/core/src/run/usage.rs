@@ -25,6 +25,14 @@ pub struct Usage {
 pub type ByModel = BTreeMap<String, Usage>;
 
 impl Usage {
+    /// Known to be nothing.
+    pub const NOTHING: Usage = Usage { input: Some(0), cached: Some(0), output: Some(0), cost: Some(0) };
+
+    /// Of all models together.
+    pub fn sum(of: &ByModel) -> Usage {
+        of.values().copied().reduce(Usage::plus).unwrap_or(Usage::NOTHING)
+    }
+
     /// Both together. What one of them does not know stays known from the other: it is a lower bound then.
     #[must_use]
     pub fn plus(self, more: Usage) -> Usage {

@@ -3,7 +3,7 @@
 use crate::run::{Bill, Bills, ByModel, Usage};
 
 /// `12.3k tokens in (9k cached), 450 out, $0.42`; what is not known is left out, and said if nothing is.
-pub fn usage(used: &Usage) -> String {
+fn usage(used: &Usage) -> String {
     let cached =
         used.cached.filter(|&n| n > 0).map(|n| format!(" ({} cached)", short(n))).unwrap_or_default();
     let parts = [

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Argv, Check, Dialect, Oid};
 use piton_core::prompt::Caller;
-use piton_core::run::{AgentEnd, CheckResult, Class, Command, CommitMade, Verdict, Work};
+use piton_core::run::{AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, Verdict, Work};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{answer, message, prompt};
@@ -205,9 +205,11 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         let text = prompt::prompt(spec, caller, order.task.attempt, feedback.map(String::as_str), advice);
         disk::write(&path, text.as_bytes())?;
     }
+    let session = agent::Session::of(&job, client, name, order.task.attempt)?;
     copy::offer(order, &job)?;
-    let mut job_spec =
-        agent::job(client, spec, &order.run.id, order.task.attempt, &order.workplace()?, &path);
+    let prompt = agent::prompt_of(session.as_ref(), &path)?;
+    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt };
+    let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
     // An agent's files and commits are all there is of its work, and nobody has synced them.
     job_spec.synced = order.touched()?;
     if !job.is_begun()? && !order.run.settings.no_commits && !order.worktree()?.is_ready() {
@@ -220,12 +222,13 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     }
     let outcome = job.run(&job_spec, &order.site.keeper)?;
     crash::point("work.ended");
-    let tail = clean_text(&job.output().tail(TAIL)?);
+    let heard = agent::hear(client, &job, session.as_ref(), &outcome.ended, TAIL)?;
+    let tail = &heard.said;
     let (written, entries) = copy::report(order, &job);
     let said =
-        agent::take(&job.dir().join("outbox.jsonl")).or(written).or_else(|| said_in_words(order, &tail));
-    let end = agent::end_of(&outcome.ended, &tail, said.as_ref(), spec, clock::now());
-    let end = if order.run.settings.auto_answer { answered(end, &tail) } else { end };
+        agent::take(&job.dir().join("outbox.jsonl")).or(written).or_else(|| said_in_words(order, tail));
+    let end = agent::end_of(&outcome.ended, &heard, said.as_ref(), spec, clock::now());
+    let end = if order.run.settings.auto_answer { answered(end, tail) } else { end };
     let ended = Command::AgentEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
@@ -234,7 +237,15 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         took: Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0)),
         report: said.map(|message| Box::new(message.report)),
     };
-    Ok([ended].into_iter().chain(entries).collect())
+    // Of a client that never tells, nothing is said.
+    let spent = session.map(|_| spent(order, name, heard.used));
+    Ok([ended].into_iter().chain(entries).chain(spent).collect())
+}
+
+/// The note of what a try has used.
+fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
+    let (task, fence) = (order.task.id.clone(), order.fence());
+    Command::Note { by: agent.to_owned(), note: Note::Spent { task, fence, agent: agent.to_owned(), used } }
 }
 
 /// What agents of a system that has words for it say at the end.
@@ -369,12 +380,33 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         run_on(order, &worktree, commit, &wanted, tree, &jobs)?
     };
     crash::point("check.ended");
-    Ok(vec![Command::ChecksEnded {
+    let spent = spent_by_reviewers(order, &results);
+    let ended = Command::ChecksEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
         tree: tree.clone(),
         results,
-    }])
+    };
+    Ok([ended].into_iter().chain(spent).collect())
+}
+
+/// Notes of what the agents among the checks have used.
+pub(super) fn spent_by_reviewers(order: &Order, results: &[CheckResult]) -> Vec<Command> {
+    let settings = &order.run.settings;
+    let checks = order.spec.checks.iter().chain(&order.neighbours).chain(&settings.landing_checks);
+    let reviewers = checks.filter_map(|check| match &check.run {
+        Argv::Review { agent, .. } => Some((check.digest(), agent, settings.agents.get(agent)?)),
+        _ => None,
+    });
+    let reviewers: Vec<_> = reviewers.filter(|(_, _, client)| !client.adapter.is_command()).collect();
+    let note = |result: &CheckResult| {
+        let (_, name, client) = reviewers.iter().find(|(digest, ..)| *digest == result.check)?;
+        let job = Job::at(order.site.project.home.join(&result.log));
+        let outcome = job.outcome().ok()??;
+        let heard = agent::hear(client, &job, None, &outcome.ended, 0).ok()?;
+        Some(spent(order, name, heard.used))
+    };
+    results.iter().filter_map(note).collect()
 }
 
 /// Run checks in a worktree that is exactly that commit, before each of them and after.

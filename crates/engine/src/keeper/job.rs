@@ -41,12 +41,24 @@ pub struct JobSpec {
     /// The longest the child may say nothing.
     #[serde(default)]
     pub silence_ms: Option<u64>,
-    /// The time between asking (TERM) and insisting (KILL).
+    /// How the tree is asked to end.
+    #[serde(default)]
+    pub stop_signal: StopSignal,
+    /// The time between asking and insisting (KILL).
     pub grace_ms: u64,
     /// How many bytes of the output's beginning are kept.
     pub output_head: u64,
     /// At most this many bytes of its end are kept, and at least half of that.
     pub output_tail: u64,
+}
+
+/// How a tree of processes is asked to end. Which one makes it clean up differs from program to program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopSignal {
+    #[default]
+    Term,
+    Int,
 }
 
 impl JobSpec {
@@ -61,6 +73,7 @@ impl JobSpec {
             synced: Vec::new(),
             wall_ms: None,
             silence_ms: None,
+            stop_signal: StopSignal::Term,
             grace_ms: 5_000,
             output_head: 8 * MIB,
             output_tail: 8 * MIB,

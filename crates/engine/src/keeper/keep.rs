@@ -19,7 +19,7 @@ use super::job::{Started, now_ms};
 use super::output::Log;
 use super::shim::EXEC_ERROR;
 use super::tree::{Toll, Tree};
-use super::{Ended, Job, JobSpec, KeeperError, MARKER, Outcome, processes};
+use super::{Ended, Job, JobSpec, KeeperError, MARKER, Outcome, StopSignal, processes};
 use crate::lock::Lock;
 use crate::{crash, disk};
 
@@ -145,8 +145,11 @@ fn supervise(job: &Job, spec: &JobSpec) -> Result<Outcome, String> {
     let (ended, mut drained) = watch.until_end();
     let grace = Duration::from_millis(spec.grace_ms);
     let toll: Toll = match ended {
-        Ended::Exited { .. } | Ended::Signalled { .. } => tree.end(grace.min(LEFTOVER_GRACE)),
-        _ => tree.end(grace),
+        // Shells that were put into the background do not hear an INT.
+        Ended::Exited { .. } | Ended::Signalled { .. } => {
+            tree.end(StopSignal::Term, grace.min(LEFTOVER_GRACE))
+        }
+        _ => tree.end(spec.stop_signal, grace),
     };
     let deadline = Instant::now() + DRAIN;
     while !drained {

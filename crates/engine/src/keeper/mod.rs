@@ -29,7 +29,7 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-pub use job::{Ended, Job, JobSpec, Outcome};
+pub use job::{Ended, Job, JobSpec, Outcome, StopSignal};
 pub use keep::keep;
 pub use output::{Chunk, Output, Whole};
 pub(crate) use processes::boot;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpid, kill_process_group, test_kill_process_group};
 
+use super::job::StopSignal;
 use super::processes;
 
 /// What a KILL cannot end in this time is stuck in the kernel or not ours to kill.
@@ -61,12 +62,16 @@ impl Tree {
     }
 
     /// Ask every process to end, and after `grace` make it.
-    pub(super) fn end(&mut self, grace: Duration) -> Toll {
+    pub(super) fn end(&mut self, ask: StopSignal, grace: Duration) -> Toll {
+        let ask = match ask {
+            StopSignal::Term => Signal::TERM,
+            StopSignal::Int => Signal::INT,
+        };
         let mut signalled = HashSet::new();
-        match self.signal_until_gone(Signal::TERM, grace, &mut signalled) {
+        match self.signal_until_gone(ask, grace, &mut signalled) {
             Ok(left) if left > 0 => self.kill_all(&mut signalled),
             Ok(_) => self.toll(&signalled, 0),
-            Err(_) => self.end_group(grace),
+            Err(_) => self.end_group(ask, grace),
         }
     }
 
@@ -136,12 +141,12 @@ impl Tree {
     }
 
     /// Without a list of processes the group is all there is to aim at.
-    fn end_group(&self, grace: Duration) -> Toll {
+    fn end_group(&self, ask: Signal, grace: Duration) -> Toll {
         let Some(group) = self.kept.and_then(|kept| Pid::from_raw(kept.child)) else {
             return Toll::default();
         };
         let start = Instant::now();
-        let _ = kill_process_group(group, Signal::TERM);
+        let _ = kill_process_group(group, ask);
         while test_kill_process_group(group).is_ok() && start.elapsed() < grace {
             thread::sleep(Duration::from_millis(20));
         }

@@ -1,6 +1,7 @@
 //! One file per command, or per family of them.
 
 pub(crate) mod add;
+pub(crate) mod agents;
 pub(crate) mod archive;
 pub(crate) mod begin;
 pub(crate) mod clean;

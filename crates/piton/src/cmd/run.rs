@@ -215,12 +215,13 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
                 failure.hint(format!("defined are: {}", known.join(", ")))
             });
         };
-        let program = agent.command.first().map(String::as_str).unwrap_or_default();
+        let program = piton_engine::agent::program(agent);
         if !is_runnable(program, &project.root) {
             let failure = Failure::new(format!(
                 "the agent `{name}` cannot be started: there is no program `{program}`"
             ));
-            return Err(failure.hint(format!("install it, or change `command` of [agents.{name}]")));
+            let key = if agent.adapter.is_command() { "command" } else { "program" };
+            return Err(failure.hint(format!("install it, or change `{key}` of [agents.{name}]")));
         }
     }
     Ok(())

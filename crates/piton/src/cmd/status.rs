@@ -2,7 +2,7 @@
 
 use piton_core::dialect::rwkit;
 use piton_core::plan::{RunId, TaskId};
-use piton_core::run::{Event, Proof, Status, Task};
+use piton_core::run::{Bill, Bills, Event, Proof, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus, RunStatus, Summary};
 use piton_engine::clock;
@@ -85,6 +85,9 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
             view::bar(done, group.counts.total()),
             group.counts.total()
         ));
+    }
+    if let Some(bill) = view::bill(&facts.used) {
+        ui::answer_line(format!("  used: {bill}"));
     }
     let mut notable = journal.under_way(run)?;
     for status in [Status::Failed, Status::Abandoned, Status::Blocked] {
@@ -205,7 +208,34 @@ fn task_document(task: &Task, title: Option<&str>) -> Value {
         "commit": task.progress.commit,
         "landing_waits": task.progress.waits,
         "proof": task.proof,
+        "used": used_document(&task.used),
     })
+}
+
+/// What was used, in units that need no explanation; `null` is unknown.
+fn used_document(bill: &Bill) -> Value {
+    json!({
+        "tries": bill.tries,
+        "unmeasured_tries": bill.unmeasured,
+        "input_tokens": bill.usage.input,
+        "cached_tokens": bill.usage.cached,
+        "output_tokens": bill.usage.output,
+        "cost_usd": bill.usage.cost.map(view::dollars),
+    })
+}
+
+/// By agent and model; one that nobody named is `null`.
+fn bills_document(bills: &Bills) -> Value {
+    let mut rows = Vec::new();
+    for (agent, models) in bills {
+        for (model, bill) in models {
+            let mut row = used_document(bill);
+            row["agent"] = json!(agent);
+            row["model"] = if model.is_empty() { Value::Null } else { json!(model) };
+            rows.push(row);
+        }
+    }
+    Value::Array(rows)
 }
 
 /// The whole run as one JSON document.
@@ -234,6 +264,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         "worktree_dir": facts.worktree_dir,
         "created": facts.created.to_string(),
         "counts": counts(&summary.counts),
+        "used": bills_document(&facts.used),
         "groups": summary.groups.iter().map(|group| json!({
             "id": group.id, "title": group.title, "status": group.status, "counts": counts(&group.counts),
         })).collect::<Vec<_>>(),

@@ -41,6 +41,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       clean         Remove what finished runs left behind
       archive       Put the plans of finished issues away
       rescue        Content that was put aside before a worktree went
+      agents        List the clients that can do the work, or try one out
       schema        Print a JSON Schema
       verify        Run a task's checks now; nothing in the run changes
       orient        Tell what somebody who begins to work has to know of the run, and of a task
@@ -129,7 +130,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 39);
+    assert_eq!(seen, 40);
 }
 
 #[test]
