@@ -13,6 +13,7 @@ mod fence;
 pub mod message;
 pub mod plan;
 pub mod prompt;
+pub mod redact;
 pub mod review;
 pub mod run;
 pub mod runners;

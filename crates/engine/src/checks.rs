@@ -104,7 +104,7 @@ impl Bench<'_> {
             Ended::Signalled { signal } => {
                 Verdict::Broken { reason: format!("it was killed by signal {signal}") }
             }
-            Ended::WallClock | Ended::Silence => {
+            Ended::WallClock | Ended::Silence | Ended::Startup => {
                 Verdict::Broken { reason: format!("it had not ended after {}", check.timeout) }
             }
             Ended::NotStarted { reason } => {

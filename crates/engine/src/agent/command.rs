@@ -94,6 +94,7 @@ pub fn end_of(
             let limit = spec.silence.unwrap_or_default();
             return failed(format!("the agent said nothing for {limit}"));
         }
+        Ended::Startup => return AgentEnd::Transient { reason: "the agent never said anything".to_owned() },
         Ended::Exited { .. } => {}
     }
     match said.map(|message| &message.said) {

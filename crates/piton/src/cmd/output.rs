@@ -83,6 +83,7 @@ fn ended(job: &Listed) -> String {
         Some(Ended::Signalled { signal }) => format!("killed by signal {signal}"),
         Some(Ended::WallClock) => "took too long".to_owned(),
         Some(Ended::Silence) => "said nothing for too long".to_owned(),
+        Some(Ended::Startup) => "never said anything".to_owned(),
         Some(Ended::Stopped) => "stopped".to_owned(),
         Some(Ended::Died) => "cut off".to_owned(),
         Some(Ended::NotStarted { reason }) => format!("not started: {reason}"),
