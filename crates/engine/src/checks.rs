@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
-use piton_core::plan::{Agent, Argv, Check, Digest, Oid, RunId, TaskSpec};
+use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskSpec};
 use piton_core::run::{CheckResult, Pass, Run, Verdict, verdict};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
@@ -14,7 +14,8 @@ use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
 use crate::project::Project;
-use crate::{agent, clock, disk};
+use crate::sandbox::{self, Guard};
+use crate::{agent, clock, disk, secrets};
 
 /// How much of the end of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
@@ -37,6 +38,8 @@ pub struct Bench<'a> {
     pub keeper: &'a [String],
     /// Those that checks may be made by.
     pub agents: &'a BTreeMap<String, Agent>,
+    /// Keeps those inside; commands of the plan's own are free.
+    pub guard: Guard,
 }
 
 /// What a check gives when it is not allowed to end.
@@ -73,10 +76,21 @@ impl Bench<'_> {
             spec.env.extend(self.env.clone());
             spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
             spec.wall_ms = Some(check.timeout.0);
+            if let Argv::Review { .. } = &check.run {
+                let enclosed = self.guard.enclose(&mut spec, &job, self.cwd);
+                enclosed.map_err(|source| {
+                    NoResult::Keeper(KeeperError::File {
+                        deed: "prepare",
+                        path: job.dir().to_owned(),
+                        source,
+                    })
+                })?;
+            }
             if !begin(&job) {
                 return Err(NoResult::Stopped);
             }
             let outcome = job.run(&spec, self.keeper).map_err(NoResult::Keeper)?;
+            sandbox::clear(&job);
             match outcome.ended {
                 Ended::Died => {}
                 Ended::Stopped => return Err(NoResult::Stopped),
@@ -184,7 +198,7 @@ pub fn run_all(
     let repo = project.repo()?;
     let tree_now = || repo.map(|repo| repo.worktree_tree(place)).transpose();
     let tree = tree_now()?;
-    let agents = reviewers(project, run, spec)?;
+    let (agents, fences) = reviewers(project, run, spec)?;
     let jobs = project.task_folder(run, &spec.id);
     let bench = Bench {
         jobs: &jobs,
@@ -194,6 +208,7 @@ pub fn run_all(
         env: BTreeMap::new(),
         keeper,
         agents: &agents,
+        guard: Guard::new(&fences, None, project),
     };
     let mut results = Vec::new();
     for check in &spec.checks {
@@ -235,16 +250,19 @@ fn facts(project: &Project, run: &RunId) -> Result<Option<Run>, JournalError> {
     Ok(journal.map(|journal| journal.facts(run)).transpose()?.flatten())
 }
 
-/// The agents of the run, if one of them is to review.
+/// The agents of the run, if one of them is to review, and what holds them back.
 fn reviewers(
     project: &Project,
     run: &RunId,
     spec: &TaskSpec,
-) -> Result<BTreeMap<String, Agent>, JournalError> {
+) -> Result<(BTreeMap<String, Agent>, Fences), JournalError> {
     if !spec.checks.iter().any(|check| matches!(check.run, Argv::Review { .. })) {
-        return Ok(BTreeMap::new());
+        return Ok(Default::default());
     }
-    Ok(facts(project, run)?.map(|facts| facts.settings.agents).unwrap_or_default())
+    let settings = facts(project, run)?.map(|facts| facts.settings).unwrap_or_default();
+    let mut agents = settings.agents;
+    secrets::restore(&mut agents);
+    Ok((agents, settings.fences))
 }
 
 /// The checks among `wanted` that have no pass on this tree in this environment, each command once.

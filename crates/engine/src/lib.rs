@@ -20,4 +20,5 @@ pub mod keeper;
 pub mod landed;
 pub mod lock;
 pub mod project;
+pub mod sandbox;
 pub mod secrets;

@@ -140,6 +140,7 @@ impl Shop {
             session: Session { schedule: Schedule::Layered, max_parallel: 1, selection, agent: None },
             keeper: Vec::new(),
             owned: Vec::new(),
+            sandbox: None,
             plan_now: Box::new(|| None),
             settle_files: Box::new(|| {}),
             undecided: Box::new(|| false),

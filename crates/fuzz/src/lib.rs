@@ -15,6 +15,7 @@ mod names;
 mod outputs;
 mod plans;
 mod rwkit;
+mod secrets;
 mod states;
 mod todolists;
 mod vary;
@@ -64,6 +65,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "guardrails", check: iterations::lessons, words: iterations::LESSONS },
     Target { name: "git", check: answers::git, words: answers::WORDS },
     Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },
+    Target { name: "redact", check: secrets::redact, words: secrets::WORDS },
     Target { name: "context", check: outputs::context, words: outputs::BLOCKS },
 ];
 

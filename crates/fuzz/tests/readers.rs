@@ -61,6 +61,7 @@ targets![
     guardrails,
     git,
     runners,
+    redact,
     context
 ];
 

@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use piton_core::plan::{Dialect, GroupId, Schedule, TaskId};
+use piton_core::plan::{Dialect, GroupId, Sandbox, Schedule, TaskId};
 
 mod ledger;
 
@@ -246,11 +246,34 @@ pub(crate) struct Run {
     /// The agent for every task
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
+    /// Keep agents from writing outside of their worktree [default: PITON_SANDBOX, `[sandbox]`, else auto]
+    #[arg(long, value_name = "MODE")]
+    pub sandbox: Option<SandboxArg>,
     /// The run to go on with
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
     #[command(flatten)]
     pub loudness: Loudness,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxArg {
+    /// Where the system can
+    Auto,
+    /// Or do not start them
+    On,
+    /// Let them write what you may
+    Off,
+}
+
+impl From<SandboxArg> for Sandbox {
+    fn from(arg: SandboxArg) -> Sandbox {
+        match arg {
+            SandboxArg::Auto => Sandbox::Auto,
+            SandboxArg::On => Sandbox::On,
+            SandboxArg::Off => Sandbox::Off,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -542,6 +565,7 @@ impl Run {
             gh: false,
             schedule: None,
             agent: None,
+            sandbox: None,
             run: None,
             loudness,
         }

@@ -15,6 +15,7 @@ use piton_core::dialect::rwkit::{self as lists, plan::RwkitReading};
 use piton_core::dialect::{Folder, Reading, execute, native};
 use piton_core::plan::{Check, Dialect, Plan};
 use piton_core::view::counted;
+use piton_engine::secrets;
 
 use crate::failure::{Failure, Outcome};
 use crate::find::{here, shown};
@@ -174,13 +175,16 @@ pub(crate) fn source(path: &Utf8Path, dialect: Dialect) -> Outcome<Source> {
 
 /// What the files of a plan say, as if they were on disk at this place.
 pub(crate) fn understand(path: &Utf8Path, source: &Source, how: How<'_>) -> Outcome<Read> {
-    match source {
+    let (mut found, picture) = match source {
         Source::File(text) => understand_native(path, text),
         Source::Folder(folder) => understand_execute(path, folder, how),
         Source::Issue(folder) => issue::understand(path, folder, how),
         Source::List(folder) => rwkit::understand(path, folder, how),
         Source::Iterative(folder) => iterative::understand(path, folder, how),
-    }
+    }?;
+    // From here on the plan may be written anywhere.
+    secrets::withhold(&mut found.plan.settings.agents);
+    Ok((found, picture))
 }
 
 fn understand_native(path: &Utf8Path, text: &str) -> Outcome<Read> {

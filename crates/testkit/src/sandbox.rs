@@ -176,6 +176,8 @@ impl Sandbox {
             .env("TERM", "dumb")
             .env("NO_COLOR", "1")
             .env("LANG", "C.UTF-8")
+            // Most agents in tests meet their test at files beside their worktree.
+            .env("PITON_SANDBOX", "off")
     }
 
     /// A call of the binary, in the project.

@@ -450,12 +450,14 @@ impl Story {
 
     fn check(&mut self, results: &[CheckResult]) {
         let passed = |result: &CheckResult| (result.command.clone(), result.verdict == Verdict::Pass);
-        self.checked = results.iter().map(passed).collect();
+        // What was only noticed is no check of the plan's.
+        let judged = results.iter().filter(|result| !matches!(result.verdict, Verdict::Noticed { .. }));
+        self.checked = judged.map(passed).collect();
         // There is work to be judged, so the agent did not run out of time.
         self.open.timed_out = false;
         // What was counted beats what was told.
         self.tests = verdict::tests(results).or(self.tests);
-        let failed = results.iter().find(|result| result.verdict != Verdict::Pass);
+        let failed = results.iter().find(|result| !result.verdict.lets_pass());
         if let Some(failed) = failed {
             self.open.step = Some(cut(&failed.command, TEXT));
             self.open.details = end_of(&failed.tail, DETAILS);

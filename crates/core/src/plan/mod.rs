@@ -1,12 +1,14 @@
 //! What is to be done: the plan as every dialect reads it, and the graph its tasks form.
 
 mod about;
+mod fences;
 mod graph;
 mod id;
 mod iterative;
 mod model;
 
 pub use about::{About, AboutTask, Story};
+pub use fences::{Fences, Pattern, Protect, Protected, Sandbox};
 pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use iterative::{AboutUnit, Domain, Iterative, Mode};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{About, GroupId, Iterative, RepoPath, TaskId};
+use super::{About, Fences, GroupId, Iterative, RepoPath, TaskId};
 use crate::time::Span;
 
 /// Beyond this, agents fight for the machine rather than help each other.
@@ -219,6 +219,9 @@ pub struct Settings {
     pub agents: BTreeMap<String, Agent>,
     #[serde(default)]
     pub worktree: WorktreeSetup,
+    /// What holds agents back.
+    #[serde(default, skip_serializing_if = "Fences::is_default")]
+    pub fences: Fences,
     /// Put before `[ID]` in commit subjects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_prefix: Option<String>,
@@ -266,6 +269,7 @@ impl Default for Settings {
             landing_checks: Vec::new(),
             agents: BTreeMap::new(),
             worktree: WorktreeSetup::default(),
+            fences: Fences::default(),
             commit_prefix: None,
             author: None,
             auto_answer: false,

@@ -458,6 +458,10 @@ pub enum Verdict {
     Fail {
         exit: i32,
     },
+    /// It holds nothing up, and somebody should know of it.
+    Noticed {
+        reason: String,
+    },
     /// A reviewer found what has to be mended.
     Rejected {
         reason: String,

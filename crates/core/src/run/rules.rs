@@ -594,7 +594,7 @@ impl<'a> Rules<'a> {
         }
         let task_then = Task { fence, ..task.clone() };
         if let Claim::Done { tree: Some(tree), results } = claim
-            && results.iter().any(|result| result.verdict != Verdict::Pass)
+            && results.iter().any(|result| !result.verdict.lets_pass())
         {
             // Why it failed is worth knowing in full.
             let (tree, results) = (tree.clone(), results.clone());

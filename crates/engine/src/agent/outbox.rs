@@ -32,7 +32,7 @@ pub enum Said {
 impl Message {
     /// Append it, whole and durable: the agent may be killed right after.
     pub fn leave(&self, outbox: &Utf8Path) -> io::Result<()> {
-        let mut line = serde_json::to_vec(self)?;
+        let mut line = crate::secrets::redactor().bytes(&serde_json::to_vec(self)?);
         line.push(b'\n');
         let mut file = OpenOptions::new().create(true).append(true).open(outbox)?;
         file.write_all(&line)?;

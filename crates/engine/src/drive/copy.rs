@@ -42,11 +42,7 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
         if before.exists() {
             continue;
         }
-        let copy = order.workplace()?.join(&place);
-        if let Some(folder) = copy.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(&copy, &text)?;
+        disk::write_below(&order.workplace()?, &place, &text)?;
         disk::write(&before, &text)?;
     }
     Ok(())
@@ -61,7 +57,7 @@ fn kept_at(job: &Job, name: &str) -> Utf8PathBuf {
 fn told(order: &Order, job: &Job) -> Vec<Told> {
     let told = |(name, place): (&str, Utf8PathBuf)| {
         let before = fs::read(kept_at(job, name)).ok()?;
-        let after = fs::read(order.workplace().ok()?.join(place)).ok()?;
+        let after = disk::read_plain(&order.workplace().ok()?.join(place)).ok()?;
         kept::told(order.run.settings.dialect, &order.task.id, name, &before, &after)
     };
     places(order).unwrap_or_default().into_iter().filter_map(told).collect()

@@ -5,6 +5,7 @@
 
 mod context;
 mod copy;
+mod fence;
 mod land;
 mod order;
 mod reconcile;
@@ -18,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use piton_core::dialect::native;
-use piton_core::plan::{Check, Plan, RepoPath, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{self, Advice};
 use piton_core::run::{
     self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason, Task,
@@ -30,7 +31,7 @@ use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
 use crate::project::{self, Project};
-use crate::{clock, crash, git};
+use crate::{clock, crash, git, secrets};
 pub use land::PINS;
 use order::{Order, Running, Site, Slots, Trouble};
 pub use reconcile::lost_landings;
@@ -71,6 +72,8 @@ pub struct Engine {
     /// The command line in front of a job's folder.
     pub keeper: Vec<String>,
     pub owned: Vec<RepoPath>,
+    /// What this start was asked for about the sandbox, if anything.
+    pub sandbox: Option<Sandbox>,
     pub plan_now: PlanNow,
     pub settle_files: SettleFiles,
     pub undecided: Undecided,
@@ -156,6 +159,7 @@ impl<'o> Loop<'o> {
             session,
             keeper,
             owned,
+            sandbox,
             plan_now,
             settle_files,
             undecided,
@@ -169,7 +173,7 @@ impl<'o> Loop<'o> {
             state,
             run,
             name: name.clone(),
-            site: Arc::new(Site { project, repo, keeper, owned, settle_files, slots: Slots::new() }),
+            site: Arc::new(Site { project, repo, keeper, owned, sandbox, settle_files, slots: Slots::new() }),
             plan_now,
             undecided,
             plan_seen: None,
@@ -283,7 +287,8 @@ impl<'o> Loop<'o> {
         let Some(task) = action.task().and_then(|id| self.state.task(id).ok().flatten()) else {
             return Ok(None);
         };
-        let Some(run) = self.state.run().cloned() else { return Ok(None) };
+        let Some(mut run) = self.state.run().cloned() else { return Ok(None) };
+        secrets::restore(&mut run.settings.agents);
         let task = task.clone();
         let failure = match task.progress.feedback {
             Some(seq) => self.journal.event(&self.run, seq)?.and_then(|recorded| match recorded.event {

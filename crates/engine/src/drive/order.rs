@@ -13,6 +13,7 @@ use crate::checks::{Bench, NoResult};
 use crate::git::{GitError, Repo, Worktree};
 use crate::keeper::{Job, KeeperError};
 use crate::project::Project;
+use crate::sandbox::Guard;
 
 /// What all actions of an engine share.
 pub(super) struct Site {
@@ -23,6 +24,7 @@ pub(super) struct Site {
     pub keeper: Vec<String>,
     /// Files that belong to Piton or the plan, which no task may change.
     pub owned: Vec<piton_core::plan::RepoPath>,
+    pub sandbox: Option<piton_core::plan::Sandbox>,
     pub settle_files: super::SettleFiles,
     pub slots: Slots,
 }
@@ -234,13 +236,19 @@ impl Order {
             .ok_or_else(|| Trouble::Transient("there is no tree to check".to_owned()))
     }
 
+    /// Who keeps its agents inside.
+    pub(super) fn guard(&self) -> Guard {
+        Guard::new(&self.run.settings.fences, self.site.sandbox, &self.site.project)
+    }
+
     /// Where this attempt's checks of a tree run.
     pub(super) fn bench<'a>(&'a self, jobs: &'a Utf8Path, cwd: &'a Utf8Path, tree: &Oid) -> Bench<'a> {
         let name = format!("{}.check.{}", self.fence(), tree.short());
         let mut env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
         env.insert("CI".to_owned(), "true".to_owned());
         let agents = &self.run.settings.agents;
-        Bench { jobs, home: &self.site.project.home, name, cwd, env, keeper: &self.site.keeper, agents }
+        let (home, keeper) = (&self.site.project.home, &self.site.keeper);
+        Bench { jobs, home, name, cwd, env, keeper, agents, guard: self.guard() }
     }
 
     /// The command that says the try ended in trouble.

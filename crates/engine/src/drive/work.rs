@@ -11,8 +11,8 @@ use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{answer, message, prompt};
 
-use super::copy;
 use super::order::{Order, Trouble};
+use super::{copy, fence};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
 use crate::keeper::{Ended, Job, JobSpec};
 use crate::{agent, checks, clock, crash, disk};
@@ -144,14 +144,12 @@ fn settle_earlier_jobs(order: &Order) -> Result<(), Trouble> {
 fn set_up(order: &Order) -> Result<(), Trouble> {
     let (setup, path) = (&order.run.settings.worktree, order.workplace()?);
     for file in &setup.copy {
-        let (from, to) = (order.site.project.root.join(file.as_str()), path.join(file.as_str()));
+        let from = order.site.project.root.join(file.as_str());
         if !from.is_file() {
             continue;
         }
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::copy(&from, &to)?;
+        disk::write_below(&path, Utf8Path::new(file.as_str()), &fs::read(&from)?)?;
+        fs::set_permissions(path.join(file.as_str()), fs::metadata(&from)?.permissions())?;
         // Copied files are often secrets: they must not come back as part of the work.
         order.repo()?.exclude(file.as_str())?;
     }
@@ -215,11 +213,13 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
             "the machine has started anew since the worktree was made".to_owned(),
         ));
     }
+    fence::put_up(order, &job, &mut job_spec)?;
     if !order.running.begin(&job) {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&job_spec, &order.site.keeper)?;
     crash::point("work.ended");
+    let seen = fence::take_down(order, &job)?;
     let tail = clean_text(&job.output().tail(TAIL)?);
     let (written, entries) = copy::report(order, &job);
     let said =
@@ -234,7 +234,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         took: Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0)),
         report: said.map(|message| Box::new(message.report)),
     };
-    Ok([ended].into_iter().chain(entries).collect())
+    Ok([ended].into_iter().chain(entries).chain(seen).collect())
 }
 
 /// What agents of a system that has words for it say at the end.
@@ -259,6 +259,7 @@ fn answered(end: AgentEnd, tail: &str) -> AgentEnd {
 
 /// Make a commit of what the agent left.
 pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
+    fence::forget(order, pass);
     let _slot = order.site.slots.take();
     let repo = order.repo()?;
     let progress = &order.task.progress;
@@ -360,7 +361,7 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         // Agents judge what is finished: they are dear, and what is found meanwhile they would have to judge again.
         wanted.retain(|check| !matches!(check.run, Argv::Review { .. }));
     }
-    let results = if order.run.settings.no_commits {
+    let mut results = if order.run.settings.no_commits {
         run_in_place(order, &wanted, tree, &jobs)?
     } else {
         // The commit is all that matters: a worktree that was lost since is made again from it.
@@ -368,6 +369,7 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         let worktree = Worktree::add(order.repo()?, &order.workplace()?, commit)?.worktree;
         run_on(order, &worktree, commit, &wanted, tree, &jobs)?
     };
+    results.extend(fence::protected(order, tree)?);
     crash::point("check.ended");
     Ok(vec![Command::ChecksEnded {
         task: order.task.id.clone(),

@@ -27,6 +27,7 @@ mod rescue;
 mod status;
 mod talk;
 mod target;
+mod witness;
 mod worktree;
 
 pub use branch::{Pin, RefChange};

@@ -8,7 +8,7 @@ use piton_engine::drive;
 use piton_engine::files::Mirror;
 use piton_engine::git::NEEDED;
 use piton_engine::journal::{Journal, JournalError, Trouble};
-use piton_engine::keeper::Job;
+use piton_engine::keeper::{Job, fences_are_possible, groups_are_possible};
 use piton_engine::project::Project;
 use serde_json::json;
 
@@ -105,6 +105,27 @@ impl Visit<'_> {
                 "the ledger works without one, the engine does not",
             ),
         }
+        match fences_are_possible() {
+            Ok(()) => self.add(
+                State::Fine,
+                "agents can be kept from writing outside of their worktree (Landlock)",
+                "on unless --sandbox or [sandbox] says otherwise",
+            ),
+            Err(why) => {
+                let what = format!("agents can write whatever you can: {why}");
+                self.add(State::Note, what, "what they change outside is told after each attempt");
+            }
+        }
+        let groups = if groups_are_possible() {
+            "each in a control group of its own"
+        } else {
+            "found by descent and marker"
+        };
+        self.add(
+            State::Fine,
+            format!("the processes of a job are {groups}"),
+            "all of them are ended with it",
+        );
         self.add(State::Fine, format!("SQLite {}, built in", Journal::sqlite_version()), "");
         self.add(State::Fine, format!("Piton keeps its own in {}", self.project.home), "");
         if matches!(self.project.repo(), Ok(Some(repo)) if repo.has_submodules()) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
 use piton_core::dialect::rwkit as lists;
-use piton_core::plan::{Argv, Dialect, Plan, RepoPath, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Argv, Dialect, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::run::{Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
@@ -44,6 +44,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     if args.dry_run {
         return dry_run(args, &found, &project);
     }
+    let sandbox = sandbox(args)?;
     preflight(args, &found.plan, &project)?;
     import::warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
@@ -69,6 +70,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     let engine = Engine {
         session: session(args, &found.plan),
         owned: owned(&found, &project),
+        sandbox,
         plan_now: watch(&found, &journal.specs(&run)?),
         keeper: keeper()?,
         project: project.clone(),
@@ -124,6 +126,16 @@ fn habits(args: &Run, plan: &Plan) -> Outcome<Run> {
         ))),
         _ => Ok(args),
     }
+}
+
+/// What was asked for about the sandbox: by flag, or for everything that is started here, by variable.
+fn sandbox(args: &Run) -> Outcome<Option<Sandbox>> {
+    let said =
+        std::env::var("PITON_SANDBOX").ok().filter(|value| args.sandbox.is_none() && !value.is_empty());
+    let Some(said) = said else { return Ok(args.sandbox.map(Into::into)) };
+    let known = Sandbox::ALL.iter().find(|(name, _)| *name == said);
+    let bad = || Failure::usage(format!("PITON_SANDBOX is `{said}`: it can be auto, on or off"));
+    known.map(|(_, mode)| Some(*mode)).ok_or_else(bad)
 }
 
 /// What a run fixes when it begins.

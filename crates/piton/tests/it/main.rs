@@ -14,6 +14,7 @@ mod adding;
 mod demo;
 mod escalation;
 mod failures;
+mod fences;
 mod issues;
 mod landing;
 mod ledger;
@@ -54,6 +55,8 @@ fn filters() -> insta::Settings {
         (r"\bgit \d+\.\d+\b", "git [VERSION]"),
         (r"\bSQLite \d+\.\d+\.\d+\b", "SQLite [VERSION]"),
         (r"\b\d+ events\b", "[N] events"),
+        (r"(ok  |note)   agents can [^\n]*", "[FENCES]"),
+        (r"the processes of a job are [^\n]*", "[GROUPS]"),
     ] {
         settings.add_filter(pattern, instead);
     }

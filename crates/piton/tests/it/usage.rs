@@ -109,6 +109,9 @@ fn help_of_run_tells_its_flags() {
           --schedule <SCHEDULE>    The order in which tasks may start [default: the plan's, else
                                    layered] [possible values: layered, batch, flow]
           --agent <NAME>           The agent for every task
+          --sandbox <MODE>         Keep agents from writing outside of their worktree [default:
+                                   PITON_SANDBOX, `[sandbox]`, else auto] [possible values: auto, on,
+                                   off]
           --run <RUN>              The run to go on with
       -v, --verbose                Say everything
       -q, --quiet                  Say only what went wrong, and the end

@@ -8,8 +8,8 @@ use super::keys;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
-    Agent, Argv, Check, Exhausted, MAX_PARALLEL, PromptBy, RepoPath, Schedule, Settings, TaskId,
-    WorktreeSetup,
+    Agent, Argv, Check, Exhausted, Fences, MAX_PARALLEL, Pattern, PromptBy, Protect, RepoPath, Sandbox,
+    Schedule, Settings, TaskId, WorktreeSetup,
 };
 use crate::review;
 use crate::time::Span;
@@ -29,6 +29,8 @@ pub struct Config {
     pub policy: Policy,
     pub agents: BTreeMap<String, Agent>,
     pub worktree: Worktree,
+    /// `[sandbox]`, and what `[policy]` says about protected files.
+    pub fences: Fences,
     pub defaults: Defaults,
     pub gates: BTreeMap<String, Gate>,
 }
@@ -94,6 +96,10 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
     let mut config = weaker.clone();
     if let Some(section) = top.section(walk, "policy", &keys::POLICY) {
         config.policy = read_policy(walk, &section, &weaker.policy);
+        read_protection(walk, &section, &mut config.fences);
+    }
+    if let Some(section) = top.section(walk, "sandbox", &keys::SANDBOX) {
+        read_sandbox(walk, &section, &mut config.fences);
     }
     if let Some(Said { value: agents, .. }) = top.table(walk, "agents") {
         for (name, value) in agents.iter() {
@@ -123,6 +129,53 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
         config.defaults = read_defaults(walk, &section, &weaker.defaults);
     }
     config
+}
+
+/// The part of `[policy]` that is about what agents do besides their work.
+fn read_protection(walk: &mut Walk<'_>, section: &Section<'_>, fences: &mut Fences) {
+    fences.startup = section.limit(walk, "startup").map(|said| said.value).or(fences.startup);
+    if section.has("protected") {
+        let said = section.texts(walk, "protected");
+        fences.protected = said.into_iter().filter_map(|said| read_pattern(walk, &said)).collect();
+    }
+    fences.protect = section.choice(walk, "protect", &Protect::ALL).unwrap_or(fences.protect);
+}
+
+fn read_pattern(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<Pattern> {
+    let pattern = Pattern::new(said.value);
+    if let Err(reason) = &pattern {
+        let message = format!("{:?} cannot be a pattern in `protected`: {reason}", said.value);
+        walk.push(Diagnostic::error(said.at.clone(), message).label("write it like `tests/**`"));
+    }
+    pattern.ok()
+}
+
+fn read_sandbox(walk: &mut Walk<'_>, section: &Section<'_>, fences: &mut Fences) {
+    fences.sandbox = section.choice(walk, "mode", &Sandbox::ALL).unwrap_or(fences.sandbox);
+    if section.has("writable") {
+        let said = section.texts(walk, "writable");
+        fences.writable = said.into_iter().filter_map(|said| read_place(walk, &said)).collect();
+    }
+    // Less than this, and no program starts at all.
+    fences.memory_mib = section.number(walk, "memory_mib", 64..=16_777_216).or(fences.memory_mib);
+    fences.processes = section.number(walk, "processes", 16..=4_194_304).or(fences.processes);
+}
+
+/// A place outside of the project: nothing that could mean another one tomorrow.
+fn read_place(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
+    let parts = said.value.strip_prefix("~/").or_else(|| said.value.strip_prefix('/'));
+    let good = parts.is_some_and(|parts| {
+        !parts.trim_matches('/').is_empty()
+            && parts.split('/').all(|part| part != "..")
+            && !parts.chars().any(char::is_control)
+    });
+    if !good {
+        let message = format!("{:?} cannot be a place in `writable`", said.value);
+        walk.push(
+            Diagnostic::error(said.at.clone(), message).label("an absolute path, or one like `~/.cache`"),
+        );
+    }
+    good.then(|| said.value.to_owned())
 }
 
 /// `[gates]`, which only a project has.
@@ -475,6 +528,7 @@ impl Config {
                 setup: self.worktree.setup.clone(),
                 shared: None,
             },
+            fences: self.fences.clone(),
             commit_prefix: policy.commit_prefix,
             author: policy.author,
             backoff: policy.backoff.unwrap_or(built_in.backoff),

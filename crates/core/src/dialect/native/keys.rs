@@ -11,11 +11,13 @@ pub(super) struct Keys {
     pub(super) names: &'static [&'static str],
 }
 
-pub(super) const PLAN: Keys =
-    Keys { table: "the plan", names: &["name", "policy", "agents", "worktree", "defaults", "group", "task"] };
+pub(super) const PLAN: Keys = Keys {
+    table: "the plan",
+    names: &["name", "policy", "agents", "worktree", "sandbox", "defaults", "group", "task"],
+};
 
 pub(super) const CONFIG: Keys =
-    Keys { table: "`piton.toml`", names: &["policy", "agents", "worktree", "defaults", "gates"] };
+    Keys { table: "`piton.toml`", names: &["policy", "agents", "worktree", "sandbox", "defaults", "gates"] };
 
 pub(super) const POLICY: Keys = Keys {
     table: "`[policy]`",
@@ -29,10 +31,16 @@ pub(super) const POLICY: Keys = Keys {
         "landing_wait",
         "commit_prefix",
         "author",
+        "startup",
+        "protected",
+        "protect",
     ],
 };
 
 pub(super) const AGENT: Keys = Keys { table: "`[agents.NAME]`", names: &["command", "prompt", "env"] };
+
+pub(super) const SANDBOX: Keys =
+    Keys { table: "`[sandbox]`", names: &["mode", "writable", "memory_mib", "processes"] };
 
 pub(super) const WORKTREE: Keys = Keys { table: "`[worktree]`", names: &["copy", "setup"] };
 

@@ -81,6 +81,8 @@ mirror! {
         agents: Option<BTreeMap<String, AgentTable>>,
         /// How a fresh worktree is made ready.
         worktree: Option<WorktreeTable>,
+        /// What agents may write to, and fill.
+        sandbox: Option<SandboxTable>,
         /// What holds for tasks that do not say otherwise.
         defaults: Option<DefaultsTable>,
         /// Groups, in the order in which they are worked on. Without any, all tasks are in one.
@@ -99,6 +101,8 @@ mirror! {
         agents: Option<BTreeMap<String, AgentTable>>,
         /// How a fresh worktree is made ready.
         worktree: Option<WorktreeTable>,
+        /// What agents may write to, and fill.
+        sandbox: Option<SandboxTable>,
         /// What holds for tasks that do not say otherwise.
         defaults: Option<DefaultsTable>,
         /// What is looked at when all tasks of a plan of the rw-kit system are through, by name: `unit_tests`,
@@ -134,6 +138,13 @@ mirror! {
         /// Who the commits are by: `Name <mail>`.
         #[schemars(regex(pattern = r"^[^<>]*[^<> ][^<>]*<[^<> ]+>$"))]
         author: Option<String>,
+        /// Longest time an agent may take to say anything at all. Default: no limit.
+        startup: Option<SpanText>,
+        /// Patterns of files that no task changes unless it names them in `files`, beside the settings of tests and of
+        /// continuous integration, which are always among them.
+        protected: Option<Vec<String>>,
+        /// When a task changes one of them: `report` it, or `block` the work until it is put back. Default: `report`.
+        protect: Option<ProtectName>,
     }
 
     /// A program that does the work.
@@ -145,6 +156,21 @@ mirror! {
         prompt: Option<PromptName>,
         /// Environment variables set for it.
         env: Option<BTreeMap<String, String>>,
+    }
+
+    /// What agents may write to, and fill.
+    struct SandboxTable {
+        /// Keep agents from writing outside of their worktree: `auto` where the system can, `on` or do not start them,
+        /// `off`. Default: `auto`.
+        mode: Option<SandboxName>,
+        /// More places that they may write to: absolute, or below `~/`.
+        writable: Option<Vec<String>>,
+        /// The most memory that one process of an agent may fill, in MiB. Default: no limit.
+        #[schemars(range(min = 64, max = 16_777_216))]
+        memory_mib: Option<u32>,
+        /// The most processes that the user may have while agents start more. Default: no limit.
+        #[schemars(range(min = 16, max = 4_194_304))]
+        processes: Option<u32>,
     }
 
     /// How a fresh worktree is made ready.
@@ -311,6 +337,14 @@ choices! {
     #[serde(rename_all = "snake_case")]
     enum ExhaustedName { Stop, Continue, Pass, Skip, }
 
+    /// Whether agents are kept inside.
+    #[serde(rename_all = "snake_case")]
+    enum SandboxName { Auto, On, Off, }
+
+    /// What a change of a protected file leads to.
+    #[serde(rename_all = "snake_case")]
+    enum ProtectName { Report, Block, }
+
     /// How an agent gets its prompt.
     #[serde(rename_all = "snake_case")]
     enum PromptName { Stdin, File, }
@@ -358,6 +392,7 @@ mod tests {
         same(&tables["PolicyTable"], &keys::POLICY);
         same(&tables["AgentTable"], &keys::AGENT);
         same(&tables["WorktreeTable"], &keys::WORKTREE);
+        same(&tables["SandboxTable"], &keys::SANDBOX);
         same(&tables["DefaultsTable"], &keys::DEFAULTS);
         same(&tables["GroupTable"], &keys::GROUP);
         same(&tables["TaskTable"], &keys::TASK);

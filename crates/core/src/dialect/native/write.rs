@@ -2,7 +2,9 @@
 //! and compares.
 
 use super::config::{check_name, usual_timeout};
-use crate::plan::{Agent, Argv, Check, Plan, PromptBy, Schedule, Settings, TaskSpec};
+use crate::plan::{
+    Agent, Argv, Check, Fences, Pattern, Plan, PromptBy, Protect, Sandbox, Schedule, Settings, TaskSpec,
+};
 use crate::time::Span;
 
 /// The plan with something in every text that may not be empty.
@@ -34,6 +36,7 @@ pub fn write(plan: &Plan) -> String {
             .as_ref()
             .map_or_else(String::new, |setup| format!("setup = {}\n", command(setup)));
     }
+    toml += &sandbox(&plan.settings.fences);
     // What the first task says is the rule, and the others say where they differ.
     let rule = plan.tasks.first();
     if let Some(rule) = rule {
@@ -74,10 +77,37 @@ fn policy(settings: &Settings) -> String {
     toml += &format!("landing_checks = {}\n", checks(&settings.landing_checks));
     toml +=
         &format!("backoff = {}\nlanding_wait = {}\n", span(settings.backoff), span(settings.landing_wait));
+    let fences = &settings.fences;
+    toml += &fences.startup.map_or_else(String::new, |startup| format!("startup = {}\n", span(startup)));
+    if !fences.protected.is_empty() {
+        let patterns: Vec<&str> = fences.protected.iter().map(Pattern::as_str).collect();
+        toml += &format!("protected = {}\n", list(&patterns));
+    }
+    if fences.protect != Protect::default() {
+        toml += &format!("protect = \"{}\"\n", name_of(&Protect::ALL, fences.protect));
+    }
     for (key, value) in [("commit_prefix", &settings.commit_prefix), ("author", &settings.author)] {
         toml += &value.as_ref().map_or_else(String::new, |value| format!("{key} = {}\n", text(value)));
     }
     toml
+}
+
+fn sandbox(fences: &Fences) -> String {
+    let mut toml = String::new();
+    if fences.sandbox != Sandbox::default() {
+        toml += &format!("mode = \"{}\"\n", name_of(&Sandbox::ALL, fences.sandbox));
+    }
+    if !fences.writable.is_empty() {
+        toml += &format!("writable = {}\n", list(&fences.writable));
+    }
+    for (key, limit) in [("memory_mib", fences.memory_mib), ("processes", fences.processes)] {
+        toml += &limit.map_or_else(String::new, |limit| format!("{key} = {limit}\n"));
+    }
+    if toml.is_empty() { toml } else { format!("\n[sandbox]\n{toml}") }
+}
+
+fn name_of<T: Copy + PartialEq>(all: &[(&'static str, T)], one: T) -> &'static str {
+    all.iter().find(|(_, value)| *value == one).map_or("", |(name, _)| name)
 }
 
 fn agent_table(name: &str, agent: &Agent) -> String {

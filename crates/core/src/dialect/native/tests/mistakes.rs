@@ -17,16 +17,16 @@ fn syntax() {
 #[test]
 fn unknown_keys() {
     insta::assert_snapshot!(check("tasks = []\nmax_parallel = 3\nfrobnicate = 1\n@T1\ndeps = []\ntitel = 'x'\ntimeout_s = 3"), @r"
-    1:1 `tasks` error: unknown key `tasks` in the plan | did you mean `task`? | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
-    2:1 `max_parallel` error: unknown key `max_parallel` in the plan | it belongs in `[policy]` | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
-    3:1 `frobnicate` error: unknown key `frobnicate` in the plan | nothing reads this | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
+    1:1 `tasks` error: unknown key `tasks` in the plan | did you mean `task`? | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `group`, `task`
+    2:1 `max_parallel` error: unknown key `max_parallel` in the plan | it belongs in `[policy]` | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `group`, `task`
+    3:1 `frobnicate` error: unknown key `frobnicate` in the plan | nothing reads this | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `group`, `task`
     9:1 `deps` error: unknown key `deps` in `[[task]]` | Piton calls this `depends_on` | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     10:1 `titel` error: unknown key `titel` in `[[task]]` | did you mean `title`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[policy]\nparallel = 3\nattempts = 3\n@T1\n[[task.checks_]]"), @r"
-    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
-    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
+    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
+    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
     9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodel = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
@@ -265,11 +265,30 @@ fn files_of_tasks_at_once() {
 #[test]
 fn the_project_file_says_nothing_about_tasks() {
     insta::assert_snapshot!(check_config("name = 'x'\n[[task]]\nid = 'T1'\n[agents.default]\nprompt = 'stdin'\n[default]\nattempts = 1"), @r#"
-    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `defaults`, `gates`
-    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `defaults`, `gates`
+    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `gates`
+    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `gates`
     4:1 `[agents.default]` error: `[agents.NAME]` has no `command` | add `command = ["my-agent", "--flag"]`
-    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `defaults`, `gates`
+    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `gates`
     "#);
     insta::assert_snapshot!(check_config("[policy"), @"1:8 `` error: this is not TOML: unclosed table, expected `]` | reading stopped here");
     assert_eq!(read_config("").0, Config::default());
+}
+
+#[test]
+fn fences_have_no_holes_by_mistake() {
+    let text = "[policy]\nprotected = ['tests/**', '/etc', '../x', 'a[']\nprotect = 'deny'\nstartup = '0s'\n\
+                [sandbox]\nmode = 'none'\nwritable = ['~/.cache', 'x', '~/../y', '/', \"/a\\u0007b\"]\nmemory_mib = 1\n@T1";
+    insta::assert_snapshot!(check(text), @r#"
+    2:26 `'/etc'` error: "/etc" cannot be a pattern in `protected`: it is not a path from the top of the project | write it like `tests/**`
+    2:34 `'../x'` error: "../x" cannot be a pattern in `protected`: it is not a path from the top of the project | write it like `tests/**`
+    2:42 `'a['` error: "a[" cannot be a pattern in `protected`: unclosed character class; missing ']' | write it like `tests/**`
+    3:11 `'deny'` error: `protect` cannot be "deny" | not one of the choices | choose one of `report`, `block`
+    4:11 `'0s'` error: `startup` is no time at all | must be more than 0
+    6:8 `'none'` error: `mode` cannot be "none" | not one of the choices | choose one of `auto`, `on`, `off`
+    7:25 `'x'` error: "x" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
+    7:30 `'~/../y'` error: "~/../y" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
+    7:40 `'/'` error: "/" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
+    7:45 `"/a\u0007b"` error: "/a\u{7}b" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
+    8:14 `1` error: `memory_mib` is out of range | 64 to 16777216 is allowed
+    "#);
 }
