@@ -288,10 +288,11 @@ impl Watch<'_> {
             })
         };
         let heard = self.heard_ms.load(Ordering::Relaxed);
-        let wall = (Ended::WallClock, left(self.spec.wall_ms, 0));
-        let silence = (Ended::Silence, left(self.spec.silence_ms, heard.max(self.alive_ms)));
-        let startup = (Ended::Startup, left(self.spec.startup_ms.filter(|_| heard == 0), 0));
-        [silence, startup].into_iter().fold(wall, |first, next| if next.1 < first.1 { next } else { first })
+        let wall = left(self.spec.wall_ms, 0);
+        let silence = left(self.spec.silence_ms, heard.max(self.alive_ms));
+        let startup = left(self.spec.startup_ms.filter(|_| heard == 0), 0);
+        let all = [(Ended::WallClock, wall), (Ended::Silence, silence), (Ended::Startup, startup)];
+        all.into_iter().min_by_key(|(_, left)| *left).unwrap_or((Ended::WallClock, wall))
     }
 }
 

@@ -20,12 +20,13 @@ const FILES: usize = 30_000;
 pub(super) struct Pulse {
     watched: Option<Utf8PathBuf>,
     ticks: u64,
-    looked: SystemTime,
+    /// The latest change among the files, once they were looked at.
+    latest: Option<SystemTime>,
 }
 
 impl Pulse {
     pub(super) fn new(watched: Option<&Utf8Path>) -> Pulse {
-        Pulse { watched: watched.map(Utf8Path::to_owned), ticks: 0, looked: SystemTime::now() }
+        Pulse { watched: watched.map(Utf8Path::to_owned), ticks: 0, latest: None }
     }
 
     /// Whether there was any sign since the last look, `since` ago.
@@ -34,35 +35,35 @@ impl Pulse {
         let ticks = tree.ticks().unwrap_or(self.ticks);
         let spent = ticks.abs_diff(std::mem::replace(&mut self.ticks, ticks));
         let passed = u64::try_from(since.as_millis()).unwrap_or(u64::MAX).saturating_mul(TICKS) / 1000;
-        let last = std::mem::replace(&mut self.looked, SystemTime::now());
-        spent > (passed.saturating_mul(BUSY) / 100).max(1)
-            || self.watched.as_ref().is_some_and(|folder| changed_since(folder, last))
+        let latest = self.watched.as_deref().and_then(latest_change);
+        let before = std::mem::replace(&mut self.latest, latest);
+        // Compared with itself, not with a clock: the one of the files may be another machine's.
+        let changed = before.is_some() && before != latest;
+        changed || spent > (passed.saturating_mul(BUSY) / 100).max(1)
     }
 }
 
-/// Whether anything below was written, made or removed since then.
-fn changed_since(folder: &Utf8Path, then: SystemTime) -> bool {
+/// When something below was last written, made or removed.
+fn latest_change(folder: &Utf8Path) -> Option<SystemTime> {
     let mut open = vec![folder.as_std_path().to_owned()];
-    let mut left = FILES;
+    let (mut latest, mut left) = (None, FILES);
     while let Some(folder) = open.pop() {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         // What was removed shows in its folder.
-        if fs::metadata(&folder).and_then(|data| data.modified()).is_ok_and(|time| time > then) {
-            return true;
-        }
+        latest = latest.max(fs::metadata(&folder).and_then(|data| data.modified()).ok());
         for entry in entries.flatten() {
-            let Some(fewer) = left.checked_sub(1) else { return false };
+            let Some(fewer) = left.checked_sub(1) else { return latest };
             left = fewer;
             // A link is looked at, not followed.
             let Ok(data) = entry.metadata() else { continue };
             if data.is_dir() {
                 open.push(entry.path());
-            } else if data.modified().is_ok_and(|time| time > then) {
-                return true;
+            } else {
+                latest = latest.max(data.modified().ok());
             }
         }
     }
-    false
+    latest
 }
 
 #[cfg(test)]
@@ -71,17 +72,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_anywhere_below_is_seen_and_an_old_one_is_not() {
+    fn a_change_anywhere_below_is_seen() {
         let temp = tempfile::tempdir().unwrap();
         let folder = Utf8Path::from_path(temp.path()).unwrap();
         fs::create_dir_all(folder.join("a/b")).unwrap();
         fs::write(folder.join("a/b/c"), "x").unwrap();
-        let now = SystemTime::now();
-        let (before, after) = (now - Duration::from_secs(100), now + Duration::from_secs(100));
-        assert!(changed_since(folder, before));
-        assert!(!changed_since(folder, after));
-        fs::File::options().write(true).open(folder.join("a/b/c")).unwrap().set_modified(after).unwrap();
-        assert!(changed_since(folder, after - Duration::from_secs(1)));
-        assert!(!changed_since(&folder.join("gone"), before));
+        let before = latest_change(folder).unwrap();
+        assert_eq!(latest_change(folder), Some(before), "and nothing else is");
+        let later = before + Duration::from_secs(100);
+        fs::File::options().write(true).open(folder.join("a/b/c")).unwrap().set_modified(later).unwrap();
+        assert_eq!(latest_change(folder), Some(later));
+        assert_eq!(latest_change(&folder.join("gone")), None);
     }
 }
