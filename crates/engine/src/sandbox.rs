@@ -1,6 +1,7 @@
 //! What an agent may write to. Its worktree, what it says, temporary files, its own settings, caches: nothing else of
 //! the machine, and of the repository only what a commit on a detached HEAD needs.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
@@ -80,8 +81,11 @@ impl Guard {
 
     /// Make the job of an agent in `place` one that stays there and within its limits.
     pub(crate) fn enclose(&self, spec: &mut JobSpec, job: &Job, place: &Utf8Path) -> io::Result<()> {
-        let secret = |(name, value): &(&String, &mut String)| redact::is_secret(name, value);
-        spec.secrets.extend(spec.env.extract_if(.., |name, value| secret(&(name, value))));
+        let (secrets, plain): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut spec.env)
+            .into_iter()
+            .partition(|(name, value)| redact::is_secret(name, value));
+        spec.secrets.extend(secrets);
+        spec.env = plain;
         let inherited =
             spec.env.get("GIT_CONFIG_COUNT").cloned().or_else(|| std::env::var("GIT_CONFIG_COUNT").ok());
         let first: usize = inherited.and_then(|count| count.parse().ok()).unwrap_or(0);

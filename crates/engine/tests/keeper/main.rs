@@ -3,7 +3,6 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[path = "keeper/fenced.rs"]
 mod fenced;
 
 use std::fs::{self, File};
