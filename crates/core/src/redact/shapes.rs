@@ -1,8 +1,10 @@
 //! Keys that are known by how they look: a beginning that nothing else has, and enough signs after it.
 
 use std::fmt;
+use std::sync::OnceLock;
 
-use regex::bytes::Regex;
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use regex::bytes::{Match, Regex, RegexBuilder};
 
 use super::MARK;
 
@@ -88,24 +90,53 @@ const LONGEST: usize = 640;
 
 #[derive(Debug)]
 pub(super) struct Shapes {
-    all: Regex,
+    /// How keys begin.
+    starts: AhoCorasick,
+    /// Made when something first begins like a key: most keepers, and there are many, never need it.
+    all: OnceLock<Regex>,
 }
 
 impl Shapes {
     pub(super) fn new() -> Shapes {
-        let one = |shape: &Shape| {
-            // `task-…` is no key, although it holds `sk-`.
-            let edge = if shape.start.starts_with('-') { "" } else { r"\b" };
-            format!("{edge}{}{}", regex::escape(shape.start), shape.rest)
-        };
-        let all: Vec<String> = SHAPES.iter().map(one).collect();
-        let all = regex::bytes::RegexBuilder::new(&all.join("|")).unicode(false).build();
-        Shapes { all: all.expect("the shapes above are regular expressions") }
+        let starts = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(SHAPES.iter().map(|shape| shape.start));
+        Shapes { starts: starts.expect("a few short texts can be searched for"), all: OnceLock::new() }
+    }
+
+    fn all(&self) -> &Regex {
+        self.all.get_or_init(|| {
+            let one = |shape: &Shape| {
+                let edge = if is_word(shape.start.as_bytes()[0]) { r"\b" } else { "" };
+                format!("{edge}{}{}", regex::escape(shape.start), shape.rest)
+            };
+            let all: Vec<String> = SHAPES.iter().map(one).collect();
+            let all = RegexBuilder::new(&all.join("|")).unicode(false).build();
+            all.expect("the shapes above are regular expressions")
+        })
     }
 
     pub(super) fn finds(&self, bytes: &[u8]) -> bool {
-        self.all.is_match(bytes)
+        self.find_at(bytes, 0).is_some()
     }
+
+    /// The first key from `at` on.
+    fn find_at<'b>(&self, bytes: &'b [u8], at: usize) -> Option<Match<'b>> {
+        let mut starts = self.starts.find_overlapping_iter(&bytes[at..]);
+        let begins = starts
+            .any(|found| may_begin(bytes, at + found.start(), SHAPES[found.pattern().as_usize()].start));
+        if begins { self.all().find_at(bytes, at) } else { None }
+    }
+}
+
+/// Whether a key may begin there: `task-…` is none, although it holds `sk-`.
+fn may_begin(bytes: &[u8], at: usize, start: &str) -> bool {
+    at == 0 || !is_word(bytes[at - 1]) || !is_word(start.as_bytes()[0])
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The shape that a match is of: the longest beginning it has.
@@ -144,7 +175,7 @@ impl Held {
                 self.inside = None;
             }
             let open = if last { kept.len() } else { open_from(&kept, at) };
-            match shapes.all.find_at(&kept, at).filter(|found| found.start() <= open) {
+            match shapes.find_at(&kept, at).filter(|found| found.start() <= open) {
                 Some(found) => {
                     out.extend_from_slice(&kept[at..found.start()]);
                     out.extend_from_slice(MARK.as_bytes());
@@ -166,20 +197,15 @@ impl Held {
 /// Where the earliest part begins that reaches to the end and may yet become a key.
 fn open_from(bytes: &[u8], at: usize) -> usize {
     let first = at.max(bytes.len().saturating_sub(LONGEST));
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let may_begin = |from: usize| {
+    let is_open = |from: usize| {
         let rest = &bytes[from..];
-        let on_edge = from == 0 || !is_word(bytes[from - 1]);
-        SHAPES.iter().any(|shape| {
+        SHAPES.iter().filter(|shape| may_begin(bytes, from, shape.start)).any(|shape| {
             let start = shape.start.as_bytes();
-            if !on_edge && is_word(start[0]) {
-                return false;
-            }
             start.starts_with(rest)
                 || (rest.len() <= shape.most
                     && rest.starts_with(start)
                     && rest[start.len()..].iter().all(|byte| (shape.may_hold)(*byte)))
         })
     };
-    (first..bytes.len()).find(|from| may_begin(*from)).unwrap_or(bytes.len())
+    (first..bytes.len()).find(|from| is_open(*from)).unwrap_or(bytes.len())
 }
