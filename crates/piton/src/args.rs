@@ -5,11 +5,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_core::plan::{Dialect, GroupId, Schedule, TaskId};
 
 mod ledger;
+mod talk;
 
 pub(crate) use ledger::{
     Add, Batch, By, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops, Orient,
     Raise, Report, Reported, Skip, Start, Stop,
 };
+pub(crate) use talk::Mcp;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -114,6 +116,8 @@ pub(crate) enum Command {
     ResumePoint(OfRun),
     /// List the operations of the ledger, each with the recipe it replaces
     Ops(Ops),
+    /// Serve the operations of the ledger as MCP tools, over standard input and output
+    Mcp(Mcp),
 }
 
 /// Which run is meant.

@@ -4,6 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::Addition;
 use piton_core::plan::{AboutTask, Check, RunId, TaskSpec};
 use piton_core::run::{Command, Recorded, Status, Task};
+use piton_engine::agent::Attempt;
 use piton_engine::claims::{Judgement, Place};
 use piton_engine::clock;
 use piton_engine::files::{Aide, Mirror};
@@ -152,8 +153,25 @@ fn run_in(
     Ok(FoundRun { project, journal, run })
 }
 
+/// The attempt that we are called from, if an agent calls us.
+pub(crate) fn attempt() -> Outcome<Option<Attempt>> {
+    Attempt::around_us().map_err(|no| {
+        Failure::new(no.to_string())
+            .hint("unset PITON_OUTBOX PITON_TOKEN PITON_TASK PITON_RUN   if you are no agent")
+    })
+}
+
+/// An agent speaks about its own task, and only by its outbox.
+fn outside_of_attempts() -> Outcome {
+    let Some(Attempt { task, .. }) = attempt()? else { return Ok(()) };
+    Err(Failure::new(format!("this is an attempt of {task}: it cannot change anything else of the run"))
+        .hint(format!("piton report {task} done"))
+        .hint(format!("piton report {task} blocked --reason TEXT   if a person has to decide")))
+}
+
 /// The same, opened for a command.
 pub(crate) fn run_to_change(which: &Which) -> Outcome<FoundRun> {
+    outside_of_attempts()?;
     run_in(which, |home| match Journal::exists(home) {
         true => Journal::open(home).map(Some),
         false => Ok(None),
@@ -163,6 +181,7 @@ pub(crate) fn run_to_change(which: &Which) -> Outcome<FoundRun> {
 /// The same for somebody who keeps the ledger: a plan named for the first time gets its run here, without
 /// an engine and, if need be, without git.
 pub(crate) fn run_for_ledger(which: &Which) -> Outcome<FoundRun> {
+    outside_of_attempts()?;
     let Some(given) = &which.plan else { return run_to_change(which) };
     let how = How { project: which.project_path.as_deref(), ..How::default() };
     let mut found = reading::plan(given, how)?;

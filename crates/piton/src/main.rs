@@ -91,5 +91,6 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Batch(args) => cmd::phases::batch(args),
         Command::ResumePoint(args) => cmd::phases::resume_point(args),
         Command::Ops(args) => cmd::ops::ops(args),
+        Command::Mcp(args) => cmd::mcp::mcp(args),
     }
 }

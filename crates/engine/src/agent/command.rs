@@ -8,7 +8,7 @@ use piton_core::run::{AgentEnd, verdict};
 use piton_core::signal::{Signal, last_signal};
 use piton_core::time::Timestamp;
 
-use super::outbox::{Message, OUTBOX, Said};
+use super::outbox::{Message, OUTBOX, Said, TOKEN};
 use crate::keeper::{Ended, JobSpec};
 
 /// `EX_TEMPFAIL`: the program itself says that trying again may help.
@@ -40,6 +40,7 @@ pub fn job(
     job.env.extend(environment(run, &spec.id, attempt));
     let folder = prompt.parent().unwrap_or(Utf8Path::new("."));
     job.env.insert(OUTBOX.to_owned(), folder.join("outbox.jsonl").into_string());
+    job.env.insert(TOKEN.to_owned(), uuid::Uuid::now_v7().simple().to_string());
     job.wall_ms = Some(spec.timeout.0);
     job.silence_ms = spec.silence.map(|span| span.0);
     job

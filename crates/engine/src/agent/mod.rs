@@ -6,5 +6,5 @@ mod outbox;
 pub(crate) use command::{NOT_INHERITED, environment, start};
 pub use command::{end_of, job};
 #[doc(hidden)]
-pub use outbox::last_message;
-pub use outbox::{Message, OUTBOX, Said, take};
+pub use outbox::understood;
+pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Argv, Check, Dialect, Oid};
 use piton_core::prompt::Caller;
-use piton_core::run::{AgentEnd, CheckResult, Class, Command, CommitMade, Verdict, Work};
+use piton_core::run::{AgentEnd, CheckResult, Class, Command, CommitMade, Note, Verdict, Work};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{answer, message, prompt};
@@ -222,8 +222,9 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     crash::point("work.ended");
     let tail = clean_text(&job.output().tail(TAIL)?);
     let (written, entries) = copy::report(order, &job);
-    let said =
-        agent::take(&job.dir().join("outbox.jsonl")).or(written).or_else(|| said_in_words(order, &tail));
+    let token = job.spec()?.and_then(|spec| spec.env.get(agent::TOKEN).cloned()).unwrap_or_default();
+    let left = agent::take(&job.dir().join("outbox.jsonl"), &token);
+    let said = left.message.or(written).or_else(|| said_in_words(order, &tail));
     let end = agent::end_of(&outcome.ended, &tail, said.as_ref(), spec, clock::now());
     let end = if order.run.settings.auto_answer { answered(end, &tail) } else { end };
     let ended = Command::AgentEnded {
@@ -234,7 +235,18 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         took: Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0)),
         report: said.map(|message| Box::new(message.report)),
     };
-    Ok([ended].into_iter().chain(entries).collect())
+    let noted = left.notes.into_iter().map(|note| noted(order, note));
+    Ok([ended].into_iter().chain(entries).chain(noted).collect())
+}
+
+/// What an agent wrote down is about its own task, whatever it says.
+fn noted(order: &Order, note: Note) -> Command {
+    let task = order.task.id.clone();
+    let note = match note {
+        Note::Entry { text, .. } => Note::Entry { task: Some(task.clone()), text },
+        note => note,
+    };
+    Command::Note { by: task.to_string(), note }
 }
 
 /// What agents of a system that has words for it say at the end.

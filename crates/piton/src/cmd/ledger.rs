@@ -7,7 +7,7 @@ use piton_core::run::{
     Claim, Command, CommitMade, Event, Holder, Report as Told, State, Task, Tests, Verdict, verdict,
 };
 use piton_core::runners;
-use piton_engine::agent::{Message, OUTBOX, Said};
+use piton_engine::agent::{Attempt, Message, Said};
 use piton_engine::claims::{self, NoPlace, Place};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -24,7 +24,7 @@ pub(crate) fn next(args: &Next) -> Outcome<Exit> {
     // Only a plan named for the first time has to be written down; otherwise this just looks.
     let mut found =
         if args.which.plan.is_some() { find::run_for_ledger(&args.which) } else { find::run(&args.which) }?;
-    if found.has_state_file()? {
+    if found.has_state_file()? && find::attempt()?.is_none() {
         // Unless somebody wrote into the state file: what is next may depend on it.
         found = find::run_to_change(&Which { run: Some(found.run.to_string()), ..args.which.clone() })?;
         found.settle_file()?;
@@ -65,6 +65,10 @@ pub(crate) fn next(args: &Next) -> Outcome<Exit> {
 }
 
 pub(crate) fn start(args: &Start) -> Outcome<Exit> {
+    if find::attempt()?.is_some_and(|attempt| attempt.task == args.task) {
+        ui::say(format!("{} is yours already: Piton started you for it", args.task));
+        return Ok(FINE);
+    }
     let holder = Holder::Ledger(holder(&args.by.by)?);
     let mut found = find::run_for_ledger(&args.which)?;
     let command = Command::Start { task: args.task.clone(), holder };
@@ -134,8 +138,8 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         commits: args.commits.iter().map(|hash| commit_made(hash)).collect::<Outcome<_>>()?,
         tests: args.test_results.as_deref().map(test_results).transpose()?,
     };
-    if let Ok(outbox) = std::env::var(OUTBOX) {
-        return leave(args, reason, told, Utf8Path::new(&outbox));
+    if let Some(attempt) = find::attempt()? {
+        return leave(args, reason, told, &attempt);
     }
     let by = holder(&args.by.by)?;
     let mut found = find::run_for_ledger(&args.which)?;
@@ -208,16 +212,20 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
 }
 
 /// From inside an attempt: the engine takes it in when the agent has ended.
-fn leave(args: &Report, reason: String, told: Told, outbox: &Utf8Path) -> Outcome<Exit> {
-    if std::env::var("PITON_TASK").is_ok_and(|task| task != args.task.as_str()) {
-        return Err(Failure::new(format!("this attempt is about another task than {}", args.task)));
+fn leave(args: &Report, reason: String, told: Told, attempt: &Attempt) -> Outcome<Exit> {
+    let own = &attempt.task;
+    if args.task != *own {
+        return Err(Failure::new(format!("this attempt is about {own}, not about {}", args.task))
+            .hint(format!("piton report {own} done")));
     }
     let said = match args.what {
         Reported::Done => Said::Done,
         Reported::Failed => Said::Failed { reason },
         Reported::Blocked => Said::Blocked { reason },
     };
-    Message { said, report: told }.leave(outbox).map_err(Failure::io(format!("cannot write {outbox}")))?;
+    attempt
+        .report(Message { said, report: told })
+        .map_err(Failure::io("cannot write the attempt's outbox"))?;
     ui::say("noted; the checks decide when you are done");
     Ok(FINE)
 }

@@ -13,6 +13,7 @@ pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod look;
 mod master;
+pub(crate) mod mcp;
 pub(crate) mod notes;
 pub(crate) mod ops;
 pub(crate) mod orient;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::ledger::holder;
 use super::{Exit, FINE, people};
-use crate::args::{GuardrailCommand, JournalCommand};
+use crate::args::{By, GuardrailCommand, JournalCommand, OfRun};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::ui;
@@ -16,16 +16,12 @@ const LONGEST: usize = 16 * 1024;
 
 pub(crate) fn journal(command: &JournalCommand) -> Outcome<Exit> {
     let JournalCommand::Add { text, task, by, of } = command;
-    let note = Note::Entry { task: task.clone(), text: words(text)? };
-    people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note })
+    keep(Note::Entry { task: task.clone(), text: words(text)? }, by, of)
 }
 
 pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
     match command {
-        GuardrailCommand::Add { text, by, of } => {
-            let note = Note::Guardrail { text: words(text)? };
-            people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note })
-        }
+        GuardrailCommand::Add { text, by, of } => keep(Note::Guardrail { text: words(text)? }, by, of),
         GuardrailCommand::List { of } => {
             let FoundRun { journal, run, .. } = find::run(&of.which)?;
             let guardrails = journal.chronicle(&run)?.guardrails;
@@ -41,6 +37,16 @@ pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
             Ok(FINE)
         }
     }
+}
+
+/// From inside an attempt it goes the way of a report.
+fn keep(note: Note, by: &By, of: &OfRun) -> Outcome<Exit> {
+    let Some(attempt) = find::attempt()? else {
+        return people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note });
+    };
+    attempt.note(note).map_err(Failure::io("cannot write the attempt's outbox"))?;
+    ui::say("noted; it is in the journal when you are done");
+    Ok(FINE)
 }
 
 /// What somebody wrote, as it may be shown.

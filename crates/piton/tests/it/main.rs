@@ -19,6 +19,7 @@ mod landing;
 mod ledger;
 mod ledger_ops;
 mod machines;
+mod mcp;
 mod order;
 mod people;
 mod plans;

@@ -54,6 +54,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       batch         List the batches of a todolist's run
       resume-point  Tell where a todolist's run goes on
       ops           List the operations of the ledger, each with the recipe it replaces
+      mcp           Serve the operations of the ledger as MCP tools, over standard input and output
       help          Print this message or the help of the given subcommand(s)
 
     Options:
@@ -129,7 +130,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 39);
+    assert_eq!(seen, 40);
 }
 
 #[test]
