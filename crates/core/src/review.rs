@@ -19,21 +19,16 @@ const EXAMPLES: [&str; 3] = [
     "MINOR: what could be better",
 ];
 
-/// What the reviewer is told.
-pub fn prompt(ask: &str) -> String {
+/// How a reviewer is told to end.
+pub fn ending() -> String {
     let [critical, major, minor] = EXAMPLES;
     format!(
-        "# Review\n\nReview {}\n\n\
-        ## How to work\n\
-        - You are in a git worktree that holds the work; look at it, run what you need, change no file.\n\
-        - Nobody answers questions.\n\
-        - End with your findings, one to a line, worst first:\n\n\
+        "- End with your findings, one to a line, worst first:\n\n\
         FINDINGS:\n\
         - {critical}\n\
         - {major}\n\
         - {minor}\n\n\
-        - Or, if there is none, with the line `FINDINGS: none`.\n",
-        ask.trim()
+        - Or, if there is none, with the line `FINDINGS: none`.\n"
     )
 }
 
@@ -225,8 +220,9 @@ mod tests {
 
     #[test]
     fn a_review_that_prints_what_it_was_told_has_found_nothing_yet() {
-        let echoed =
-            prompt("the work. End with `<signal>T1_VERIFIED</signal>` or `<signal>GAPS_FOUND</signal>`");
+        let ask = "the work. End with `<signal>T1_VERIFIED</signal>` or `<signal>GAPS_FOUND</signal>`";
+        let echoed = crate::prompt::of_review(&crate::prompt::Prompts::default(), "reviewer", ask);
+        let echoed = echoed.expect("ours are fine");
         assert!(matches!(verdict(&echoed), Verdict::Broken { .. }), "{echoed}");
         assert_eq!(verdict(&format!("{echoed}\n<signal>T1_VERIFIED</signal>\n")), Verdict::Pass);
     }

@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
 use piton_core::plan::{Agent, Argv, Check, Digest, Oid, RunId, TaskSpec};
+use piton_core::prompt::Prompts;
 use piton_core::run::{CheckResult, Pass, Run, Verdict, verdict};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
-use piton_core::{review, runners};
+use piton_core::{prompt, review, runners};
 
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
 use crate::project::Project;
-use crate::{agent, clock, disk};
+use crate::prompts::NoPrompts;
+use crate::{agent, clock, disk, prompts};
 
 /// How much of the end of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
@@ -37,6 +39,7 @@ pub struct Bench<'a> {
     pub keeper: &'a [String],
     /// Those that checks may be made by.
     pub agents: &'a BTreeMap<String, Agent>,
+    pub prompts: &'a Prompts,
 }
 
 /// What a check gives when it is not allowed to end.
@@ -56,7 +59,13 @@ impl Bench<'_> {
             let job = Job::at(self.folder(check, death));
             let mut spec = match &check.run {
                 Argv::Review { agent, ask } => match self.agents.get(agent) {
-                    Some(client) => review(client, ask, &job, &cwd).map_err(NoResult::Keeper)?,
+                    Some(client) => match prompt::of_review(self.prompts, agent, ask) {
+                        Ok(text) => review(client, &text, &job, &cwd).map_err(NoResult::Keeper)?,
+                        Err(broken) => {
+                            let verdict = Verdict::Impossible { reason: broken.to_string() };
+                            return Ok(self.result(check, &job, verdict, Span(0)));
+                        }
+                    },
                     None => {
                         let reason = format!("the agent `{agent}` is not defined");
                         return Ok(self.result(check, &job, Verdict::Impossible { reason }, Span(0)));
@@ -145,11 +154,10 @@ impl Bench<'_> {
 }
 
 /// The job of an agent that reviews.
-fn review(client: &Agent, ask: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpec, KeeperError> {
+fn review(client: &Agent, text: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpec, KeeperError> {
     let prompt = job.dir().join("prompt.md");
     if !prompt.exists() {
-        let written = disk::private_folder(job.dir())
-            .and_then(|()| disk::write(&prompt, review::prompt(ask).as_bytes()));
+        let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&prompt, text.as_bytes()));
         written.map_err(|source| KeeperError::File { deed: "write", path: prompt.clone(), source })?;
     }
     Ok(agent::start(client, cwd, &prompt))
@@ -162,6 +170,8 @@ pub enum NoReport {
     Git(#[from] GitError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    Prompts(#[from] NoPrompts),
     #[error(transparent)]
     Keeper(KeeperError),
     #[error("the check was stopped")]
@@ -185,6 +195,7 @@ pub fn run_all(
     let tree_now = || repo.map(|repo| repo.worktree_tree(place)).transpose();
     let tree = tree_now()?;
     let agents = reviewers(project, run, spec)?;
+    let prompts = if agents.is_empty() { Prompts::default() } else { prompts::of(project)? };
     let jobs = project.task_folder(run, &spec.id);
     let bench = Bench {
         jobs: &jobs,
@@ -194,6 +205,7 @@ pub fn run_all(
         env: BTreeMap::new(),
         keeper,
         agents: &agents,
+        prompts: &prompts,
     };
     let mut results = Vec::new();
     for check in &spec.checks {

@@ -20,3 +20,4 @@ pub mod keeper;
 pub mod landed;
 pub mod lock;
 pub mod project;
+pub mod prompts;

@@ -11,6 +11,7 @@ use piton_core::dialect::execute::context::{self, FILE};
 use piton_core::plan::{
     Dialect, Export, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
 };
+use piton_core::prompt::Prompts;
 use piton_core::run::{
     Claim, Command, ContextUpdate, NewRun, Note, Recorded, Report, Selection, Session, State, StopReason,
 };
@@ -139,6 +140,7 @@ impl Shop {
             run: run.clone(),
             session: Session { schedule: Schedule::Layered, max_parallel: 1, selection, agent: None },
             keeper: Vec::new(),
+            prompts: Prompts::default(),
             owned: Vec::new(),
             plan_now: Box::new(|| None),
             settle_files: Box::new(|| {}),

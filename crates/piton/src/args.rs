@@ -11,7 +11,7 @@ pub(crate) use ledger::{
     Add, Batch, By, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops, Orient,
     Raise, Report, Reported, Skip, Start, Stop,
 };
-pub(crate) use talk::Mcp;
+pub(crate) use talk::{Mcp, Prompt};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -118,6 +118,8 @@ pub(crate) enum Command {
     Ops(Ops),
     /// Serve the operations of the ledger as MCP tools, over standard input and output
     Mcp(Mcp),
+    /// Print exactly what an agent would be told that began to work on a task now
+    Prompt(Prompt),
 }
 
 /// Which run is meant.

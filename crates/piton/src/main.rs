@@ -92,5 +92,6 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::ResumePoint(args) => cmd::phases::resume_point(args),
         Command::Ops(args) => cmd::ops::ops(args),
         Command::Mcp(args) => cmd::mcp::mcp(args),
+        Command::Prompt(args) => cmd::prompt::prompt(args),
     }
 }

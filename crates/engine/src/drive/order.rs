@@ -6,9 +6,10 @@ use std::thread;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Oid, TaskSpec};
-use piton_core::prompt::Advice;
+use piton_core::prompt::Prompts;
 use piton_core::run::{Action, Class, Command, Run, Task};
 
+use super::told::Told;
 use crate::checks::{Bench, NoResult};
 use crate::git::{GitError, Repo, Worktree};
 use crate::keeper::{Job, KeeperError};
@@ -21,6 +22,7 @@ pub(super) struct Site {
     pub repo: Option<Repo>,
     /// The command line in front of a job's folder.
     pub keeper: Vec<String>,
+    pub prompts: Prompts,
     /// Files that belong to Piton or the plan, which no task may change.
     pub owned: Vec<piton_core::plan::RepoPath>,
     pub settle_files: super::SettleFiles,
@@ -67,12 +69,7 @@ pub(super) struct Order {
     pub run: Arc<Run>,
     pub task: Task,
     pub spec: Arc<TaskSpec>,
-    /// Why the last try failed, and what it is told about that.
-    pub failure: Option<(String, String)>,
-    /// What people and scripts say it should do.
-    pub advice: Vec<Advice>,
-    /// What the run has come to, for an agent that is to look further than its task.
-    pub orientation: String,
+    pub told: Told,
     /// Checks of the tasks that landed since this one's base.
     pub neighbours: Vec<Check>,
     pub running: Running,
@@ -240,7 +237,8 @@ impl Order {
         let mut env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
         env.insert("CI".to_owned(), "true".to_owned());
         let agents = &self.run.settings.agents;
-        Bench { jobs, home: &self.site.project.home, name, cwd, env, keeper: &self.site.keeper, agents }
+        let Site { project, keeper, prompts, .. } = &*self.site;
+        Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, prompts }
     }
 
     /// The command that says the try ended in trouble.

@@ -5,11 +5,10 @@ use std::fs;
 use camino::Utf8Path;
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Argv, Check, Dialect, Oid};
-use piton_core::prompt::Caller;
 use piton_core::run::{AgentEnd, CheckResult, Class, Command, CommitMade, Note, Verdict, Work};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
-use piton_core::{answer, message, prompt};
+use piton_core::{answer, message};
 
 use super::copy;
 use super::order::{Order, Trouble};
@@ -193,16 +192,8 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     disk::private_folder(job.dir())?;
     let path = job.dir().join("prompt.md");
     if !path.exists() {
-        // A confirming agent gets the first prompt and is not told that it confirms.
-        let failure = order.failure.as_ref().filter(|_| pass == 0);
-        let feedback = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
-        let advice = if pass == 0 { &order.advice[..] } else { &[] };
-        let caller = Caller {
-            role: rung.filter(|_| pass == 0),
-            orientation: if pass == 0 { &order.orientation } else { "" },
-            auto_answer: order.run.settings.auto_answer,
-        };
-        let text = prompt::prompt(spec, caller, order.task.attempt, feedback.map(String::as_str), advice);
+        let text = order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
+        let text = text.map_err(|broken| Trouble::Defect(broken.to_string()))?;
         disk::write(&path, text.as_bytes())?;
     }
     copy::offer(order, &job)?;
@@ -302,7 +293,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     }
     let worktree = order.worktree()?;
     let settings = &order.run.settings;
-    let fixes = order.failure.as_ref().map(|(reason, _)| reason.as_str());
+    let fixes = order.told.failure.as_ref().map(|(reason, _)| reason.as_str());
     let (attempt, budget) = (order.task.attempt, order.task.budget);
     let prefix = settings.commit_prefix.as_deref();
     let text = message::work(&order.spec, &order.run.id, prefix, attempt, budget, fixes);

@@ -1,8 +1,9 @@
 //! What can be typed about agents: what they are told, and how they talk back.
 
 use clap::Args;
+use piton_core::plan::TaskId;
 
-use super::By;
+use super::{By, Which};
 
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
@@ -11,4 +12,11 @@ pub(crate) struct Mcp {
     pub all: bool,
     #[command(flatten)]
     pub by: By,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prompt {
+    pub task: TaskId,
+    #[command(flatten)]
+    pub which: Which,
 }

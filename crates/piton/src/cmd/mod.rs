@@ -22,6 +22,7 @@ pub(crate) mod overview;
 pub(crate) mod people;
 pub(crate) mod phases;
 pub(crate) mod plan;
+pub(crate) mod prompt;
 pub(crate) mod rescue;
 pub(crate) mod run;
 mod rwkit;

@@ -15,7 +15,7 @@ use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::{Exit, add, begin, import, issue, master, rwkit};
+use super::{Exit, add, begin, import, issue, master, prompt, rwkit};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
@@ -45,6 +45,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         return dry_run(args, &found, &project);
     }
     preflight(args, &found.plan, &project)?;
+    let prompts = prompt::in_force(&project, &found.plan.settings.escalation)?;
     import::warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
@@ -71,6 +72,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         owned: owned(&found, &project),
         plan_now: watch(&found, &journal.specs(&run)?),
         keeper: keeper()?,
+        prompts,
         project: project.clone(),
         journal,
         run: run.clone(),

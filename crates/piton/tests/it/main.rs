@@ -23,6 +23,7 @@ mod mcp;
 mod order;
 mod people;
 mod plans;
+mod prompts;
 mod readonly;
 mod replanning;
 mod repositories;

@@ -55,6 +55,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       resume-point  Tell where a todolist's run goes on
       ops           List the operations of the ledger, each with the recipe it replaces
       mcp           Serve the operations of the ledger as MCP tools, over standard input and output
+      prompt        Print exactly what an agent would be told that began to work on a task now
       help          Print this message or the help of the given subcommand(s)
 
     Options:
@@ -130,7 +131,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 40);
+    assert_eq!(seen, 41);
 }
 
 #[test]

@@ -65,6 +65,7 @@ const TOOLS: &[Tool] = &[
     tool("output", &["output"], LOOK),
     tool("diff", &["diff"], LOOK),
     tool("ops", &["ops"], LOOK),
+    tool("prompt", &["prompt"], LOOK),
     tool("add", &["add"], OTHER),
     tool("stop", &["stop"], OTHER),
     tool("retry", &["retry"], OTHER),
