@@ -11,7 +11,7 @@ pub(crate) use ledger::{
     Add, Batch, By, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops, Orient,
     Raise, Report, Reported, Skip, Start, Stop,
 };
-pub(crate) use talk::{Mcp, Prompt};
+pub(crate) use talk::{Client, Hook, HookAt, Init, Mcp, Prompt};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -120,6 +120,11 @@ pub(crate) enum Command {
     Mcp(Mcp),
     /// Print exactly what an agent would be told that began to work on a task now
     Prompt(Prompt),
+    /// Let an interactive client keep the ledger with Piton: skill, hook and MCP entry
+    Init(Init),
+    /// Answer a client's hook
+    #[command(hide = true)]
+    Hook(Hook),
 }
 
 /// Which run is meant.

@@ -11,7 +11,7 @@ mod ui;
 
 use std::process::ExitCode;
 
-use args::{Cli, Command, SchemaName};
+use args::{Cli, Command, HookAt, SchemaName};
 use clap::Parser;
 use failure::Outcome;
 use piton_core::dialect::{execute, issue, native, rwkit};
@@ -93,5 +93,9 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Ops(args) => cmd::ops::ops(args),
         Command::Mcp(args) => cmd::mcp::mcp(args),
         Command::Prompt(args) => cmd::prompt::prompt(args),
+        Command::Init(args) => cmd::init::init(args),
+        Command::Hook(args) => match args.at {
+            HookAt::Stop => Ok(cmd::hook::hook(args)),
+        },
     }
 }

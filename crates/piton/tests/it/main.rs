@@ -14,6 +14,7 @@ mod adding;
 mod demo;
 mod escalation;
 mod failures;
+mod init;
 mod issues;
 mod landing;
 mod ledger;

@@ -56,6 +56,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       ops           List the operations of the ledger, each with the recipe it replaces
       mcp           Serve the operations of the ledger as MCP tools, over standard input and output
       prompt        Print exactly what an agent would be told that began to work on a task now
+      init          Let an interactive client keep the ledger with Piton: skill, hook and MCP entry
       help          Print this message or the help of the given subcommand(s)
 
     Options:
@@ -131,7 +132,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 41);
+    assert_eq!(seen, 42);
 }
 
 #[test]
