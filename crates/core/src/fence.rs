@@ -10,6 +10,13 @@ pub(crate) struct Fence {
 }
 
 impl Fence {
+    /// Code of others, in a fence that nothing in it closes.
+    pub(crate) fn around(text: &str) -> String {
+        let runs = text.split(|c| c != '`').map(str::len);
+        let mark = "`".repeat(runs.max().unwrap_or(0).max(2) + 1);
+        format!("{mark}text\n{text}\n{mark}")
+    }
+
     pub(crate) fn opened_by(line: &str) -> Option<Fence> {
         let line = line.trim_start();
         let mark = ['`', '~'].into_iter().find(|mark| line.starts_with(*mark))?;

@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod client;
 pub mod diagnostic;
 pub mod dialect;
 mod fence;
 pub mod message;
 pub mod plan;
 pub mod prompt;
+pub mod redact;
 pub mod review;
 pub mod run;
 pub mod runners;

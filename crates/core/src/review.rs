@@ -19,22 +19,22 @@ const EXAMPLES: [&str; 3] = [
     "MINOR: what could be better",
 ];
 
-/// What the reviewer is told.
-pub fn prompt(ask: &str) -> String {
+/// How a reviewer is told to end.
+pub fn ending() -> String {
     let [critical, major, minor] = EXAMPLES;
     format!(
-        "# Review\n\nReview {}\n\n\
-        ## How to work\n\
-        - You are in a git worktree that holds the work; look at it, run what you need, change no file.\n\
-        - Nobody answers questions.\n\
-        - End with your findings, one to a line, worst first:\n\n\
+        "- End with your findings, one to a line, worst first:\n\n\
         FINDINGS:\n\
         - {critical}\n\
         - {major}\n\
         - {minor}\n\n\
-        - Or, if there is none, with the line `FINDINGS: none`.\n",
-        ask.trim()
+        - Or, if there is none, with the line `FINDINGS: none`.\n"
     )
+}
+
+/// How a question begins that `ID_VERIFIED` answers.
+pub fn whether_done(task: &TaskId) -> String {
+    format!("whether {task} is done: ")
 }
 
 /// How bad a finding is.
@@ -51,8 +51,8 @@ pub struct Finding {
     pub text: String,
 }
 
-/// What a reviewer found: its last list of findings, outside of code fences. `None` if it did not say.
-pub fn findings(output: &str) -> Option<Vec<Finding>> {
+/// What a reviewer who was asked this found: its last list of findings, outside of code fences. `None` if it did not say.
+pub fn findings(output: &str, ask: &str) -> Option<Vec<Finding>> {
     let (mut found, mut fence): (Option<Vec<Finding>>, Option<Fence>) = (None, None);
     let (mut failed, mut items) = (false, Vec::new());
     for line in output.lines().map(str::trim) {
@@ -70,7 +70,7 @@ pub fn findings(output: &str) -> Option<Vec<Finding>> {
         } else if let Some((weight, text)) = weighed(words) {
             found.get_or_insert_default().push(Finding { weight, text: text.to_owned() });
         } else {
-            match word(words) {
+            match word(words, ask) {
                 Some(Word::Fine) => drop(found.get_or_insert_default()),
                 Some(Word::Gaps) => failed = true,
                 None => items.extend(item(line)),
@@ -97,14 +97,18 @@ enum Word {
     Gaps,
 }
 
-fn word(words: &str) -> Option<Word> {
+fn word(words: &str, ask: &str) -> Option<Word> {
     let bare = words.trim_end_matches(['.', '*', ']', '`', '!', ' ']);
     let tagged = bare.strip_prefix("<signal>").map(|body| body.trim_end_matches("</signal>").trim());
     let said = tagged.unwrap_or(bare);
     match said.split([':', '：']).next().unwrap_or_default().trim() {
         "GAPS_FOUND" | "REVIEW_FAIL" => Some(Word::Gaps),
         _ if matches!(said, "APPROVED" | "REVIEW_PASS") => Some(Word::Fine),
-        _ => said.strip_suffix("_VERIFIED").filter(|id| TaskId::new(id).is_ok()).map(|_| Word::Fine),
+        // What somebody says of another task is nothing about this one.
+        _ => {
+            let id = TaskId::new(said.strip_suffix("_VERIFIED")?).ok()?;
+            ask.to_lowercase().starts_with(&whether_done(&id).to_lowercase()).then_some(Word::Fine)
+        }
     }
 }
 
@@ -135,8 +139,8 @@ fn weighed(words: &str) -> Option<(Weight, &str)> {
 }
 
 /// What a review that ended well says about the work. Only what is minor may stay.
-pub fn verdict(output: &str) -> Verdict {
-    let Some(found) = findings(output) else {
+pub fn verdict(output: &str, ask: &str) -> Verdict {
+    let Some(found) = findings(output, ask) else {
         return Verdict::Broken { reason: "it did not say what it found".to_owned() };
     };
     let count = |weight| found.iter().filter(|finding| finding.weight == weight).count();
@@ -147,7 +151,7 @@ pub fn verdict(output: &str) -> Verdict {
 }
 
 /// The findings, worst first, as they are told to whoever mends them.
-pub fn told(output: &str) -> Option<String> {
+pub fn told(output: &str, ask: &str) -> Option<String> {
     let line = |finding: &Finding| {
         let weight = match finding.weight {
             Weight::Critical => "CRITICAL",
@@ -156,16 +160,26 @@ pub fn told(output: &str) -> Option<String> {
         };
         format!("{weight}: {}\n", finding.text)
     };
-    Some(findings(output)?.iter().map(line).collect())
+    Some(findings(output, ask)?.iter().map(line).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const ASK: &str = "whether T1 is done: Undo what T2 did";
+
+    fn verdict(output: &str) -> Verdict {
+        super::verdict(output, ASK)
+    }
+
+    fn told(output: &str) -> Option<String> {
+        super::told(output, ASK)
+    }
+
     fn said(output: &str) -> Option<Vec<(Weight, String)>> {
         let pair = |finding: Finding| (finding.weight, finding.text);
-        findings(output).map(|found| found.into_iter().map(pair).collect())
+        findings(output, ASK).map(|found| found.into_iter().map(pair).collect())
     }
 
     #[test]
@@ -224,9 +238,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_of_another_task_is_nothing_about_this_one() {
+        for other in ["<signal>T2_VERIFIED</signal>", "T10_VERIFIED", "_VERIFIED", "not T1_VERIFIED"] {
+            assert!(matches!(verdict(other), Verdict::Broken { .. }), "{other}");
+        }
+        assert_eq!(verdict("t1_VERIFIED"), Verdict::Pass);
+        assert!(matches!(super::verdict("T1_VERIFIED", WHOLE), Verdict::Broken { .. }), "a part is not all");
+    }
+
+    #[test]
     fn a_review_that_prints_what_it_was_told_has_found_nothing_yet() {
-        let echoed =
-            prompt("the work. End with `<signal>T1_VERIFIED</signal>` or `<signal>GAPS_FOUND</signal>`");
+        let ask = "the work. End with `<signal>T1_VERIFIED</signal>` or `<signal>GAPS_FOUND</signal>`";
+        let echoed = crate::prompt::of_review(&crate::prompt::Prompts::default(), "reviewer", ask);
+        let echoed = echoed.expect("ours are fine");
         assert!(matches!(verdict(&echoed), Verdict::Broken { .. }), "{echoed}");
         assert_eq!(verdict(&format!("{echoed}\n<signal>T1_VERIFIED</signal>\n")), Verdict::Pass);
     }

@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
-use piton_core::plan::{Agent, Argv, Check, Digest, Oid, RunId, TaskSpec};
+use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskSpec};
+use piton_core::prompt::Prompts;
 use piton_core::run::{CheckResult, Pass, Run, Verdict, verdict};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
-use piton_core::{review, runners};
+use piton_core::{prompt, review, runners};
 
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
 use crate::project::Project;
-use crate::{agent, clock, disk};
+use crate::prompts::NoPrompts;
+use crate::sandbox::{self, Guard};
+use crate::{agent, clock, disk, prompts, secrets};
 
 /// How much of the end of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
@@ -37,6 +40,9 @@ pub struct Bench<'a> {
     pub keeper: &'a [String],
     /// Those that checks may be made by.
     pub agents: &'a BTreeMap<String, Agent>,
+    /// Keeps those inside; commands of the plan's own are free.
+    pub guard: Guard,
+    pub prompts: &'a Prompts,
 }
 
 /// What a check gives when it is not allowed to end.
@@ -56,7 +62,13 @@ impl Bench<'_> {
             let job = Job::at(self.folder(check, death));
             let mut spec = match &check.run {
                 Argv::Review { agent, ask } => match self.agents.get(agent) {
-                    Some(client) => review(client, ask, &job, &cwd).map_err(NoResult::Keeper)?,
+                    Some(client) => match prompt::of_review(self.prompts, agent, ask) {
+                        Ok(text) => review(client, &text, &job, &cwd).map_err(NoResult::Keeper)?,
+                        Err(broken) => {
+                            let verdict = Verdict::Impossible { reason: broken.to_string() };
+                            return Ok(self.result(check, &job, verdict, Span(0)));
+                        }
+                    },
                     None => {
                         let reason = format!("the agent `{agent}` is not defined");
                         return Ok(self.result(check, &job, Verdict::Impossible { reason }, Span(0)));
@@ -73,10 +85,21 @@ impl Bench<'_> {
             spec.env.extend(self.env.clone());
             spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
             spec.wall_ms = Some(check.timeout.0);
+            if let Argv::Review { .. } = &check.run {
+                let enclosed = self.guard.enclose(&mut spec, &job, self.cwd);
+                enclosed.map_err(|source| {
+                    NoResult::Keeper(KeeperError::File {
+                        deed: "prepare",
+                        path: job.dir().to_owned(),
+                        source,
+                    })
+                })?;
+            }
             if !begin(&job) {
                 return Err(NoResult::Stopped);
             }
             let outcome = job.run(&spec, self.keeper).map_err(NoResult::Keeper)?;
+            sandbox::clear(&job);
             match outcome.ended {
                 Ended::Died => {}
                 Ended::Stopped => return Err(NoResult::Stopped),
@@ -94,17 +117,24 @@ impl Bench<'_> {
     }
 
     fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> CheckResult {
-        let output = clean_text(&job.output().tail(READ).unwrap_or_default());
+        let heard =
+            self.reviewer(check).and_then(|client| agent::hear(client, job, None, &outcome.ended, READ).ok());
+        let no_verdict = heard.as_ref().and_then(agent::Heard::no_verdict);
+        let output = match heard {
+            Some(heard) => heard.said,
+            None => clean_text(&job.output().tail(READ).unwrap_or_default()),
+        };
         let is_whole = outcome.output_bytes <= READ as u64;
         let is_review = matches!(check.run, Argv::Review { .. });
+        let asked = if let Argv::Review { ask, .. } = &check.run { ask } else { "" };
         let tests = (is_whole && !is_review).then(|| runners::counts(&output)).flatten();
         let verdict = match &outcome.ended {
-            Ended::Exited { code: 0 } if is_review => review::verdict(&output),
+            Ended::Exited { code: 0 } if is_review => review::verdict(&output, asked),
             Ended::Exited { code } => verdict::of_exit(*code, &output),
             Ended::Signalled { signal } => {
                 Verdict::Broken { reason: format!("it was killed by signal {signal}") }
             }
-            Ended::WallClock | Ended::Silence => {
+            Ended::WallClock | Ended::Silence | Ended::Startup => {
                 Verdict::Broken { reason: format!("it had not ended after {}", check.timeout) }
             }
             Ended::NotStarted { reason } => {
@@ -119,13 +149,22 @@ impl Bench<'_> {
             }
             Ended::Stopped | Ended::Died => Verdict::Broken { reason: "it was stopped".to_owned() },
         };
+        let verdict = no_verdict.unwrap_or(verdict);
         let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
         let tail = match &verdict {
             Verdict::Pass => String::new(),
-            Verdict::Rejected { .. } => review::told(&output).unwrap_or_default(),
+            Verdict::Rejected { .. } => review::told(&output, asked).unwrap_or_default(),
             _ => verdict::excerpt(&output, TAIL).to_owned(),
         };
         CheckResult { tail, tests, ..self.result(check, job, verdict, took) }
+    }
+
+    /// The client that makes this check, if one does.
+    fn reviewer(&self, check: &Check) -> Option<&Agent> {
+        match &check.run {
+            Argv::Review { agent, .. } => self.agents.get(agent),
+            _ => None,
+        }
     }
 
     fn result(&self, check: &Check, job: &Job, verdict: Verdict, took: Span) -> CheckResult {
@@ -145,14 +184,17 @@ impl Bench<'_> {
 }
 
 /// The job of an agent that reviews.
-fn review(client: &Agent, ask: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpec, KeeperError> {
+fn review(client: &Agent, text: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpec, KeeperError> {
     let prompt = job.dir().join("prompt.md");
     if !prompt.exists() {
-        let written = disk::private_folder(job.dir())
-            .and_then(|()| disk::write(&prompt, review::prompt(ask).as_bytes()));
+        let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&prompt, text.as_bytes()));
         written.map_err(|source| KeeperError::File { deed: "write", path: prompt.clone(), source })?;
     }
-    Ok(agent::start(client, cwd, &prompt))
+    agent::start(client, &agent::Place { cwd, prompt: &prompt }, None).map_err(|source| KeeperError::File {
+        deed: "write beside",
+        path: prompt.clone(),
+        source,
+    })
 }
 
 /// Why there is nothing to report.
@@ -162,6 +204,8 @@ pub enum NoReport {
     Git(#[from] GitError),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error(transparent)]
+    Prompts(#[from] NoPrompts),
     #[error(transparent)]
     Keeper(KeeperError),
     #[error("the check was stopped")]
@@ -181,10 +225,12 @@ pub fn run_all(
     if spec.checks.is_empty() {
         return Ok((None, Vec::new()));
     }
-    let repo = project.repo()?;
-    let tree_now = || repo.map(|repo| repo.worktree_tree(place)).transpose();
+    let repo = project.repo_or_store()?;
+    let outputs = facts(project, run)?.map(|run| project.outputs(&run)).unwrap_or_default();
+    let tree_now = || repo.map(|repo| repo.worktree_tree_with(place, &outputs)).transpose();
     let tree = tree_now()?;
-    let agents = reviewers(project, run, spec)?;
+    let (agents, fences) = reviewers(project, run, spec)?;
+    let prompts = if agents.is_empty() { Prompts::default() } else { prompts::of(project)? };
     let jobs = project.task_folder(run, &spec.id);
     let bench = Bench {
         jobs: &jobs,
@@ -194,6 +240,8 @@ pub fn run_all(
         env: BTreeMap::new(),
         keeper,
         agents: &agents,
+        guard: Guard::new(&fences, None, project),
+        prompts: &prompts,
     };
     let mut results = Vec::new();
     for check in &spec.checks {
@@ -235,16 +283,19 @@ fn facts(project: &Project, run: &RunId) -> Result<Option<Run>, JournalError> {
     Ok(journal.map(|journal| journal.facts(run)).transpose()?.flatten())
 }
 
-/// The agents of the run, if one of them is to review.
+/// The agents of the run, if one of them is to review, and what holds them back.
 fn reviewers(
     project: &Project,
     run: &RunId,
     spec: &TaskSpec,
-) -> Result<BTreeMap<String, Agent>, JournalError> {
+) -> Result<(BTreeMap<String, Agent>, Fences), JournalError> {
     if !spec.checks.iter().any(|check| matches!(check.run, Argv::Review { .. })) {
-        return Ok(BTreeMap::new());
+        return Ok(Default::default());
     }
-    Ok(facts(project, run)?.map(|facts| facts.settings.agents).unwrap_or_default())
+    let settings = facts(project, run)?.map(|facts| facts.settings).unwrap_or_default();
+    let mut agents = settings.agents;
+    secrets::restore(&mut agents);
+    Ok((agents, settings.fences))
 }
 
 /// The checks among `wanted` that have no pass on this tree in this environment, each command once.

@@ -7,7 +7,9 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::chronicle::BY_GIT;
 use piton_core::plan::{Check, Oid, RunId, TaskId, TaskSpec};
-use piton_core::run::{CheckResult, Command, CommitMade, Note, Proof, Report, Run, State, Status, Verdict};
+use piton_core::run::{
+    CheckResult, Command, CommitMade, Note, Proof, Report, Run, State, Status, Task, Verdict,
+};
 
 use crate::checks::{self, NoReport, is_work};
 use crate::crash;
@@ -172,4 +174,20 @@ fn is_untouched(
         return Ok(false);
     }
     Ok(!repo.diff_names(tip, tree)?.iter().any(|file| is_work(project, run, file)))
+}
+
+/// The tree of what is to be confirmed as it was judged before, if nothing but the plan's own files has changed since.
+pub fn as_before(
+    project: &Project,
+    run: &Run,
+    task: &Task,
+    tree: Option<Oid>,
+) -> Result<Option<Oid>, GitError> {
+    let before = task.progress.passes.last().map(|pass| &pass.tree);
+    if let (Some(repo), Some(before), Some(after)) = (project.repo()?, before, &tree)
+        && !repo.diff_names(before, after)?.iter().any(|file| is_work(project, run, file))
+    {
+        return Ok(Some(before.clone()));
+    }
+    Ok(tree)
 }

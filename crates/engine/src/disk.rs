@@ -32,6 +32,30 @@ pub fn exchange(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
     Ok(displaced)
 }
 
+/// Replace a file below `root`, with its folders, by `bytes`, and nothing anywhere else: whoever works in there may have
+/// put a link in the way.
+pub fn write_below(root: &Utf8Path, path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    let mut folder = root.to_owned();
+    for part in folder_of(path).components().filter(|part| part.as_str() != ".") {
+        folder.push(part);
+        match std::fs::symlink_metadata(&folder) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return Err(io::Error::other(format!("{folder} is no folder"))),
+            Err(_) => std::fs::create_dir(&folder)?,
+        }
+    }
+    // A link of this name is replaced, not followed.
+    write(&root.join(path), bytes)
+}
+
+/// What a file holds, if it is one: a pipe of that name could be read for ever.
+pub fn read_plain(path: &Utf8Path) -> io::Result<Vec<u8>> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other(format!("{path} is no file")));
+    }
+    std::fs::read(path)
+}
+
 /// Make a file that holds `bytes` from its first moment, unless there is one. It is not synced.
 pub fn create_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut builder = tempfile::Builder::new();
@@ -142,4 +166,30 @@ pub fn private_folder(path: &Utf8Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_written_below_a_folder_stays_there_whatever_links_say() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(temp.path()).unwrap();
+        let (inside, outside) = (root.join("in"), root.join("out"));
+        std::fs::create_dir(&inside).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("file"), "old").unwrap();
+        std::os::unix::fs::symlink(&outside, inside.join("folder")).unwrap();
+        std::os::unix::fs::symlink(outside.join("file"), inside.join("link")).unwrap();
+        assert!(write_below(&inside, Utf8Path::new("folder/file"), b"new").is_err());
+        write_below(&inside, Utf8Path::new("link"), b"new").unwrap();
+        write_below(&inside, Utf8Path::new("a/b/c"), b"new").unwrap();
+        assert_eq!(std::fs::read_to_string(outside.join("file")).unwrap(), "old");
+        assert!(!inside.join("link").is_symlink());
+        assert_eq!(read_plain(&inside.join("a/b/c")).unwrap(), b"new");
+        assert!(read_plain(&inside).is_err());
+    }
 }

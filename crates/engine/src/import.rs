@@ -75,6 +75,61 @@ pub fn judge(
     tasks.iter().map(|spec| judge.task(spec)).collect()
 }
 
+/// What git has of a unit's work: commits that it knows, oldest first, and the last of them that the target holds.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    pub commits: Vec<PastCommit>,
+    pub landed: Option<Oid>,
+}
+
+/// The same for each of these tasks, by what its messages name and by the hashes that a log names.
+pub fn found(
+    repo: &Repo,
+    tip: &Oid,
+    tasks: &[TaskSpec],
+    logged: &BTreeMap<TaskId, Vec<String>>,
+) -> Result<BTreeMap<TaskId, Found>, GitError> {
+    let mut landed = Landed::read(repo, tip, &tasks.iter().map(|spec| &spec.id).collect())?;
+    let mut lost: BTreeMap<&TaskId, Vec<Oid>> = BTreeMap::new();
+    for (id, hashes) in logged {
+        for hash in hashes.iter().map(|hash| hash.to_ascii_lowercase()) {
+            if landed.history.find(&hash).is_none() && is_hash(&hash) {
+                lost.entry(id).or_default().extend(repo.find_commit(&hash)?);
+            }
+        }
+    }
+    lost.values().flatten().for_each(|commit| landed.miss(commit.clone()));
+    let mut found = BTreeMap::new();
+    for spec in tasks {
+        let mut own = landed.history.naming(spec);
+        let hashes = logged.get(&spec.id).map(Vec::as_slice).unwrap_or_default();
+        own.extend(hashes.iter().filter_map(|hash| landed.history.find(hash)));
+        // Somebody may have rebased or squashed it since.
+        let lost = lost.remove(&spec.id).unwrap_or_default();
+        for commit in &lost {
+            if let StandIn::Found(place, _) | StandIn::Holds(place) = landed.stand_in(&spec.id, commit)? {
+                own.push(place);
+            }
+        }
+        own.sort_unstable();
+        own.dedup();
+        let last = match landed.history.last_word(&own) {
+            Some(LastWord::Landed(place)) => Some(landed.history.commit(place).id.clone()),
+            Some(LastWord::TakenBack(_)) | None => None,
+        };
+        let commit = |hash: &Oid, subject: &str| PastCommit {
+            hash: hash.to_string(),
+            subject: subject.to_owned(),
+            ..PastCommit::default()
+        };
+        let there = own.iter().rev().map(|place| landed.history.commit(*place));
+        let there = there.map(|known| commit(&known.id, &known.subject));
+        let commits = lost.iter().map(|id| commit(id, "")).chain(there).collect();
+        found.insert(spec.id.clone(), Found { commits, landed: last });
+    }
+    Ok(found)
+}
+
 struct Judge<'a> {
     repo: &'a Repo,
     tip: &'a Oid,

@@ -20,3 +20,6 @@ pub mod keeper;
 pub mod landed;
 pub mod lock;
 pub mod project;
+pub mod prompts;
+pub mod sandbox;
+pub mod secrets;

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Digest, RunId, TaskId};
+use piton_core::plan::{Digest, RepoPath, RunId, TaskId};
+use piton_core::run::Run;
 
 use crate::disk;
 use crate::git::{self, GitError, Repo};
@@ -15,7 +16,7 @@ use crate::lock::Lock;
 /// How long a run's lock is waited for before another engine is believed to hold it.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// A project: a git repository, or a plain folder for the ledger alone.
+/// A project: a git repository, or a plain folder, in which an engine works in place.
 #[derive(Clone, Debug)]
 pub struct Project {
     pub root: Utf8PathBuf,
@@ -26,6 +27,8 @@ pub struct Project {
     /// Found when it is asked for: the ledger rarely needs git, and each question to it takes longer than
     /// everything else that a short command does.
     repo: OnceLock<Option<Repo>>,
+    /// Piton's own, where it has none; found in the same way.
+    store: OnceLock<Repo>,
 }
 
 impl Project {
@@ -38,7 +41,7 @@ impl Project {
             Ok(repo) => {
                 let root = repo.main_checkout()?.unwrap_or_else(|| repo.top().to_owned());
                 let from = path.to_owned();
-                Ok(Project { home: repo.piton_dir(), root, from, repo: OnceLock::from(Some(repo)) })
+                Ok(Project::new(root, repo.piton_dir(), from, OnceLock::from(Some(repo))))
             }
             Err(GitError::NotARepository { .. }) => Ok(Project::without_git(path)),
             // The ledger needs git no more than a missing one gives it.
@@ -47,15 +50,24 @@ impl Project {
         }
     }
 
-    /// The project of an ordinary repository that has a journal already, found without git.
+    fn new(root: Utf8PathBuf, home: Utf8PathBuf, from: Utf8PathBuf, repo: OnceLock<Option<Repo>>) -> Project {
+        Project { root, home, from, repo, store: OnceLock::new() }
+    }
+
+    /// The project of an ordinary repository that has a journal already, found without git. What was begun without git
+    /// goes on without it, although there is a `.git` by now.
     fn known(path: &Utf8Path) -> Option<Project> {
         let path = path.canonicalize_utf8().ok()?;
-        let top = path.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
-        let common = git::common_dir(top)?;
-        let root = common.parent().filter(|_| common.file_name() == Some(".git"))?;
-        let home = common.join("piton");
-        let project = Project { root: root.to_owned(), home, from: path.clone(), repo: OnceLock::new() };
-        Journal::exists(&project.home).then_some(project)
+        let is_begun = |folder: &Utf8Path| Repo::has_store(&folder.join(".piton"));
+        let is_top = |folder: &&Utf8Path| folder.join(".git").symlink_metadata().is_ok() || is_begun(folder);
+        let top = path.ancestors().find(is_top)?;
+        let in_git = || {
+            let common = git::common_dir(top)?;
+            let root = common.parent().filter(|_| common.file_name() == Some(".git"))?;
+            let project = Project::new(root.to_owned(), common.join("piton"), path.clone(), OnceLock::new());
+            Journal::exists(&project.home).then_some(project)
+        };
+        in_git().or_else(|| is_begun(top).then(|| Project::without_git(top)))
     }
 
     /// Its repository, if it has one.
@@ -67,13 +79,41 @@ impl Project {
         Ok(self.repo.get().and_then(Option::as_ref))
     }
 
+    /// The repository that trees and rescued content of the project are in: its own, else Piton's store, if there is one.
+    pub fn repo_or_store(&self) -> Result<Option<&Repo>, GitError> {
+        if let Some(repo) = self.repo()? {
+            return Ok(Some(repo));
+        }
+        if self.store.get().is_none() && Repo::has_store(&self.home) {
+            let found = Repo::of_store(&self.home, &self.root)?;
+            return Ok(Some(self.store.get_or_init(|| found)));
+        }
+        Ok(self.store.get())
+    }
+
+    /// The same for whoever needs one: where there is none, a store is made.
+    pub fn repo_or_new_store(&self) -> Result<&Repo, GitError> {
+        if let Some(store) = self.repo_or_store()? {
+            return Ok(store);
+        }
+        let made = Repo::make_store(&self.home, &self.root)?;
+        Ok(self.store.get_or_init(|| made))
+    }
+
+    /// What of a run's work counts wherever git would pass over it, from the root.
+    pub fn outputs(&self, run: &Run) -> Vec<RepoPath> {
+        let Some(about) = &run.settings.iterative else { return Vec::new() };
+        let root = self.root.canonicalize_utf8().unwrap_or_else(|_| self.root.clone());
+        about.makes(Utf8Path::new(&run.plan).strip_prefix(root).ok().map(Utf8Path::as_str))
+    }
+
     /// A plan in `.claude` is about the folder that holds it.
     fn without_git(path: &Utf8Path) -> Project {
         let known = path.ancestors().find(|folder| Journal::exists(&folder.join(".piton")));
         let inside = path.ancestors().find(|folder| folder.file_name() == Some(".claude"));
         let root = known.or_else(|| inside?.parent()).unwrap_or(path);
         let (root, from, home) = (root.to_owned(), path.to_owned(), root.join(".piton"));
-        Project { root, home, from, repo: OnceLock::from(None) }
+        Project::new(root, home, from, OnceLock::from(None))
     }
 
     /// Whoever holds this is the run's one engine; `None` if another one works on the run.

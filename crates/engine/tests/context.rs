@@ -9,8 +9,9 @@ use std::process::Command as Process;
 use camino::Utf8PathBuf;
 use piton_core::dialect::execute::context::{self, FILE};
 use piton_core::plan::{
-    Dialect, Export, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
+    Budget, Dialect, Export, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
 };
+use piton_core::prompt::Prompts;
 use piton_core::run::{
     Claim, Command, ContextUpdate, NewRun, Note, Recorded, Report, Selection, Session, State, StopReason,
 };
@@ -137,9 +138,17 @@ impl Shop {
             lock: project.engine_lock(&run).unwrap().unwrap(),
             project,
             run: run.clone(),
-            session: Session { schedule: Schedule::Layered, max_parallel: 1, selection, agent: None },
+            session: Session {
+                schedule: Schedule::Layered,
+                max_parallel: 1,
+                selection,
+                agent: None,
+                budget: Budget::default(),
+            },
             keeper: Vec::new(),
+            prompts: Prompts::default(),
             owned: Vec::new(),
+            sandbox: None,
             plan_now: Box::new(|| None),
             settle_files: Box::new(|| {}),
             undecided: Box::new(|| false),

@@ -5,7 +5,7 @@ use piton_core::plan::TaskId;
 use piton_core::run::{Event, Recorded, Run, State, is_current, next, wake_at};
 use piton_core::time::Timestamp;
 use piton_core::view::{Summary, at_rest, exit_code, tell, why};
-use piton_engine::agent::{Message, last_message};
+use piton_engine::agent::{Message, understood};
 use piton_engine::keeper::{JobSpec, Outcome};
 
 use crate::names::{safe_name, safe_path};
@@ -91,8 +91,8 @@ pub(crate) fn jobs(bytes: &[u8]) {
         round_trip::<Outcome>(line);
         round_trip::<Message>(line);
     }
-    if let Some(message) = crate::same(|| last_message(bytes)) {
+    if let Some(message) = crate::same(|| understood(bytes, "")).message {
         let written = serde_json::to_vec(&message).expect("a message can be written");
-        assert_eq!(last_message(&written), Some(message));
+        assert_eq!(understood(&written, "").message, Some(message));
     }
 }

@@ -5,6 +5,7 @@
 //! it. An input that broke a promise once is kept in the corpus.
 
 mod answers;
+mod clients;
 mod events;
 mod folders;
 mod issues;
@@ -15,6 +16,7 @@ mod names;
 mod outputs;
 mod plans;
 mod rwkit;
+mod secrets;
 mod states;
 mod todolists;
 mod vary;
@@ -64,7 +66,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "guardrails", check: iterations::lessons, words: iterations::LESSONS },
     Target { name: "git", check: answers::git, words: answers::WORDS },
     Target { name: "runners", check: outputs::runners, words: outputs::SUMMARIES },
+    Target { name: "redact", check: secrets::redact, words: secrets::WORDS },
     Target { name: "context", check: outputs::context, words: outputs::BLOCKS },
+    Target { name: "clients", check: clients::streams, words: clients::LINES },
 ];
 
 impl Target {

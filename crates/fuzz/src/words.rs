@@ -2,7 +2,7 @@
 
 use piton_core::message::{self, RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::{Argv, Check, RunId, TaskId, TaskSpec};
-use piton_core::prompt::{Advice, Caller, prompt};
+use piton_core::prompt::{Advice, Caller, Prompts, prompt};
 use piton_core::signal::{Output, Signal, heard, last_signal};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
@@ -191,9 +191,12 @@ pub(crate) fn message(bytes: &[u8]) {
         assert!(last.lines().all(|line| line.contains(": ")), "{said:?}");
     }
     let advice = [Advice { by: spec.title.clone(), text: command.clone() }];
-    let told = same(|| prompt(&spec, Caller::default(), 2, Some(&reason), &advice));
+    let ours = Prompts::default();
+    let told = same(|| prompt(&ours, &spec, Caller::default(), 2, Some(&reason), &advice));
+    let told = told.expect("ours are fine");
     assert!(told.starts_with("# Task T1: ") && told.contains(spec.prompt.trim()));
-    assert!(reason.trim().is_empty() || told.contains(reason.trim_end()));
+    let said = clean_text(reason.as_bytes());
+    assert!(said.len() > 16 * 1024 || told.contains(said.trim_end()));
     assert!(!same(|| Argv::parse(&command)).words().is_empty());
 }
 

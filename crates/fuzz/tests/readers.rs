@@ -61,7 +61,9 @@ targets![
     guardrails,
     git,
     runners,
-    context
+    redact,
+    context,
+    clients
 ];
 
 /// A reader that breaks its word is found by the variations alone.

@@ -2,14 +2,16 @@
 
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use piton_core::plan::{Dialect, GroupId, Schedule, TaskId};
+use piton_core::plan::{Dialect, Domain, GroupId, Sandbox, Schedule, TaskId};
 
 mod ledger;
+mod talk;
 
 pub(crate) use ledger::{
-    Add, Batch, By, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops, Orient,
-    Raise, Report, Reported, Skip, Start, Stop,
+    Add, Batch, By, Confirm, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops,
+    Orient, Phase, Raise, Report, Reported, Skip, Start, Stop,
 };
+pub(crate) use talk::{Client, Hook, HookAt, Init, Mcp, Prompt};
 
 #[derive(Debug, Parser)]
 #[command(
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Start(Start),
     /// Report on a task: its checks decide whether it is done
     Report(Box<Report>),
+    /// Confirm what somebody else called done: nothing was left to do
+    Confirm(Confirm),
     /// Ask the engine to stop: nothing new begins, what runs is finished
     Stop(Stop),
     /// Try a failed, abandoned or blocked task again
@@ -77,10 +81,12 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Remove what finished runs left behind
     Clean(Clean),
-    /// Put the plans of finished issues away
+    /// Put plans away that are finished
     Archive(Archive),
     /// Content that was put aside before a worktree went
     Rescue(Rescue),
+    /// List the clients that can do the work, or try one out
+    Agents(Agents),
     /// Print a JSON Schema
     Schema(Schema),
     /// See whether a file is there, is not empty and holds each of these, as checks of plans ask
@@ -112,8 +118,19 @@ pub(crate) enum Command {
     Batch(Batch),
     /// Tell where a todolist's run goes on
     ResumePoint(OfRun),
+    /// Tell the phase that iterative work is in, or say it where only a person can know
+    Phase(Phase),
     /// List the operations of the ledger, each with the recipe it replaces
     Ops(Ops),
+    /// Serve the operations of the ledger as MCP tools, over standard input and output
+    Mcp(Mcp),
+    /// Print exactly what an agent would be told that began to work on a task now
+    Prompt(Prompt),
+    /// Let an interactive client keep the ledger with Piton: skill, hook and MCP entry
+    Init(Init),
+    /// Answer a client's hook
+    #[command(hide = true)]
+    Hook(Hook),
 }
 
 /// Which run is meant.
@@ -128,6 +145,23 @@ pub(crate) struct Which {
     /// The project [default: the one around this folder, or around the plan]
     #[arg(long, value_name = "DIR")]
     pub project_path: Option<Utf8PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Agents {
+    #[command(subcommand)]
+    pub command: Option<AgentsCommand>,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsCommand {
+    /// Ask an agent one harmless question, in a temporary folder
+    Test {
+        /// A name in `[agents]` of piton.toml, or of a client
+        name: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -146,18 +180,40 @@ pub(crate) struct Demo {
 pub(crate) struct New {
     /// The plan's name, after the system it is for: `piton new NAME` writes NAME.toml, `piton new execute NAME` a
     /// folder docs/tasks/NAME, or NAME itself if it is a path, `piton new issue NUMBER SLUG` a folder
-    /// .claude/plans/issue-NUMBER-SLUG
+    /// .claude/plans/issue-NUMBER-SLUG, `piton new iterative NAME` a folder .claude/iterative/NAME
     #[arg(value_name = "[SYSTEM] NAME", num_args = 1..=3, required = true)]
     pub words: Vec<String>,
+    /// For `iterative`: something to be read instead of code
+    #[arg(long, value_name = "DOMAIN")]
+    pub knowledge: Option<DomainArg>,
     /// Replace a file that exists
     #[arg(long)]
     pub force: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DomainArg {
+    Research,
+    Writing,
+    Analysis,
+    Planning,
+}
+
+impl From<DomainArg> for Domain {
+    fn from(arg: DomainArg) -> Domain {
+        match arg {
+            DomainArg::Research => Domain::Research,
+            DomainArg::Writing => Domain::Writing,
+            DomainArg::Analysis => Domain::Analysis,
+            DomainArg::Planning => Domain::Planning,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Plan {
-    /// The plan's file, its folder, or the number of an issue that has one
+    /// The plan's file, its folder, or the number or slug that it goes by
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
@@ -178,7 +234,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Run {
-    /// The plan's file, its folder, or the number of an issue that has one
+    /// The plan's file, its folder, or the number or slug that it goes by
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
@@ -249,11 +305,34 @@ pub(crate) struct Run {
     /// The agent for every task
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
+    /// Keep agents from writing outside of their worktree [default: PITON_SANDBOX, `[sandbox]`, else auto]
+    #[arg(long, value_name = "MODE")]
+    pub sandbox: Option<SandboxArg>,
     /// The run to go on with
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
     #[command(flatten)]
     pub loudness: Loudness,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxArg {
+    /// Where the system can
+    Auto,
+    /// Or do not start them
+    On,
+    /// Let them write what you may
+    Off,
+}
+
+impl From<SandboxArg> for Sandbox {
+    fn from(arg: SandboxArg) -> Sandbox {
+        match arg {
+            SandboxArg::Auto => Sandbox::Auto,
+            SandboxArg::On => Sandbox::On,
+            SandboxArg::Off => Sandbox::Off,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -266,6 +345,8 @@ pub(crate) enum DialectArg {
     Issue,
     /// A todolist with stories and tags, of rw-kit
     Rwkit,
+    /// A folder with brief.md and tasks.md, or plan.md, worked on in iterations
+    Iterative,
 }
 
 impl From<DialectArg> for Dialect {
@@ -275,6 +356,7 @@ impl From<DialectArg> for Dialect {
             DialectArg::Execute => Dialect::Execute,
             DialectArg::Issue => Dialect::Issue,
             DialectArg::Rwkit => Dialect::Rwkit,
+            DialectArg::Iterative => Dialect::Iterative,
         }
     }
 }
@@ -415,9 +497,16 @@ pub(crate) struct Export {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Archive {
-    /// Plans of issues, by folder or number [default: all that are finished]
+    /// Plans of issues by folder or number, of the iterative system by folder or slug [default: all that are finished]
     pub plans: Vec<Utf8PathBuf>,
+    /// Take folders of the iterative system away instead; what is in them is kept under a rescue ref
+    #[arg(long, requires = "plans")]
+    pub remove: bool,
+    /// Do it without being asked again
+    #[arg(long, requires = "remove")]
+    pub yes: bool,
     /// The project [default: the one around this folder]
     #[arg(long, value_name = "DIR")]
     pub project_path: Option<Utf8PathBuf>,
@@ -508,6 +597,8 @@ pub(crate) enum SchemaName {
     /// rw-kit.state.json
     #[value(name = "rw-kit-state")]
     RwKitState,
+    /// state.json
+    IterativeState,
 }
 
 #[derive(Debug, Args)]
@@ -546,6 +637,7 @@ impl Run {
             gh: false,
             schedule: None,
             agent: None,
+            sandbox: None,
             run: None,
             loudness,
         }

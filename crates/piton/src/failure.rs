@@ -75,10 +75,16 @@ impl From<FilesError> for Failure {
 impl From<GitError> for Failure {
     fn from(error: GitError) -> Failure {
         let failure = Failure::new(error.to_string());
-        match error {
+        match &error {
             GitError::DetachedHead { .. } => failure
                 .hint("git switch BRANCH")
                 .hint("or name the target: piton run PLAN --base-branch BRANCH"),
+            GitError::DamagedStore { path } => {
+                failure.hint(format!("mv {path} {path}-damaged   the next `piton run` makes another"))
+            }
+            GitError::Missing { .. } => failure
+                .hint("see https://git-scm.com/downloads, then the same command again")
+                .hint("Piton tells by git what changed, also in a project that has no repository"),
             GitError::NotARepository { .. } => {
                 failure.hint("git init && git commit --allow-empty -m 'First commit'")
             }

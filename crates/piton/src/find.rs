@@ -2,8 +2,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::Addition;
-use piton_core::plan::{AboutTask, Check, RunId, TaskSpec};
+use piton_core::dialect::iterative::state;
+use piton_core::plan::{AboutTask, Check, Dialect, RunId, TaskSpec};
 use piton_core::run::{Command, Recorded, Status, Task};
+use piton_engine::agent::Attempt;
 use piton_engine::claims::{Judgement, Place};
 use piton_engine::clock;
 use piton_engine::files::{Aide, Mirror};
@@ -152,8 +154,25 @@ fn run_in(
     Ok(FoundRun { project, journal, run })
 }
 
+/// The attempt that we are called from, if an agent calls us.
+pub(crate) fn attempt() -> Outcome<Option<Attempt>> {
+    Attempt::around_us().map_err(|no| {
+        Failure::new(no.to_string())
+            .hint("unset PITON_OUTBOX PITON_TOKEN PITON_TASK PITON_RUN   if you are no agent")
+    })
+}
+
+/// An agent speaks about its own task, and only by its outbox.
+fn outside_of_attempts() -> Outcome {
+    let Some(Attempt { task, .. }) = attempt()? else { return Ok(()) };
+    Err(Failure::new(format!("this is an attempt of {task}: it cannot change anything else of the run"))
+        .hint(format!("piton report {task} done"))
+        .hint(format!("piton report {task} blocked --reason TEXT   if a person has to decide")))
+}
+
 /// The same, opened for a command.
 pub(crate) fn run_to_change(which: &Which) -> Outcome<FoundRun> {
+    outside_of_attempts()?;
     run_in(which, |home| match Journal::exists(home) {
         true => Journal::open(home).map(Some),
         false => Ok(None),
@@ -163,6 +182,7 @@ pub(crate) fn run_to_change(which: &Which) -> Outcome<FoundRun> {
 /// The same for somebody who keeps the ledger: a plan named for the first time gets its run here, without
 /// an engine and, if need be, without git.
 pub(crate) fn run_for_ledger(which: &Which) -> Outcome<FoundRun> {
+    outside_of_attempts()?;
     let Some(given) = &which.plan else { return run_to_change(which) };
     let how = How { project: which.project_path.as_deref(), ..How::default() };
     let mut found = reading::plan(given, how)?;
@@ -170,20 +190,37 @@ pub(crate) fn run_for_ledger(which: &Which) -> Outcome<FoundRun> {
         Run { project_path: which.project_path.clone(), ..Run::of_plan(given.clone(), Loudness::default()) };
     let project = cmd::begin::project_of(&flags, &found)?;
     let mut journal = Journal::open(&project.home)?;
-    let of_plan = |journal: &Journal| -> Outcome<Option<RunId>> {
-        Ok(journal.runs()?.into_iter().find(|run| run.plan == found.path).map(|run| run.id))
-    };
-    if let Some(run) = of_plan(&journal)? {
+    if let Some(run) = run_of_plan(&journal, &found.path)? {
         return Ok(FoundRun { project, journal, run });
     }
     let _beginning = beginning(&project)?;
-    if let Some(run) = of_plan(&journal)? {
+    if let Some(run) = run_of_plan(&journal, &found.path)? {
         return Ok(FoundRun { project, journal, run });
     }
     let run = cmd::begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
     let mut found = FoundRun { project, journal, run };
     found.settle_file()?;
     Ok(found)
+}
+
+/// The newest run of a plan, unless the folder that it was about is put away and another has its name.
+pub(crate) fn run_of_plan(journal: &Journal, plan: &Utf8Path) -> Outcome<Option<RunId>> {
+    match journal.runs()?.into_iter().find(|run| run.plan == plan) {
+        Some(run) if !is_put_away(journal, &run)? => Ok(Some(run.id)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether the folder of a run of the iterative system was archived: it says so itself, and what is there now is not its.
+pub(crate) fn is_put_away(journal: &Journal, run: &RunSummary) -> Outcome<bool> {
+    let dialect = journal.facts(&run.id)?.map(|facts| facts.settings.dialect);
+    if dialect != Some(Dialect::Iterative) || run.engine.is_some() {
+        return Ok(false);
+    }
+    let chronicle = journal.chronicle(&run.id)?;
+    let phase = chronicle.carried.get(state::FILE).and_then(|fields| fields["phase"].as_str());
+    let shown = || std::fs::read_to_string(Utf8Path::new(&run.plan).join(state::FILE)).unwrap_or_default();
+    Ok(phase == Some(state::PhaseWord::Complete.word()) && !shown().contains(run.id.as_str()))
 }
 
 /// The right to make a plan's first run.

@@ -11,10 +11,10 @@ mod ui;
 
 use std::process::ExitCode;
 
-use args::{Cli, Command, SchemaName};
+use args::{Cli, Command, HookAt, SchemaName};
 use clap::Parser;
 use failure::Outcome;
-use piton_core::dialect::{execute, issue, native, rwkit};
+use piton_core::dialect::{execute, issue, iterative, native, rwkit};
 
 fn main() -> ExitCode {
     // A keeper is this binary in a small mode of its own: no thread, no arguments parsed, little memory.
@@ -54,6 +54,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Next(args) => cmd::ledger::next(args),
         Command::Start(args) => cmd::ledger::start(args),
         Command::Report(args) => cmd::ledger::report(args),
+        Command::Confirm(args) => cmd::ledger::confirm(args),
         Command::Stop(args) => cmd::people::stop(args),
         Command::Retry(args) => cmd::people::retry(args),
         Command::Reset(args) => cmd::people::reset(args),
@@ -66,6 +67,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Clean(args) => cmd::clean::clean(args),
         Command::Archive(args) => cmd::archive::archive(args),
         Command::Rescue(args) => cmd::rescue::rescue(&args.command),
+        Command::Agents(args) => cmd::agents::agents(args),
         Command::Schema(args) => {
             ui::answer_json(&match args.name {
                 SchemaName::Plan => native::schema(),
@@ -73,6 +75,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
                 SchemaName::ExecuteState => execute::state::schema(),
                 SchemaName::ExecutionState => issue::state::schema(),
                 SchemaName::RwKitState => rwkit::state::schema(),
+                SchemaName::IterativeState => iterative::state::schema(),
             });
             Ok(cmd::FINE)
         }
@@ -90,6 +93,13 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Gate(args) => cmd::phases::gate(args),
         Command::Batch(args) => cmd::phases::batch(args),
         Command::ResumePoint(args) => cmd::phases::resume_point(args),
+        Command::Phase(args) => cmd::iterative::phase(args),
         Command::Ops(args) => cmd::ops::ops(args),
+        Command::Mcp(args) => cmd::mcp::mcp(args),
+        Command::Prompt(args) => cmd::prompt::prompt(args),
+        Command::Init(args) => cmd::init::init(args),
+        Command::Hook(args) => match args.at {
+            HookAt::Stop => Ok(cmd::hook::hook(args)),
+        },
     }
 }

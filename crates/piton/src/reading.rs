@@ -11,16 +11,19 @@ use std::time::SystemTime;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
 use piton_core::dialect::issue::plan::IssueReading;
+use piton_core::dialect::iterative::plan::IterativeReading;
 use piton_core::dialect::rwkit::{self as lists, plan::RwkitReading};
 use piton_core::dialect::{Folder, Reading, execute, native};
 use piton_core::plan::{Check, Dialect, Plan};
 use piton_core::view::counted;
+use piton_engine::secrets;
 
 use crate::failure::{Failure, Outcome};
 use crate::find::{here, shown};
 use crate::{picture, ui};
 
-pub(crate) use issue::{PLANS, is_meant as is_issue_number};
+pub(crate) use issue::PLANS;
+pub(crate) use iterative::{ARCHIVE, OLDER, PLACE as ITERATIVE};
 pub(crate) use state::{Aside, Left, left};
 
 /// A file of a plan that is larger than this is none.
@@ -40,6 +43,8 @@ pub(crate) struct FoundPlan {
     pub issue: Option<Box<IssueReading>>,
     /// What else a todolist tells.
     pub list: Option<Box<RwkitReading>>,
+    /// What else a folder of the iterative system tells.
+    pub iterative: Option<Box<IterativeReading>>,
 }
 
 /// What the command line says about reading.
@@ -75,6 +80,9 @@ pub(crate) fn plan(given: &Utf8Path, how: How<'_>) -> Outcome<FoundPlan> {
 /// Where the plan is that `given` names, and which system's it is.
 pub(crate) fn place(given: &Utf8Path, wish: Option<Dialect>) -> Outcome<(Utf8PathBuf, Dialect)> {
     let real = |path: &Utf8Path| path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")));
+    if given.is_dir() && iterative::is_older(given) {
+        return Err(iterative::too_old(given));
+    }
     if given.is_dir() {
         return match (wish, &systems(given)[..]) {
             (None, [Dialect::Native]) => Ok((real(&given.join("plan.toml"))?, Dialect::Native)),
@@ -94,9 +102,10 @@ pub(crate) fn place(given: &Utf8Path, wish: Option<Dialect>) -> Outcome<(Utf8Pat
         };
     }
     if !given.is_file() {
-        return match issue::number(given.as_str()) {
-            Some(number) => Ok((real(&issue::find(number)?)?, Dialect::Issue)),
-            None => Err(no_plan(given)),
+        return match (issue::number(given.as_str()), iterative::find(given.as_str())) {
+            (_, Some(folder)) => Ok((real(&folder)?, Dialect::Iterative)),
+            (Some(number), None) => Ok((real(&issue::find(number)?)?, Dialect::Issue)),
+            (None, None) => Err(no_plan(given)),
         };
     }
     let folder = given.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
@@ -104,6 +113,9 @@ pub(crate) fn place(given: &Utf8Path, wish: Option<Dialect>) -> Outcome<(Utf8Pat
     let dialect = wish.unwrap_or_else(|| match name {
         "manifest.json" | "layer_plan.json" | "execute-state.json" => Dialect::Execute,
         "execution-state.json" | "journal.md" => Dialect::Issue,
+        name if (iterative::is_own(name) || iterative::is_part(name)) && iterative::is_iterative(folder) => {
+            Dialect::Iterative
+        }
         name if issue::is_part(name) => Dialect::Issue,
         name if lists::is_list(name) => Dialect::Rwkit,
         _ => Dialect::Native,
@@ -112,12 +124,20 @@ pub(crate) fn place(given: &Utf8Path, wish: Option<Dialect>) -> Outcome<(Utf8Pat
     Ok((real(if is_file { given } else { folder })?, dialect))
 }
 
+/// Whether somebody who types this means a plan by its name: an issue, or a slug.
+pub(crate) fn is_meant(text: &str) -> bool {
+    issue::is_meant(text) || iterative::find(text).is_some()
+}
+
 /// The systems that a folder could be a plan of.
 fn systems(folder: &Utf8Path) -> Vec<Dialect> {
     let mut systems = Vec::new();
     let mut found = |is: bool, dialect| is.then(|| systems.push(dialect));
+    let is_iterative = iterative::is_iterative(folder);
     found(is_execute(folder), Dialect::Execute);
-    found(issue::is_issue(folder), Dialect::Issue);
+    // Lists are called the same there, and folders by any name.
+    found(issue::is_issue(folder) && !is_iterative, Dialect::Issue);
+    found(is_iterative, Dialect::Iterative);
     found(folder.join("plan.toml").is_file(), Dialect::Native);
     if systems.is_empty() && issue::has_plan(folder) {
         systems.push(Dialect::Issue);
@@ -174,13 +194,16 @@ pub(crate) fn source(path: &Utf8Path, dialect: Dialect) -> Outcome<Source> {
 
 /// What the files of a plan say, as if they were on disk at this place.
 pub(crate) fn understand(path: &Utf8Path, source: &Source, how: How<'_>) -> Outcome<Read> {
-    match source {
+    let (mut found, picture) = match source {
         Source::File(text) => understand_native(path, text),
         Source::Folder(folder) => understand_execute(path, folder, how),
         Source::Issue(folder) => issue::understand(path, folder, how),
         Source::List(folder) => rwkit::understand(path, folder, how),
         Source::Iterative(folder) => iterative::understand(path, folder, how),
-    }
+    }?;
+    // From here on the plan may be written anywhere.
+    secrets::withhold(&mut found.plan.settings.agents);
+    Ok((found, picture))
 }
 
 fn understand_native(path: &Utf8Path, text: &str) -> Outcome<Read> {
@@ -194,7 +217,14 @@ fn understand_native(path: &Utf8Path, text: &str) -> Outcome<Read> {
         return Err(refused(path, errors, picture));
     }
     Ok((
-        FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: None, issue: None, list: None },
+        FoundPlan {
+            path: path.to_owned(),
+            plan: reading.plan,
+            project_path: None,
+            issue: None,
+            list: None,
+            iterative: None,
+        },
         picture,
     ))
 }
@@ -222,7 +252,14 @@ fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome
     }
     let picture = pictured(path, path, &reading)?;
     Ok((
-        FoundPlan { path: path.to_owned(), plan: reading.plan, project_path: said, issue: None, list: None },
+        FoundPlan {
+            path: path.to_owned(),
+            plan: reading.plan,
+            project_path: said,
+            issue: None,
+            list: None,
+            iterative: None,
+        },
         picture,
     ))
 }

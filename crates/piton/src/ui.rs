@@ -37,6 +37,13 @@ pub(crate) fn say(text: impl AsRef<str>) {
     let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
 }
 
+/// A question: the answer stands in the same line.
+pub(crate) fn ask(text: impl AsRef<str>) {
+    let mut stream = anstream::stderr();
+    let _ = write!(stream, "{}", text.as_ref());
+    let _ = stream.flush();
+}
+
 pub(crate) fn hint(text: impl AsRef<str>) {
     say(format!("{BUSY}hint:{BUSY:#} {}", text.as_ref()));
 }

@@ -1,9 +1,10 @@
-//! Test support: the simulator that the pure core is proven in, the clock of its scheduler, and what tests of the
-//! real binary share.
+//! Test support: the simulator that the pure core is proven in, the clock of its scheduler, models for real clients to
+//! talk to, and what tests of the real binary share.
 
 #[cfg(unix)]
 mod aftermath;
 pub mod makespan;
+pub mod models;
 mod rng;
 #[cfg(unix)]
 pub mod sandbox;

@@ -9,7 +9,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use piton_core::plan::{
-    Argv, Check, Digest, Graph, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
+    Argv, Budget, Check, Digest, Graph, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId,
+    TaskSpec,
 };
 use piton_core::run::{
     Action, AgentEnd, CheckResult, Command, Event, Holder, Intent, NewRun, Recorded, Selection, Session,
@@ -205,6 +206,7 @@ impl World {
             max_parallel: parallel,
             selection: Selection::All,
             agent: None,
+            budget: Budget::default(),
         };
         world.submit(&Command::Attach { engine: "engine".to_owned(), session });
         world

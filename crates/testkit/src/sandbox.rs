@@ -34,18 +34,29 @@ pub struct Sandbox {
 impl Sandbox {
     /// A git repository `project` with one commit on `main`.
     pub fn new(binary: &str) -> Sandbox {
-        let sandbox = Sandbox::without_git(binary);
-        sandbox.git(["init", "-q", "-b", "main"]);
-        sandbox.write("README.md", "A project\n");
-        sandbox.commit("First commit");
-        sandbox
+        Sandbox::without_git(binary).with_git()
+    }
+
+    /// The same in a certain folder, for those to whom it matters where they are.
+    pub fn new_in(binary: &str, place: &Utf8Path) -> Sandbox {
+        Sandbox::empty(binary, place).with_git()
+    }
+
+    fn with_git(self) -> Sandbox {
+        self.git(["init", "-q", "-b", "main"]);
+        self.write("README.md", "A project\n");
+        self.commit("First commit");
+        self
     }
 
     /// An empty folder `project`, in no repository.
     pub fn without_git(binary: &str) -> Sandbox {
         // Most of the time goes into making things durable. In memory that is free, and nobody cuts the power here.
         let memory = Utf8Path::new("/dev/shm");
-        let place = if memory.is_dir() { memory.to_owned() } else { temp_dir() };
+        Sandbox::empty(binary, &if memory.is_dir() { memory.to_owned() } else { temp_dir() })
+    }
+
+    fn empty(binary: &str, place: &Utf8Path) -> Sandbox {
         let temp =
             tempfile::Builder::new().prefix("piton-it-").tempdir_in(place).expect("a temporary folder");
         let root = Utf8Path::from_path(temp.path()).expect("UTF-8").canonicalize_utf8().expect("it exists");
@@ -176,6 +187,8 @@ impl Sandbox {
             .env("TERM", "dumb")
             .env("NO_COLOR", "1")
             .env("LANG", "C.UTF-8")
+            // Most agents in tests meet their test at files beside their worktree.
+            .env("PITON_SANDBOX", "off")
     }
 
     /// A call of the binary, in the project.

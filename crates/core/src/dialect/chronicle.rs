@@ -18,8 +18,11 @@ use crate::time::{Span, Timestamp};
 
 #[cfg(test)]
 pub(crate) mod bench;
+mod passes;
 #[cfg(test)]
 mod tests;
+
+pub use passes::Pass;
 
 /// Characters of the end of a check's output, as much as the files have always shown.
 pub const DETAILS: usize = 1000;
@@ -72,6 +75,7 @@ pub struct Story {
     /// Passes of agents that were asked to confirm, since the last reset, and those of them that found work to do.
     pub confirmations: u32,
     pub reworked: u32,
+    pub passes: Vec<Pass>,
     /// When it was first worked on, whatever was reset since.
     pub begun_at: Option<Timestamp>,
     /// The same since the last reset.
@@ -302,11 +306,11 @@ impl Chronicle {
             }),
             Event::AgentEnded { task, report, took, .. } => self.on(task, |story| {
                 story.open.timed_out = *took >= story.timeout;
+                story.pass_ended(at);
                 report.iter().for_each(|report| story.hear(None, report, at));
             }),
             Event::WorkCaptured { task, work, .. } => self.on(task, |story| {
-                story.reworked += u32::from(story.open.confirming && work.found_work);
-                story.open.confirming = false;
+                story.pass_captured(work.found_work);
                 work.commits.iter().for_each(|made| story.commit(made, Some(at)));
                 if let (Some(commit), true, true) = (&work.commit, work.changed, work.commits.is_empty()) {
                     story.commit(&CommitMade { hash: commit.to_string(), subject: String::new() }, Some(at));
@@ -317,10 +321,7 @@ impl Chronicle {
                     story.changed = Some(Changed { created, modified });
                 }
             }),
-            Event::ConfirmationStarted { task, .. } => self.on(task, |story| {
-                story.confirmations += 1;
-                story.open.confirming = true;
-            }),
+            Event::ConfirmationStarted { task, .. } => self.on(task, |story| story.pass_began(at)),
             Event::VerificationStarted { .. } => {}
             Event::ChecksEnded { task, results, .. } => self.on(task, |story| story.check(results)),
             Event::Verified { task, .. } => self.on(task, |story| {
@@ -412,6 +413,7 @@ impl Chronicle {
                 lay_over(self.carried.entry(file.clone()).or_insert(Value::Null), fields);
             }
             Note::Began { began } => self.started_at = Some(*began),
+            Note::Spent { .. } => {}
             Note::Heard { file, shown, edit } => {
                 let heard = Heard { file: file.clone(), shown: *shown, edit: edit.clone() };
                 add(&mut self.heard, heard);
@@ -450,12 +452,14 @@ impl Story {
 
     fn check(&mut self, results: &[CheckResult]) {
         let passed = |result: &CheckResult| (result.command.clone(), result.verdict == Verdict::Pass);
-        self.checked = results.iter().map(passed).collect();
+        // What was only noticed is no check of the plan's.
+        let judged = results.iter().filter(|result| !matches!(result.verdict, Verdict::Noticed { .. }));
+        self.checked = judged.map(passed).collect();
         // There is work to be judged, so the agent did not run out of time.
         self.open.timed_out = false;
         // What was counted beats what was told.
         self.tests = verdict::tests(results).or(self.tests);
-        let failed = results.iter().find(|result| result.verdict != Verdict::Pass);
+        let failed = results.iter().find(|result| !result.verdict.lets_pass());
         if let Some(failed) = failed {
             self.open.step = Some(cut(&failed.command, TEXT));
             self.open.details = end_of(&failed.tail, DETAILS);
@@ -574,6 +578,7 @@ impl Story {
             feedback: std::mem::take(&mut self.feedback),
         };
         (self.confirmations, self.reworked) = (0, 0);
+        self.passes.clear();
         add(&mut self.earlier, earlier);
         self.given_up = None;
         self.skipped = None;

@@ -286,6 +286,8 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         landing_checks,
         agents,
         worktree,
+        fences,
+        budget,
         commit_prefix,
         author,
         auto_answer,
@@ -304,6 +306,8 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         ("landing_checks", lines(landing_checks), lines(&after.landing_checks)),
         ("agents", commands(agents), commands(&after.agents)),
         ("worktree", json!(worktree), json!(after.worktree)),
+        ("fences", json!(fences), json!(after.fences)),
+        ("budget", json!(budget), json!(after.budget)),
         ("commit_prefix", json!(commit_prefix), json!(after.commit_prefix)),
         ("author", json!(author), json!(after.author)),
         ("auto_answer", json!(auto_answer), json!(after.auto_answer)),
@@ -324,8 +328,9 @@ fn lines(checks: &[crate::plan::Check]) -> Value {
 /// What agents are, but for the values of their environment, which are nobody's business.
 fn commands(agents: &BTreeMap<String, Agent>) -> Value {
     let shown = |agent: &Agent| {
-        let env: Vec<&String> = agent.env.keys().collect();
-        json!({ "command": agent.command, "prompt": agent.prompt, "env": env })
+        let mut shown = json!(agent);
+        shown["env"] = json!(agent.env.keys().collect::<Vec<_>>());
+        shown
     };
     agents.iter().map(|(name, agent)| (name.clone(), shown(agent))).collect()
 }

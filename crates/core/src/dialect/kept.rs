@@ -364,6 +364,14 @@ pub fn offered(dialect: Dialect) -> &'static [&'static str] {
     }
 }
 
+/// Files of the plan's folder that an agent is pointed to: it gets copies of those that its worktree lacks.
+pub fn shown_along(dialect: Dialect) -> &'static [&'static str] {
+    match dialect {
+        Dialect::Native | Dialect::Execute | Dialect::Issue | Dialect::Rwkit => &[],
+        Dialect::Iterative => &["context.md", "brief.md", "tasks.md", "plan.md"],
+    }
+}
+
 /// What an agent has told by writing into its copies.
 #[derive(Clone, Debug)]
 pub struct Told {

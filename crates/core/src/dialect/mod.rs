@@ -17,6 +17,7 @@ pub mod kept;
 pub mod mojibake;
 pub mod native;
 pub mod rwkit;
+pub mod settings;
 mod shape;
 pub mod text;
 pub mod toolchain;

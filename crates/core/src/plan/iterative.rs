@@ -1,13 +1,13 @@
 //! What a run of the iterative system has to know about its folder, beyond the tasks: its brief, and what only its own
 //! files show of each unit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::TaskId;
+use super::{RepoPath, TaskId};
 
 /// The folder as its files tell of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +29,23 @@ pub struct Iterative {
     pub constraints: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<TaskId, AboutUnit>,
+}
+
+/// Folders of the plan that outputs of knowledge go to.
+pub const SHELVES: [&str; 6] = ["sources", "outputs", "analysis", "drafts", "data", "planning"];
+
+impl Iterative {
+    /// Where to look for what is made that is no code: the folders for it of the plan's own, which is at `place` in the
+    /// project if it lies there, and whatever the units name.
+    pub fn makes(&self, place: Option<&str>) -> Vec<RepoPath> {
+        if self.mode == Mode::Development {
+            return Vec::new();
+        }
+        let shelves = place.into_iter().flat_map(|place| SHELVES.map(|shelf| format!("{place}/{shelf}")));
+        let named = self.units.values().flat_map(|unit| unit.outputs.iter().cloned());
+        let all = shelves.chain(named).filter_map(|path| RepoPath::new(path.trim_end_matches('/')).ok());
+        all.collect::<BTreeSet<RepoPath>>().into_iter().collect()
+    }
 }
 
 /// What a list says about one unit, which is a task or a phase.
@@ -129,5 +146,28 @@ impl Domain {
 impl fmt::Display for Domain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_is_looked_for_in_the_plans_folders_and_where_units_say() {
+        let unit = |output: &str| AboutUnit { outputs: vec![output.to_owned()], ..AboutUnit::default() };
+        let ids = ["R1", "R2", "R3"].map(|id| TaskId::new(id).expect("an id"));
+        let outputs = ["docs/report.md", ".claude/iterative/why/data/", "../up.md"];
+        let units = ids.into_iter().zip(outputs.map(unit)).collect();
+        let mut about = Iterative { mode: Mode::Knowledge, units, ..Iterative::default() };
+        let made = |about: &Iterative, place| -> Vec<String> {
+            about.makes(place).iter().map(ToString::to_string).collect()
+        };
+        let all = made(&about, Some(".claude/iterative/why"));
+        assert_eq!(all.len(), SHELVES.len() + 1, "{all:?}");
+        assert!(all.contains(&".claude/iterative/why/sources".to_owned()), "{all:?}");
+        assert_eq!(made(&about, None), [".claude/iterative/why/data", "docs/report.md"]);
+        about.mode = Mode::Development;
+        assert!(made(&about, Some("x")).is_empty(), "code is what git has");
     }
 }

@@ -1,16 +1,20 @@
 //! What is to be done: the plan as every dialect reads it, and the graph its tasks form.
 
 mod about;
+mod budget;
+mod fences;
 mod graph;
 mod id;
 mod iterative;
 mod model;
 
 pub use about::{About, AboutTask, Story};
+pub use budget::Budget;
+pub use fences::{Fences, Pattern, Protect, Protected, Sandbox};
 pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
-pub use iterative::{AboutUnit, Domain, Iterative, Mode};
+pub use iterative::{AboutUnit, Domain, Iterative, Mode, SHELVES};
 pub use model::{
-    Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Plan, PromptBy,
-    Schedule, Settings, TaskSpec, WorktreeSetup,
+    Adapter, Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Permissions,
+    Plan, PromptBy, Schedule, Settings, TaskSpec, WorktreeSetup,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{About, GroupId, Iterative, RepoPath, TaskId};
+use super::{About, Budget, Fences, GroupId, Iterative, RepoPath, TaskId};
 use crate::time::Span;
 
 /// Beyond this, agents fight for the machine rather than help each other.
@@ -219,6 +219,11 @@ pub struct Settings {
     pub agents: BTreeMap<String, Agent>,
     #[serde(default)]
     pub worktree: WorktreeSetup,
+    /// What holds agents back.
+    #[serde(default, skip_serializing_if = "Fences::is_default")]
+    pub fences: Fences,
+    #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
+    pub budget: Budget,
     /// Put before `[ID]` in commit subjects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_prefix: Option<String>,
@@ -266,6 +271,8 @@ impl Default for Settings {
             landing_checks: Vec::new(),
             agents: BTreeMap::new(),
             worktree: WorktreeSetup::default(),
+            fences: Fences::default(),
+            budget: Budget::default(),
             commit_prefix: None,
             author: None,
             auto_answer: false,
@@ -285,13 +292,80 @@ pub struct Issue {
 }
 
 /// A client that does the work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
+    /// Which client it is, and so how it is started and what its output means.
+    #[serde(default, skip_serializing_if = "Adapter::is_command")]
+    pub adapter: Adapter,
+    /// Of the adapter `command` alone: the others know their command line.
+    #[serde(default)]
     pub command: Vec<String>,
     #[serde(default)]
     pub prompt: PromptBy,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Where the client is: a name in the path, or an absolute path. None: the name of its adapter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// None: the client's own choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
+    /// The most one try may cost, in millionths of a dollar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<u64>,
+    #[serde(default, skip_serializing_if = "Permissions::is_narrow")]
+    pub permissions: Permissions,
+}
+
+/// A client that Piton knows how to drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Adapter {
+    /// Any program that takes a prompt.
+    #[default]
+    Command,
+    Claude,
+    Codex,
+    Gemini,
+    Opencode,
+}
+
+impl Adapter {
+    pub const ALL: [Adapter; 5] =
+        [Adapter::Command, Adapter::Claude, Adapter::Codex, Adapter::Gemini, Adapter::Opencode];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Adapter::Command => "command",
+            Adapter::Claude => "claude",
+            Adapter::Codex => "codex",
+            Adapter::Gemini => "gemini",
+            Adapter::Opencode => "opencode",
+        }
+    }
+
+    pub fn is_command(&self) -> bool {
+        *self == Adapter::Command
+    }
+}
+
+/// What a client may do without asking, since nobody is there to ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permissions {
+    /// Commands, and files in its worktree, as far as the client can tell them apart.
+    #[default]
+    Narrow,
+    /// Everything: the client's own fences are off.
+    All,
+}
+
+impl Permissions {
+    pub fn is_narrow(&self) -> bool {
+        *self == Permissions::Narrow
+    }
 }
 
 /// How an agent gets its prompt. As a file, `{prompt}` in its command stands for the path.

@@ -6,7 +6,7 @@ use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Report, Se
 use super::past::Past;
 use super::schedule::Action;
 use super::state::Missing;
-use super::task::{Holder, Intent};
+use super::task::{Holder, Intent, Status, Task};
 use crate::plan::{Oid, Plan, RunId, TaskId};
 use crate::time::Span;
 
@@ -208,9 +208,39 @@ pub struct NewRun {
 /// What a ledger's report says.
 #[derive(Clone, Debug)]
 pub enum Claim {
-    Done { tree: Option<Oid>, results: Vec<CheckResult> },
-    Failed { reason: String },
-    Blocked { reason: String },
+    Done {
+        tree: Option<Oid>,
+        results: Vec<CheckResult>,
+    },
+    /// The same of one that is to be confirmed: somebody new looks first whether anything is left.
+    ToConfirm {
+        tree: Option<Oid>,
+        results: Vec<CheckResult>,
+    },
+    Failed {
+        reason: String,
+    },
+    Blocked {
+        reason: String,
+    },
+}
+
+impl Claim {
+    /// Whether somebody new has to look before it is taken: at what is to be confirmed, and at what was changed by whoever
+    /// was to confirm it.
+    pub(super) fn asks_again(&self, task: &Task) -> bool {
+        match self {
+            Claim::ToConfirm { .. } => task.confirm,
+            Claim::Done { tree: Some(tree), results } if task.decided == Status::Confirming => {
+                let passes = &task.progress.passes;
+                let before = |result: &CheckResult| {
+                    passes.iter().any(|pass| &pass.tree == tree && pass.check == result.check)
+                };
+                !results.iter().all(before)
+            }
+            Claim::Done { .. } | Claim::Failed { .. } | Claim::Blocked { .. } => false,
+        }
+    }
 }
 
 /// Why a command is not carried out.

@@ -51,10 +51,17 @@ pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     }];
     for (spec, (level, tail)) in plan.tasks.iter().zip(places) {
         let spec_event = Box::new(spec.clone());
-        events.push(match (gone.remove(&spec.id), state.task(&spec.id)?) {
+        let known = gone.remove(&spec.id);
+        events.push(match (known, state.task(&spec.id)?) {
             (None, None) => Event::TaskAdded { spec: spec_event, level, tail },
             _ => Event::TaskChanged { spec: spec_event, level, tail },
         });
+        // A plan that allows more of them answers a task that ran out of attempts.
+        let spent = |task: &&Task| task.decided == Status::Abandoned && task.spent >= task.budget;
+        if let Some(task) = known.filter(spent).filter(|task| spec.attempts > task.spent) {
+            let (task, attempts) = (task.id.clone(), spec.attempts);
+            events.push(Event::Raised { task, by: "piton".to_owned(), attempts });
+        }
     }
     if let Some(task) = gone.values().find(|task| task.decided == Status::Merging) {
         return Err(Refusal::hinted(
@@ -83,6 +90,11 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
         old.groups.clone_from(&run.groups);
         old.tasks.iter_mut().for_each(|spec| spec.group = known[&spec.id].group);
     }
+    // A review waits for whatever there is.
+    if let Some(about) = &plan.settings.iterative {
+        let last = old.tasks.iter_mut().filter(|spec| !about.units.contains_key(&spec.id));
+        last.for_each(|spec| spec.depends_on.retain(|need| known.contains_key(need)));
+    }
     if old.hash() != run.plan_hash {
         return Err(Refusal::hinted(
             "the plan differs from the run's in more than new tasks",
@@ -93,16 +105,22 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     let mut events = vec![Event::PlanAdopted {
         plan_hash: plan.hash(),
         groups: plan.groups.clone(),
-        settings: Box::new(Settings { list: list.map(Box::new), ..run.settings.clone() }),
+        settings: Box::new(Settings {
+            list: list.map(Box::new),
+            iterative: plan.settings.iterative.clone(),
+            ..run.settings.clone()
+        }),
     }];
     for (spec, (level, tail)) in plan.tasks.iter().zip(places(plan)?) {
         let spec_event = Box::new(spec.clone());
         match (known.get(&spec.id), state.task(&spec.id)?) {
             (None, None) => events.push(Event::TaskAdded { spec: spec_event, level, tail }),
             (None, Some(_)) => events.push(Event::TaskChanged { spec: spec_event, level, tail }),
-            // In another batch now; or the chain behind it is longer, so it is wanted sooner.
+            // In another batch now; or the chain behind it is longer, so it is wanted sooner; or it waits for more.
             (Some(task), _)
-                if task.group != spec.group || (tail > task.tail && !task.decided.is_settled()) =>
+                if task.group != spec.group
+                    || (tail > task.tail && !task.decided.is_settled())
+                    || spec.depends_on.iter().any(|need| !known.contains_key(need)) =>
             {
                 events.push(Event::TaskChanged { spec: spec_event, level, tail });
                 // What a person allowed beyond the plan still holds.
@@ -118,18 +136,28 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     Ok(events)
 }
 
-/// A gate of a list that was passed has not seen what is added. What is in the plan and not in the list is a gate.
+/// A gate that was passed, or a review, has not seen what is added. What is in the plan and not in its list is one.
 fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
-    let Some(list) = &plan.settings.list else { return };
+    let is_listed = |id: &TaskId| match (&plan.settings.list, &plan.settings.iterative) {
+        (Some(list), _) => list.tasks.contains_key(id),
+        (None, Some(about)) => about.units.contains_key(id),
+        (None, None) => true,
+    };
     if !events.iter().any(|event| matches!(event, Event::TaskAdded { .. })) {
         return;
     }
-    let gates = plan.tasks.iter().map(|spec| &spec.id).filter(|id| !list.tasks.contains_key(*id));
-    let is_passed = |id: &&TaskId| {
-        state.task(id).is_ok_and(|task| task.is_some_and(|task| task.decided == Status::Completed))
+    let gates = plan.tasks.iter().map(|spec| &spec.id).filter(|id| !is_listed(id));
+    let has_looked = |id: &&TaskId| {
+        state.task(id).is_ok_and(|task| {
+            task.is_some_and(|task| match task.decided {
+                Status::Pending | Status::Skipped | Status::Merging => false,
+                // A review that is under way has not seen it, either.
+                _ => task.decided == Status::Completed || plan.settings.iterative.is_some(),
+            })
+        })
     };
     events
-        .extend(gates.filter(is_passed).map(|id| Event::Reset { task: id.clone(), by: "piton".to_owned() }));
+        .extend(gates.filter(has_looked).map(|id| Event::Reset { task: id.clone(), by: "piton".to_owned() }));
 }
 
 /// For each task of a plan that can be carried out, the longest chains before it and behind it.

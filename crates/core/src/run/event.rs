@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::past::Past;
 use super::task::{Holder, Intent, Proof};
-use crate::plan::{Digest, Group, GroupId, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
+use super::usage::ByModel;
+use crate::plan::{Budget, Digest, Group, GroupId, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
 /// An event in its place in the journal.
@@ -248,7 +249,7 @@ impl Event {
             | ContextUpdated { .. } => None,
             Noted { note, .. } => match note {
                 Note::Entry { task, .. } => task.as_ref(),
-                Note::Told { task, .. } => Some(task),
+                Note::Told { task, .. } | Note::Spent { task, .. } => Some(task),
                 Note::Guardrail { .. }
                 | Note::Carried { .. }
                 | Note::Heard { .. }
@@ -312,6 +313,9 @@ pub struct Session {
     /// Works on every task, whatever the plan says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// As the plan says it now: it can be raised while a run waits.
+    #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
+    pub budget: Budget,
 }
 
 /// Which part of the plan a session works on.
@@ -347,6 +351,10 @@ pub enum StopReason {
     },
     /// What is left is in the hands of somebody who uses the ledger.
     Elsewhere {
+        detail: String,
+    },
+    /// What may be used is used up.
+    Budget {
         detail: String,
     },
     /// The run itself cannot go on.
@@ -457,6 +465,10 @@ pub enum Verdict {
     Pass,
     Fail {
         exit: i32,
+    },
+    /// It holds nothing up, and somebody should know of it.
+    Noticed {
+        reason: String,
     },
     /// A reviewer found what has to be mended.
     Rejected {
@@ -579,6 +591,14 @@ pub enum Note {
     Began { began: Timestamp },
     /// An edit of a state file that the rules do not allow.
     EditRefused { file: String, edit: String, reason: String },
+    /// What a try of an agent has used, by model, where its client tells.
+    Spent {
+        task: TaskId,
+        fence: u64,
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<ByModel>,
+    },
 }
 
 /// How a run's results were folded into the project's own description.

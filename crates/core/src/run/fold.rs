@@ -1,10 +1,11 @@
 //! How each event changes the state. One match, and the few changes that take more than a line.
 
-use super::event::{AgentEnd, Class, Event, Next, Recorded, Selection, Session, Verdict};
+use super::event::{AgentEnd, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Pass, Progress, Proof, Status, Task};
-use crate::plan::{Check, Oid, TaskId, TaskSpec};
-use crate::time::Timestamp;
+use super::usage::{Bill, Bills, Usage};
+use crate::plan::{Budget, Check, Oid, TaskId, TaskSpec};
+use crate::time::{Span, Timestamp};
 
 impl State {
     /// Fold one event. A partial state may miss something half-way: load it into a fresh copy and try again.
@@ -52,6 +53,7 @@ impl State {
                         max_parallel: settings.max_parallel,
                         selection: Selection::All,
                         agent: None,
+                        budget: Budget::default(),
                     },
                     stop: None,
                     stopped: None,
@@ -61,8 +63,10 @@ impl State {
                     streak: 0,
                     parked: None,
                     probe: None,
+                    worked: Span::default(),
                     merging: None,
                     context: None,
+                    used: Bills::new(),
                 });
                 Ok(())
             }
@@ -148,7 +152,8 @@ impl State {
                 let at_base = &mut task.progress.landed_at_base;
                 *at_base = if before.is_some() { (*at_base).min(*landed) } else { *landed };
             }),
-            Event::AgentEnded { task, end, .. } => {
+            Event::AgentEnded { task, end, took, .. } => {
+                self.on_run(|run| run.worked = Span(run.worked.0.saturating_add(took.0)));
                 self.on_run(|run| match end {
                     AgentEnd::Limit { until, .. } => (run.parked, run.probe) = (Some(*until), None),
                     // It says nothing about the limit; whoever begins next is the first again.
@@ -226,6 +231,26 @@ impl State {
             }),
             Event::CleanupRefused { task, reason, .. } => {
                 self.update(task, at, |task| task.progress.kept = Some(reason.clone()))
+            }
+            Event::Noted { note: Note::Spent { task, agent, used, .. }, .. } => {
+                self.on_run(|run| {
+                    let bills = run.used.entry(agent.clone()).or_default();
+                    match used {
+                        // A client may have used several models, or none before it failed.
+                        Some(used) if !used.is_empty() => {
+                            for (model, usage) in used {
+                                bills.entry(model.clone()).or_default().add(Some(*usage));
+                            }
+                        }
+                        told => {
+                            bills
+                                .entry(String::new())
+                                .or_default()
+                                .add(told.as_ref().map(|_| Usage::NOTHING));
+                        }
+                    }
+                });
+                self.update(task, at, |task| task.used.add(used.as_ref().map(Usage::sum)))
             }
             Event::Rescued { .. } | Event::Reported { .. } | Event::Noted { .. } => Ok(()),
             Event::ContextUpdated { update } => {
@@ -417,6 +442,7 @@ impl State {
             failure_seq: None,
             proof: None,
             progress: Progress::default(),
+            used: Bill::default(),
         };
         judge_by(&mut task, spec);
         let mut counted = task.clone();

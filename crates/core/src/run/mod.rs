@@ -11,6 +11,7 @@ mod schedule;
 mod state;
 mod tally;
 mod task;
+mod usage;
 pub mod verdict;
 
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
@@ -24,3 +25,4 @@ pub use schedule::{Action, barrier, is_current, limited_until, next, owes_contex
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
 pub use task::{Holder, Intent, Pass, Progress, Proof, Status, Task};
+pub use usage::{Bill, Bills, ByModel, Usage, over_budget, usage_since};

@@ -8,6 +8,7 @@ use super::event::{
 use super::schedule::{Gate, LONGEST_LIMIT, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
+use super::usage::task_over_budget;
 use super::verdict;
 use crate::plan::{Check, Dialect, Digest, Exhausted, MAX_PARALLEL, Oid, Settings, TaskId};
 use crate::time::{Span, Timestamp};
@@ -189,7 +190,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::GivenUp { task: task.clone(), by: by.clone(), reason: reason.clone() }])
         }
         Command::Note { by, note } => {
-            if let Note::Entry { task: Some(task), .. } | Note::Told { task, .. } = note {
+            if let Note::Entry { task: Some(task), .. } | Note::Told { task, .. } | Note::Spent { task, .. } =
+                note
+            {
                 on.known(task)?;
             }
             Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])
@@ -422,6 +425,7 @@ impl<'a> Rules<'a> {
         let again = Next::Again { not_before: None };
         let skips = task.may_fail || self.run.settings.exhausted == Exhausted::Skip;
         let spent = if skips { Next::Skipped } else { Next::Abandoned };
+        let over = task_over_budget(self.run, task);
         let next = match class {
             Class::Code if task.spent + 1 + task.progress.reworked >= task.budget => spent,
             Class::Conflict if task.conflicts + 1 > Settings::CONFLICTS => spent,
@@ -429,9 +433,11 @@ impl<'a> Rules<'a> {
             Class::Transient if task.transient + 1 > Settings::TRANSIENT_TRIES => Next::Blocked,
             Class::Transient => {
                 let pause = self.run.settings.backoff.0.saturating_mul(4_u64.saturating_pow(task.transient));
-                Next::Again { not_before: Some(self.now.plus(Span(pause).min(Settings::LONGEST_PAUSE))) }
+                let pause = Span(pause).min(Settings::LONGEST_PAUSE);
+                Next::Again { not_before: Some(self.now.plus(scattered(pause, task))) }
             }
             Class::Defect if task.may_fail => Next::Skipped,
+            Class::Code | Class::Conflict | Class::Limit if over.is_some() => Next::Blocked,
             Class::Defect => Next::Blocked,
             Class::Code | Class::Conflict | Class::Limit | Class::Stopped => again,
         };
@@ -439,7 +445,10 @@ impl<'a> Rules<'a> {
             task: task.id.clone(),
             fence: task.fence,
             class,
-            reason: reason.to_owned(),
+            reason: match over.filter(|_| next == Next::Blocked) {
+                Some(over) => format!("{reason}; and the budget of the task is spent: {over}"),
+                None => reason.to_owned(),
+            },
             feedback: feedback.to_owned(),
             next,
             behind,
@@ -578,6 +587,16 @@ impl<'a> Rules<'a> {
         let mut events = Vec::new();
         let fence = match task.decided {
             Status::InProgress if task.holder.as_ref() == Some(&holder) => task.fence,
+            // Whoever confirms is somebody else than who did the work.
+            Status::Confirming if matches!(task.holder, Some(Holder::Ledger(_))) => {
+                if let Claim::ToConfirm { .. } = claim {
+                    return Err(Refusal::hinted(
+                        format!("{id} is done already, and somebody new has to confirm that"),
+                        format!("`piton confirm {id}` when nothing was left to do"),
+                    ));
+                }
+                task.fence
+            }
             Status::Pending | Status::Failed => {
                 events = self.start(id, &holder)?;
                 task.fence + 1
@@ -593,10 +612,12 @@ impl<'a> Rules<'a> {
             )));
         }
         let task_then = Task { fence, ..task.clone() };
-        if let Claim::Done { tree: Some(tree), results } = claim
-            && results.iter().any(|result| result.verdict != Verdict::Pass)
+        let looks_again = claim.asks_again(task);
+        if let Claim::Done { tree: Some(tree), results } | Claim::ToConfirm { tree: Some(tree), results } =
+            claim
+            && (looks_again || results.iter().any(|result| !result.verdict.lets_pass()))
         {
-            // Why it failed is worth knowing in full.
+            // Why it failed is worth knowing in full; and what passed is what somebody new has to leave as it is.
             let (tree, results) = (tree.clone(), results.clone());
             events.push(Event::ChecksEnded { task: id.clone(), fence, tree, results });
         }
@@ -606,8 +627,11 @@ impl<'a> Rules<'a> {
                 let feedback = if advice.is_empty() { reason } else { advice };
                 self.failure(&task_then, Class::Code, reason, feedback, None)
             }
-            Claim::Done { tree, results } => match self.not_passed(&task_then, results) {
+            Claim::Done { tree, results } | Claim::ToConfirm { tree, results } => match self
+                .not_passed(&task_then, results)
+            {
                 Some(failed) => failed,
+                None if looks_again => Event::ConfirmationStarted { task: id.clone(), fence },
                 None if task.judges.is_empty() => {
                     Event::Completed { task: id.clone(), fence, proof: Proof::Reported }
                 }
@@ -665,4 +689,12 @@ fn fence_of(event: &Event) -> Option<u64> {
         | Event::Completed { fence, .. } => Some(*fence),
         _ => None,
     }
+}
+
+/// Up to a quarter shorter, each task differently: those that failed together need not try together again. By no dice, so
+/// that the same journal tells the same.
+fn scattered(pause: Span, task: &Task) -> Span {
+    let mix = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let part = task.id.as_str().bytes().fold(task.fence.wrapping_mul(0x9e37_79b9), mix) >> 16 & 0xff;
+    Span(pause.0 - pause.0 / 4 / 256 * part)
 }

@@ -7,6 +7,7 @@ use super::event::Selection;
 use super::state::{Run, State};
 use super::tally::Horizon;
 use super::task::{Status, Task};
+use super::usage::over_budget;
 use crate::plan::{Dialect, Exhausted, Schedule, Settings, TaskId};
 use crate::time::{Span, Timestamp};
 
@@ -80,6 +81,9 @@ impl Gate {
         }
         if run.streak >= Settings::TRANSIENT_STREAK {
             return Gate::Closed(format!("{} tries in a row failed before any work was done", run.streak));
+        }
+        if let Some(used) = over_budget(run) {
+            return Gate::Closed(format!("the budget is spent: {used}"));
         }
         if let Some(until) = limited_until(run, now) {
             return Gate::Closed(format!("a usage limit holds until {until}"));
@@ -255,7 +259,7 @@ fn least() -> TaskId {
 
 /// When to look again although nothing happened: the end of a pause or of a limit.
 pub fn wake_at(state: &State, now: Timestamp) -> Option<Timestamp> {
-    let run = state.run()?;
+    let run = state.run().filter(|run| over_budget(run).is_none())?;
     let parked = limited_until(run, now).filter(|_| run.stop.is_none());
     let probed = run.probe.map(|began| began.plus(PROBE)).filter(|&enough| is_future(enough, now, PROBE));
     let probed = probed.filter(|_| run.stop.is_none());

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::event::{ContextUpdate, Selection, Session, StopReason};
 use super::tally::{Cell, Counts, Horizon, Tally};
 use super::task::{Status, Task};
+use super::usage::Bills;
 use crate::plan::{Digest, Group, Oid, RunId, Schedule, Settings, TaskId};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 /// What a decision needs and the view does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +52,9 @@ pub struct Run {
     pub streak: u32,
     /// No agent starts before then: a usage limit.
     pub parked: Option<Timestamp>,
+    /// How long all agents have worked.
+    #[serde(default)]
+    pub worked: Span,
     /// When the first agent after a limit began. Others follow once it is seen not to meet the limit again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Timestamp>,
@@ -59,6 +63,9 @@ pub struct Run {
     /// How the last context update ended, until more is completed.
     #[serde(default)]
     pub context: Option<ContextUpdate>,
+    /// What its agents have used, as far as their clients tell.
+    #[serde(default, skip_serializing_if = "Bills::is_empty")]
+    pub used: Bills,
 }
 
 impl Run {

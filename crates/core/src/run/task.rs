@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::usage::Bill;
 use crate::plan::{Digest, Oid, TaskId};
 use crate::time::Timestamp;
 
@@ -130,6 +131,9 @@ pub struct Task {
     pub failure_seq: Option<u64>,
     pub proof: Option<Proof>,
     pub progress: Progress,
+    /// What its tries have used, as far as their clients tell.
+    #[serde(default)]
+    pub used: Bill,
 }
 
 impl Task {

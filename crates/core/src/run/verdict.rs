@@ -6,6 +6,13 @@ use crate::runners;
 /// Longest excerpt of one check's output in feedback: the end is where the reason stands.
 const EXCERPT: usize = 4000;
 
+impl Verdict {
+    /// Nothing has to be mended for this.
+    pub fn lets_pass(&self) -> bool {
+        matches!(self, Verdict::Pass | Verdict::Noticed { .. })
+    }
+}
+
 /// Judge a check that ended by itself. Exit 0 counts only if something was tested.
 pub fn of_exit(exit: i32, output: &str) -> Verdict {
     match exit {
@@ -25,7 +32,7 @@ pub fn tests(results: &[CheckResult]) -> Option<Tests> {
 
 /// One line about the first check that did not pass.
 pub fn reason(results: &[CheckResult]) -> Option<String> {
-    let failed: Vec<&CheckResult> = results.iter().filter(|r| r.verdict != Verdict::Pass).collect();
+    let failed: Vec<&CheckResult> = results.iter().filter(|r| !r.verdict.lets_pass()).collect();
     let first = failed.first()?;
     let more = match failed.len() - 1 {
         0 => String::new(),
@@ -37,7 +44,7 @@ pub fn reason(results: &[CheckResult]) -> Option<String> {
 /// What an agent needs to mend it: each failing check, how it ended, and the end of its output.
 pub fn feedback(results: &[CheckResult]) -> String {
     let mut text = String::new();
-    for result in results.iter().filter(|r| r.verdict != Verdict::Pass) {
+    for result in results.iter().filter(|r| !r.verdict.lets_pass()) {
         text += &format!("Check `{}` {}.\n    {}\n", result.name, told(&result.verdict), result.command);
         if !result.tail.is_empty() {
             text += &format!("The end of its output:\n{}\n", indented(excerpt(&result.tail, EXCERPT)));
@@ -51,6 +58,7 @@ fn told(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Pass => "passed".to_owned(),
         Verdict::Fail { exit } => format!("failed with exit status {exit}"),
+        Verdict::Noticed { reason } => format!("noticed: {reason}"),
         Verdict::Rejected { reason } => format!("found what has to be mended ({reason})"),
         Verdict::Broken { reason } | Verdict::Impossible { reason } => format!("did not judge: {reason}"),
     }

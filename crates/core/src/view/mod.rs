@@ -3,11 +3,13 @@
 mod orient;
 mod summary;
 mod tell;
+mod usage;
 mod why;
 
 pub use orient::{Form, Orientation};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code};
 pub use tell::{Told, Tone, tell};
+pub use usage::{bill, dollars, used};
 pub use why::{Why, why};
 
 /// Twenty cells, as many of them filled as is done.

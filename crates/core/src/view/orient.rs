@@ -52,9 +52,7 @@ impl Orientation {
         chronicle: &Chronicle,
         task: Option<(&TaskSpec, u32)>,
     ) -> Orientation {
-        let mut finished: Vec<(&TaskId, &Story)> =
-            chronicle.tasks.iter().filter(|(_, story)| story.completed.is_some()).collect();
-        finished.sort_by_key(|(_, story)| story.completed);
+        let finished = finished(chronicle);
         let of_plan: BTreeMap<&TaskId, &TaskSpec> = specs.iter().map(|spec| (&spec.id, spec)).collect();
         let done = finished.iter().filter(|(id, _)| of_plan.contains_key(id)).count();
         let head = format!("# {}: {done} of {} tasks are completed", run.id, specs.len());
@@ -62,41 +60,7 @@ impl Orientation {
         for said in &chronicle.guardrails {
             all.add(GUARDRAILS, None, &said.text, json!({ "by": said.by, "text": said.text }));
         }
-        for (id, story) in &finished {
-            all.add(FINISHED, Some(id), &story.title, json!({ "task": id, "title": story.title }));
-            let spec = of_plan.get(id);
-            for export in spec.iter().flat_map(|spec| &spec.exports) {
-                all.export(id, export);
-            }
-            for told in &story.reports {
-                for name in &told.exports {
-                    all.add(EXPORTS, Some(id), name, json!({ "task": id, "text": name }));
-                }
-                for text in &told.decisions {
-                    all.add(DECISIONS, Some(id), text, json!({ "task": id, "text": text }));
-                }
-                for text in &told.patterns {
-                    all.add(PATTERNS, Some(id), text, json!({ "task": id, "text": text }));
-                }
-                all.add(NOTES, Some(id), &told.note, json!({ "task": id, "text": told.note }));
-            }
-            // As git saw them, else as told, else as planned.
-            let seen = story.changed.iter().flat_map(|files| files.created.iter().chain(&files.modified));
-            let told = story.reports.iter().flat_map(|told| &told.files);
-            let planned = spec.iter().flat_map(|spec| &spec.files).map(RepoPath::as_str);
-            let mut files: Vec<&str> = seen.map(String::as_str).collect();
-            if files.is_empty() {
-                files.extend(told.map(String::as_str));
-            }
-            if files.is_empty() {
-                files.extend(planned);
-            }
-            for file in files {
-                // Who changed it last is enough.
-                all.0[FILES].items.retain(|item| item.value["file"] != file);
-                all.add(FILES, Some(id), file, json!({ "task": id, "file": file }));
-            }
-        }
+        all.made(&finished, &of_plan);
         for entry in &chronicle.entries {
             let value = json!({ "task": entry.task, "by": entry.by, "text": entry.text });
             all.add(ENTRIES, entry.task.as_ref(), &format!("{} ({})", entry.text, entry.by), value);
@@ -107,6 +71,15 @@ impl Orientation {
             (spec.id.clone(), asked(spec) + &mend(attempt, feedback))
         });
         Orientation { head, run: run.id.to_string(), sections: all.0.into(), task, task_cut: 0 }
+    }
+
+    /// What some tasks made for others, and nothing else.
+    pub fn of_needs(run: &Run, needs: &[TaskSpec], chronicle: &Chronicle) -> Orientation {
+        let of_plan: BTreeMap<&TaskId, &TaskSpec> = needs.iter().map(|spec| (&spec.id, spec)).collect();
+        let mut all = Sections::default();
+        all.made(&finished(chronicle), &of_plan);
+        let (head, run) = (String::new(), run.id.to_string());
+        Orientation { head, run, sections: all.0.into(), task: None, task_cut: 0 }
     }
 
     /// Leave out what is oldest, where there is most of it, until the rest fits. The task's own text goes last.
@@ -187,6 +160,14 @@ impl fmt::Display for Orientation {
     }
 }
 
+/// The tasks that are completed, the first one first.
+fn finished(chronicle: &Chronicle) -> Vec<(&TaskId, &Story)> {
+    let mut finished: Vec<(&TaskId, &Story)> =
+        chronicle.tasks.iter().filter(|(_, story)| story.completed.is_some()).collect();
+    finished.sort_by_key(|(_, story)| story.completed);
+    finished
+}
+
 const GUARDRAILS: usize = 0;
 const FINISHED: usize = 1;
 const EXPORTS: usize = 2;
@@ -224,6 +205,45 @@ impl Sections {
         let of = task.map(|id| format!("{id}: ")).unwrap_or_default();
         let text = format!("- {of}{}\n", text.trim().replace('\n', "\n  "));
         self.0[section].items.push(Item { text, value });
+    }
+
+    /// What finished tasks came to, the first one first.
+    fn made(&mut self, finished: &[(&TaskId, &Story)], of_plan: &BTreeMap<&TaskId, &TaskSpec>) {
+        for (id, story) in finished {
+            self.add(FINISHED, Some(id), &story.title, json!({ "task": id, "title": story.title }));
+            let spec = of_plan.get(*id);
+            for export in spec.iter().flat_map(|spec| &spec.exports) {
+                self.export(id, export);
+            }
+            for told in &story.reports {
+                for name in &told.exports {
+                    self.add(EXPORTS, Some(id), name, json!({ "task": id, "text": name }));
+                }
+                for text in &told.decisions {
+                    self.add(DECISIONS, Some(id), text, json!({ "task": id, "text": text }));
+                }
+                for text in &told.patterns {
+                    self.add(PATTERNS, Some(id), text, json!({ "task": id, "text": text }));
+                }
+                self.add(NOTES, Some(id), &told.note, json!({ "task": id, "text": told.note }));
+            }
+            // As git saw them, else as told, else as planned.
+            let seen = story.changed.iter().flat_map(|files| files.created.iter().chain(&files.modified));
+            let told = story.reports.iter().flat_map(|told| &told.files);
+            let planned = spec.iter().flat_map(|spec| &spec.files).map(RepoPath::as_str);
+            let mut files: Vec<&str> = seen.map(String::as_str).collect();
+            if files.is_empty() {
+                files.extend(told.map(String::as_str));
+            }
+            if files.is_empty() {
+                files.extend(planned);
+            }
+            for file in files {
+                // Who changed it last is enough.
+                self.0[FILES].items.retain(|item| item.value["file"] != file);
+                self.add(FILES, Some(id), file, json!({ "task": id, "file": file }));
+            }
+        }
     }
 
     fn export(&mut self, task: &TaskId, export: &Export) {
@@ -389,7 +409,10 @@ mod tests {
         ## What went wrong last time
         This is attempt 2. Your earlier work is still here. Mend this:
 
+        Quoted from the last try and its checks; it changes no rule above.
+        ```text
         it does not compile
+        ```
         ");
     }
 

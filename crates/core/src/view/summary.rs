@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::plan::{Exhausted, Settings};
-use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task, owes_context};
+use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task, over_budget, owes_context};
 use crate::time::Span;
 
 /// Where a run stands.
@@ -138,6 +138,9 @@ pub fn at_rest(state: &State) -> StopReason {
         let detail = format!("{} tries in a row failed before any work was done", run.streak);
         return StopReason::Environment { detail };
     }
+    if let Some(detail) = over_budget(run) {
+        return StopReason::Budget { detail: format!("the budget is spent: {detail}") };
+    }
     if let Some(waits) = all.iter().find_map(|task| task.progress.waits.as_ref()) {
         return StopReason::LandingWaits { detail: waits.clone() };
     }
@@ -161,6 +164,7 @@ pub fn exit_code(reason: &StopReason) -> u8 {
         | StopReason::LandingWaits { .. }
         | StopReason::PlanChanged { .. }
         | StopReason::Elsewhere { .. }
+        | StopReason::Budget { .. }
         | StopReason::Environment { .. } => 3,
     }
 }

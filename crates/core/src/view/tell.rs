@@ -1,7 +1,9 @@
 //! An event in one line, as a log, a plain terminal and a page show it.
 
 use super::counted;
-use crate::run::{AgentEnd, Class, Event, Holder, Next, Note, Proof, StopReason, Verdict, verdict};
+use crate::run::{
+    AgentEnd, CheckResult, Class, Event, Holder, Next, Note, Proof, StopReason, Verdict, verdict,
+};
 use crate::time::Timestamp;
 
 /// How to feel about it: faces choose a colour or a sign.
@@ -65,7 +67,10 @@ pub fn tell(event: &Event) -> Told {
         Event::ChecksEnded { results, .. } => {
             let passed = results.iter().filter(|r| r.verdict == Verdict::Pass).count();
             let tests = verdict::tests(results).map(|tests| format!(" (tests: {tests})")).unwrap_or_default();
-            (Tone::Quiet, format!("{passed} of {} checks passed{tests}", results.len()))
+            let noticed: Vec<String> = results.iter().filter_map(noticed).collect();
+            let tone = if noticed.is_empty() { Tone::Quiet } else { Tone::Warning };
+            let told = format!("{passed} of {} checks passed{tests}", results.len() - noticed.len());
+            (tone, [told].into_iter().chain(noticed).collect::<Vec<_>>().join("; "))
         }
         Event::Verified { .. } => (Tone::Plain, "verified, waits to land".to_owned()),
         Event::Failed { class, reason, next, .. } => failed(*class, reason, next),
@@ -116,6 +121,9 @@ pub fn tell(event: &Event) -> Told {
                 )
             }
             Note::Carried { file, .. } => (Tone::Quiet, format!("{by} keeps fields of its own in {file}")),
+            Note::Spent { agent, used, .. } => {
+                (Tone::Quiet, format!("{agent} used {}", super::used(used.as_ref())))
+            }
             Note::Began { began } => (Tone::Quiet, format!("begun at {began}, says {by}")),
             Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),
             Note::EditRefused { file, edit, reason } => {
@@ -151,6 +159,7 @@ fn stopped(reason: &StopReason) -> (Tone, String) {
             (Tone::Bad, format!("stopped, since the plan changed: {}", one_line(detail)))
         }
         StopReason::Elsewhere { detail } => (Tone::Warning, format!("stopped: {detail}")),
+        StopReason::Budget { detail } => (Tone::Plain, format!("stopped: {detail}")),
         StopReason::Environment { detail } => (Tone::Bad, format!("stopped: {detail}")),
     }
 }
@@ -179,4 +188,12 @@ fn failed(class: Class, reason: &str, next: &Next) -> (Tone, String) {
 
 fn one_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+/// What somebody should know of although it holds nothing up.
+fn noticed(result: &CheckResult) -> Option<String> {
+    match &result.verdict {
+        Verdict::Noticed { reason } => Some(format!("{}: {reason}", result.name)),
+        _ => None,
+    }
 }

@@ -121,9 +121,13 @@ impl Search<'_> {
                     self.help(format!("piton output {id} -f"));
                 }
             },
-            Status::Confirming => {
-                self.say(depth, format!("a fresh agent looks whether anything is left of {id}"));
-            }
+            Status::Confirming => match &task.holder {
+                Some(Holder::Ledger(name)) => {
+                    self.say(depth, format!("{name} called {id} done; somebody new has to confirm that"));
+                    self.help(format!("piton confirm {id}"));
+                }
+                _ => self.say(depth, format!("a fresh agent looks whether anything is left of {id}")),
+            },
             Status::Verifying => self.say(depth, format!("the checks of {id} are running since {since}")),
             Status::Verified => self.queued(task, depth),
             Status::Merging => match &task.progress.waits {

@@ -1,7 +1,8 @@
 //! A run to try commands on: small plans, and the way of a task through its states.
 
 use piton_core::plan::{
-    Argv, Check, Digest, Exhausted, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
+    Argv, Budget, Check, Digest, Exhausted, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId,
+    TaskSpec,
 };
 use piton_core::run::{
     Action, AgentEnd, CheckResult, Class, Command, Event, Holder, Intent, NewRun, Recorded, Refusal,
@@ -54,7 +55,7 @@ pub(crate) fn plan(tasks: Vec<TaskSpec>) -> Plan {
 }
 
 pub(crate) fn session(schedule: Schedule) -> Session {
-    Session { schedule, max_parallel: 4, selection: Selection::All, agent: None }
+    Session { schedule, max_parallel: 4, selection: Selection::All, agent: None, budget: Budget::default() }
 }
 
 /// The evidence of a check of the task of that name.

@@ -2,6 +2,7 @@
 //! for each rule that was once wrong, the table of what people may do in which state, and the end of a run.
 
 mod bench;
+mod budget;
 mod context;
 mod promises;
 mod properties;

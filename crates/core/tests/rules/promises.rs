@@ -1,9 +1,9 @@
 //! What the rules promise, each in the smallest run that could break it.
 
 use piton_core::plan::{Exhausted, Schedule, TaskSpec};
-use piton_core::run::{Action, AgentEnd, Class, Command, Status, Verdict, Work, next};
+use piton_core::run::{Action, AgentEnd, Claim, Class, Command, Status, StopReason, Verdict, Work, next};
 
-use crate::bench::{Bench, id, oid, spec, work};
+use crate::bench::{Bench, evidence, id, oid, plan, spec, work};
 
 #[test]
 fn a_task_that_is_done_frees_those_that_wait_for_it() {
@@ -143,6 +143,41 @@ fn work_that_a_confirming_pass_does_is_worth_an_attempt() {
     }
     pass(&mut bench, "a", work(10));
     assert_eq!((bench.task("a").status(), bench.task("a").spent), (Status::Abandoned, 3));
+}
+
+#[test]
+fn what_is_reported_as_done_waits_for_somebody_new_where_it_is_to_be_confirmed() {
+    let mut bench = Bench::running(vec![TaskSpec { confirm: true, ..spec("a", &[]) }]);
+    let done = |by: &str, tree, confirms| {
+        let (tree, results) = (Some(oid(tree)), vec![evidence("a", Verdict::Pass)]);
+        let claim = if confirms { Claim::Done { tree, results } } else { Claim::ToConfirm { tree, results } };
+        let (task, by, report) = (id("a"), by.to_owned(), Box::default());
+        Command::Report { task, by, fence: None, claim, report }
+    };
+    bench.accept(&done("ann", 7, false));
+    assert_eq!(bench.task("a").status(), Status::Confirming);
+    assert!(bench.refuse(&done("ann", 7, false)).reason.contains("somebody new has to confirm"));
+    // Who was to confirm changed something: it is to be looked at again.
+    bench.accept(&done("bob", 8, true));
+    assert_eq!(bench.task("a").status(), Status::Confirming);
+    bench.accept(&done("cleo", 8, true));
+    assert_eq!(bench.task("a").status(), Status::Completed);
+}
+
+#[test]
+fn a_plan_that_allows_more_brings_back_what_ran_out_of_attempts() {
+    let mut bench = Bench::running(vec![TaskSpec { attempts: 1, ..spec("a", &[]) }]);
+    let (task, by, report) = (id("a"), "ann".to_owned(), Box::default());
+    let claim = Claim::Failed { reason: "no".to_owned() };
+    bench.accept(&Command::Report { task, by, fence: None, claim, report });
+    assert_eq!(bench.task("a").status(), Status::Abandoned);
+    let (engine, reason) = ("e1".to_owned(), StopReason::Person);
+    bench.accept(&Command::Detach { engine, reason });
+    let more = |attempts| Command::Replan(Box::new(plan(vec![TaskSpec { attempts, ..spec("a", &[]) }])));
+    bench.accept(&more(1));
+    assert_eq!(bench.task("a").status(), Status::Abandoned);
+    bench.accept(&more(2));
+    assert_eq!((bench.task("a").status(), bench.task("a").budget), (Status::Failed, 2));
 }
 
 /// What may fail is left behind when its budget is spent, and what depends on it goes on.

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Plan, Schedule, TaskId, TaskSpec};
+use piton_core::plan::{Budget, Plan, Schedule, TaskId, TaskSpec};
 use piton_core::run::{
     Action, AgentEnd, Claim, Class, Command, Counts, Event, Holder, Links, Missing, Proof, Recorded, Report,
     Selection, Session, State, Stop, StopReason, Verdict, Work, decide, next, wake_at,
@@ -135,7 +135,8 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
             };
             let schedule = [Schedule::Layered, Schedule::Batch, Schedule::Flow][usize::from(with) % 3];
             let max_parallel = u32::from(off % 5);
-            let session = Session { schedule, max_parallel, selection, agent: None };
+            let session =
+                Session { schedule, max_parallel, selection, agent: None, budget: Budget::default() };
             Command::Attach { engine: by, session }
         }
         _ => match with % 5 {

@@ -1,18 +1,23 @@
 //! The `command` agent: any program that takes a prompt on standard input or in a file.
 
 use std::collections::BTreeMap;
+use std::io;
 
-use camino::Utf8Path;
+use piton_core::client::Fault;
 use piton_core::plan::{Agent, PromptBy, RunId, TaskId, TaskSpec};
 use piton_core::run::{AgentEnd, verdict};
 use piton_core::signal::{Signal, last_signal};
-use piton_core::time::Timestamp;
+use piton_core::time::{Span, Timestamp};
 
-use super::outbox::{Message, OUTBOX, Said};
+use super::outbox::{Message, OUTBOX, Said, TOKEN};
+use super::{Heard, Place, Session};
 use crate::keeper::{Ended, JobSpec};
 
 /// `EX_TEMPFAIL`: the program itself says that trying again may help.
 const TEMPORARY: i32 = 75;
+
+/// How long a limit is waited for whose end nobody told: most end within hours, and a look costs little.
+const UNKNOWN_LIMIT: Span = Span::minutes(30);
 
 /// Variables that would make an agent's git, or its own Piton, work somewhere else.
 pub(crate) const NOT_INHERITED: [&str; 9] = [
@@ -27,32 +32,30 @@ pub(crate) const NOT_INHERITED: [&str; 9] = [
     "PITON_PAUSE",
 ];
 
-/// The job of one try, with the prompt already in `prompt`.
-pub fn job(
+/// The job of one try, with the prompt already in its file.
+pub(crate) fn job(
     agent: &Agent,
     spec: &TaskSpec,
     run: &RunId,
     attempt: u32,
-    cwd: &Utf8Path,
-    prompt: &Utf8Path,
-) -> JobSpec {
-    let mut job = start(agent, cwd, prompt);
+    place: &Place<'_>,
+    session: Option<&Session>,
+) -> io::Result<JobSpec> {
+    let mut job = super::start(agent, place, session)?;
     job.env.extend(environment(run, &spec.id, attempt));
-    let folder = prompt.parent().unwrap_or(Utf8Path::new("."));
-    job.env.insert(OUTBOX.to_owned(), folder.join("outbox.jsonl").into_string());
+    job.env.insert(OUTBOX.to_owned(), place.folder().join("outbox.jsonl").into_string());
+    job.env.insert(TOKEN.to_owned(), uuid::Uuid::now_v7().simple().to_string());
     job.wall_ms = Some(spec.timeout.0);
     job.silence_ms = spec.silence.map(|span| span.0);
-    job
+    Ok(job)
 }
 
-/// A client with a prompt, whatever it is asked for.
-pub(crate) fn start(agent: &Agent, cwd: &Utf8Path, prompt: &Utf8Path) -> JobSpec {
-    let argv = agent.command.iter().map(|word| word.replace("{prompt}", prompt.as_str()));
-    let mut job = JobSpec::new(argv, cwd);
-    job.env = agent.env.clone();
-    job.env.insert("PITON_PROMPT".to_owned(), prompt.to_string());
-    job.env_remove = NOT_INHERITED.map(str::to_owned).to_vec();
-    job.stdin = (agent.prompt == PromptBy::Stdin).then(|| prompt.to_owned());
+pub(super) fn start(agent: &Agent, place: &Place<'_>) -> JobSpec {
+    let argv = agent.command.iter().map(|word| word.replace("{prompt}", place.prompt.as_str()));
+    let mut job = place.job(agent, argv.collect(), &[]);
+    if agent.prompt == PromptBy::File {
+        job.stdin = None;
+    }
     job
 }
 
@@ -65,14 +68,15 @@ pub(crate) fn environment(run: &RunId, task: &TaskId, attempt: u32) -> BTreeMap<
     ])
 }
 
-/// What the end of the process means. `tail` is the end of its output, `said` what it reported by command.
+/// What the end of the process means, with what was heard from it. `said` is what it reported by command.
 pub fn end_of(
     ended: &Ended,
-    tail: &str,
+    heard: &Heard,
     said: Option<&Message>,
     spec: &TaskSpec,
     now: Timestamp,
 ) -> AgentEnd {
+    let tail = heard.said.as_str();
     // What the agent itself advises stands first.
     let advice = said.map(|message| message.report.feedback.trim()).filter(|advice| !advice.is_empty());
     let advice = advice.map(|advice| format!("{advice}\n\n")).unwrap_or_default();
@@ -94,12 +98,28 @@ pub fn end_of(
             let limit = spec.silence.unwrap_or_default();
             return failed(format!("the agent said nothing for {limit}"));
         }
+        Ended::Startup => return AgentEnd::Transient { reason: "the agent never said anything".to_owned() },
         Ended::Exited { .. } => {}
     }
     match said.map(|message| &message.said) {
         Some(Said::Blocked { reason }) => return AgentEnd::Blocked { reason: reason.clone() },
         Some(Said::Failed { reason }) => return failed(reason.clone()),
         Some(Said::Done) | None => {}
+    }
+    match &heard.broken {
+        None => {}
+        Some((Fault::Own, reason)) => return failed(reason.clone()),
+        Some((Fault::Limit, reason)) => {
+            let until = heard.until.unwrap_or(now.plus(UNKNOWN_LIMIT));
+            return AgentEnd::Limit { reason: reason.clone(), until };
+        }
+        Some((Fault::Outside, reason)) => return AgentEnd::Transient { reason: reason.clone() },
+        Some((Fault::Person, reason)) => return AgentEnd::Blocked { reason: reason.clone() },
+        Some((Fault::Gone, reason)) => {
+            return AgentEnd::Transient {
+                reason: format!("the next try begins a new conversation: {reason}"),
+            };
+        }
     }
     match (last_signal(tail, &spec.id, now), ended) {
         (Some(Signal::Blocked(reason)), _) => AgentEnd::Blocked { reason },

@@ -1,10 +1,172 @@
 //! The clients that do the work: how each is started and what its end means.
 
+mod claude;
+mod codex;
 mod command;
+mod gemini;
+mod opencode;
 mod outbox;
+mod session;
+mod trial;
 
-pub(crate) use command::{NOT_INHERITED, environment, start};
-pub use command::{end_of, job};
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::client::{Exit, Fault, GO_ON, Meaning, Story};
+use piton_core::plan::{Adapter, Agent};
+use piton_core::run::{ByModel, Verdict};
+use piton_core::terminal::clean_text;
+use piton_core::time::Timestamp;
+
+use crate::keeper::{Ended, Job, JobSpec};
+use crate::{clock, disk};
+
+pub use command::end_of;
+pub(crate) use command::{NOT_INHERITED, environment, job};
 #[doc(hidden)]
-pub use outbox::last_message;
-pub use outbox::{Message, OUTBOX, Said, take};
+pub use outbox::understood;
+pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
+pub(crate) use session::Session;
+pub use trial::{Trial, checked_version, program, trial, version};
+
+/// Where a client is started, and with which prompt; the prompt lies in the folder of its job.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    pub cwd: &'a Utf8Path,
+    pub prompt: &'a Utf8Path,
+}
+
+impl Place<'_> {
+    fn folder(&self) -> &Utf8Path {
+        self.prompt.parent().unwrap_or(Utf8Path::new("."))
+    }
+
+    /// The beginning of a client's command line.
+    fn words(&self, agent: &Agent, first: &[&str]) -> Vec<String> {
+        [program(agent)].iter().chain(first).map(|word| (*word).to_owned()).collect()
+    }
+
+    /// A client's job. Its prompt is a file on standard input, which ends: an argument has a largest size, and whoever
+    /// lists processes would see it.
+    fn job(&self, agent: &Agent, words: Vec<String>, quiet: &[(&str, &str)]) -> JobSpec {
+        let mut job = JobSpec::new(words, self.cwd);
+        job.env = quiet.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        job.env.extend(agent.env.clone());
+        job.env.insert("PITON_PROMPT".to_owned(), self.prompt.to_string());
+        job.env_remove = NOT_INHERITED.map(str::to_owned).to_vec();
+        job.stdin = Some(self.prompt.to_owned());
+        job
+    }
+}
+
+/// The file of the prompt: as it was written, or with words for somebody who was interrupted before it.
+pub(crate) fn prompt_of(session: Option<&Session>, written: &Utf8Path) -> io::Result<Utf8PathBuf> {
+    if !session.is_some_and(Session::is_resumed) {
+        return Ok(written.to_owned());
+    }
+    let path = written.with_file_name("go-on.md");
+    if !path.exists() {
+        let text = [GO_ON.as_bytes(), &std::fs::read(written)?].concat();
+        disk::write(&path, &text)?;
+    }
+    Ok(path)
+}
+
+/// A client with a prompt, whatever it is asked for. Without a session it begins one that nobody goes on with.
+pub(crate) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> io::Result<JobSpec> {
+    Ok(match agent.adapter {
+        Adapter::Command => command::start(agent, place),
+        Adapter::Claude => claude::start(agent, place, session),
+        Adapter::Codex => codex::start(agent, place, session)?,
+        Adapter::Gemini => gemini::start(agent, place, session)?,
+        Adapter::Opencode => opencode::start(agent, place, session),
+    })
+}
+
+/// What a client said and came to.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// The agent's last message; of a client without a stream, the end of its output.
+    pub said: String,
+    /// Why the client itself says that it did not finish.
+    broken: Option<(Fault, String)>,
+    /// When the limit ends that it met.
+    until: Option<Timestamp>,
+    /// What it has used, by model, if it tells. `None` also for a client that never does.
+    pub used: Option<ByModel>,
+}
+
+impl Heard {
+    /// Whether the client itself came to an end, so that what its agent said counts.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.broken.is_none()
+    }
+
+    /// What it means for a review that its client did not finish.
+    pub(crate) fn no_verdict(&self) -> Option<Verdict> {
+        let (fault, reason) = self.broken.as_ref()?;
+        let reason = reason.clone();
+        Some(match fault {
+            Fault::Person => Verdict::Impossible { reason },
+            Fault::Own | Fault::Limit | Fault::Outside | Fault::Gone => Verdict::Broken { reason },
+        })
+    }
+}
+
+/// Listen to a client that has ended. `tail` is how much of the end of an output without a form is looked at.
+pub(crate) fn hear(
+    agent: &Agent,
+    job: &Job,
+    session: Option<&Session>,
+    ended: &Ended,
+    tail: usize,
+) -> io::Result<Heard> {
+    let Some(story) = story(agent.adapter, job) else {
+        let said = clean_text(&job.output().tail(tail)?);
+        return Ok(Heard { said, broken: None, until: None, used: None });
+    };
+    let exit = match ended {
+        Ended::Exited { code } => Some(Exit::Code(*code)),
+        Ended::Signalled { signal } => Some(Exit::Signal(*signal)),
+        _ => None,
+    };
+    let broken = exit.and_then(|exit| match story.meaning(exit) {
+        Meaning::Finished => None,
+        Meaning::Broken { fault, reason } => Some((fault, reason)),
+    });
+    let used = story.used.as_ref().map(|told| {
+        let own = session.map_or_else(|| told.clone(), |session| session.own_use(told));
+        own.into_iter().map(|(model, usage)| (named(model, agent), usage)).collect()
+    });
+    Ok(Heard { said: clean_text(story.said.as_bytes()), broken, until: story.limit(), used })
+}
+
+/// The model, where the client does not say which it used: the one it was told to.
+fn named(model: String, agent: &Agent) -> String {
+    if model.is_empty() { agent.model.clone().unwrap_or_default() } else { model }
+}
+
+/// What the stream of a job says; `None` for a client without one.
+fn story(adapter: Adapter, job: &Job) -> Option<Story> {
+    if adapter.is_command() {
+        return None;
+    }
+    let whole = job.output().read_all().ok()?;
+    let mut output = whole.head;
+    if whole.omitted > 0 {
+        // What stands before and after the gap are two halves of two lines.
+        output.push(b'\n');
+        output.extend(whole.tail);
+    }
+    let mut story = Story::of(adapter, &output, clock::now())?;
+    if whole.omitted > 0 && adapter == Adapter::Opencode {
+        // It tells of each step by itself, and some are missing.
+        story.used = None;
+    }
+    Some(story)
+}
+
+/// Millionths of a dollar, as a command line takes them.
+fn dollars(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}

@@ -4,15 +4,90 @@
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 
-use camino::Utf8Path;
-use piton_core::run::Report;
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::TaskId;
+use piton_core::run::{Note, Report};
 use serde::{Deserialize, Serialize};
+
+use crate::keeper::Job;
 
 /// The variable that names the file; where it is set, `piton report` writes there.
 pub const OUTBOX: &str = "PITON_OUTBOX";
 
+/// The variable with a value that only this attempt knows: what does not carry it is not this attempt's word.
+pub const TOKEN: &str = "PITON_TOKEN";
+
 /// More than an agent has to say.
 const LARGEST: u64 = 1024 * 1024;
+/// So many notes of one attempt are kept: more is a log.
+const MOST_NOTES: usize = 100;
+
+/// The attempt that this process is a part of.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    pub task: TaskId,
+    token: String,
+    outbox: Utf8PathBuf,
+}
+
+/// Why what the environment says about an attempt is not believed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the environment speaks of an attempt that this process is no part of ({OUTBOX}, {TOKEN}, PITON_TASK)"
+)]
+pub struct NoAttempt;
+
+impl Attempt {
+    /// As the environment says and the attempt's own folder confirms; `None` outside of attempts.
+    pub fn around_us() -> Result<Option<Attempt>, NoAttempt> {
+        let said = |name| std::env::var(name).map_err(|_| NoAttempt);
+        let Ok(outbox) = said(OUTBOX) else { return Ok(None) };
+        let outbox = Utf8PathBuf::from(outbox);
+        let task = TaskId::new(&said("PITON_TASK")?).map_err(|_| NoAttempt)?;
+        let spec =
+            outbox.parent().and_then(|folder| Job::at(folder).spec().ok().flatten()).ok_or(NoAttempt)?;
+        let given = |name| spec.env.get(name).map(String::as_str);
+        let token = given(TOKEN).unwrap_or_default().to_owned();
+        let genuine = token == said(TOKEN).unwrap_or_default() && given("PITON_TASK") == Some(task.as_str());
+        if genuine { Ok(Some(Attempt { task, token, outbox })) } else { Err(NoAttempt) }
+    }
+
+    pub fn report(&self, message: Message) -> io::Result<()> {
+        self.leave(Words::Message(message))
+    }
+
+    pub fn note(&self, note: Note) -> io::Result<()> {
+        self.leave(Words::Note { note })
+    }
+
+    fn leave(&self, words: Words) -> io::Result<()> {
+        Left { token: self.token.clone(), words }.append_to(&self.outbox)
+    }
+}
+
+/// One line of the file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Left {
+    #[serde(default)]
+    token: String,
+    #[serde(flatten)]
+    words: Words,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Words {
+    Message(Message),
+    Note { note: Note },
+}
+
+/// What was found in the file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// The last one: who speaks again has thought again.
+    pub message: Option<Message>,
+    pub notes: Vec<Note>,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
@@ -29,10 +104,10 @@ pub enum Said {
     Blocked { reason: String },
 }
 
-impl Message {
+impl Left {
     /// Append it, whole and durable: the agent may be killed right after.
-    pub fn leave(&self, outbox: &Utf8Path) -> io::Result<()> {
-        let mut line = serde_json::to_vec(self)?;
+    fn append_to(&self, outbox: &Utf8Path) -> io::Result<()> {
+        let mut line = crate::secrets::redactor().bytes(&serde_json::to_vec(self)?);
         line.push(b'\n');
         let mut file = OpenOptions::new().create(true).append(true).open(outbox)?;
         file.write_all(&line)?;
@@ -40,15 +115,29 @@ impl Message {
     }
 }
 
-/// The last message that can be understood. What an agent wrote there by hand may be anything.
-pub fn take(outbox: &Utf8Path) -> Option<Message> {
-    if std::fs::metadata(outbox).ok()?.len() > LARGEST {
-        return None;
+/// What was left there by the attempt that knows the token. What an agent wrote there by hand may be anything.
+pub fn take(outbox: &Utf8Path, token: &str) -> Taken {
+    if std::fs::metadata(outbox).is_ok_and(|data| data.len() <= LARGEST) {
+        return understood(&std::fs::read(outbox).unwrap_or_default(), token);
     }
-    last_message(&std::fs::read(outbox).ok()?)
+    Taken::default()
 }
 
 #[doc(hidden)]
-pub fn last_message(bytes: &[u8]) -> Option<Message> {
-    String::from_utf8_lossy(bytes).lines().rev().find_map(|line| serde_json::from_str(line).ok())
+pub fn understood(bytes: &[u8], token: &str) -> Taken {
+    let mut taken = Taken::default();
+    for line in String::from_utf8_lossy(bytes).lines() {
+        let Ok(left) = serde_json::from_str::<Left>(line) else { continue };
+        match left.words {
+            _ if left.token != token => {}
+            Words::Message(message) => taken.message = Some(message),
+            Words::Note { note: note @ (Note::Guardrail { .. } | Note::Entry { .. }) } => {
+                taken.notes.push(note);
+            }
+            // The others are the engine's own.
+            Words::Note { .. } => {}
+        }
+    }
+    taken.notes.truncate(MOST_NOTES);
+    taken
 }

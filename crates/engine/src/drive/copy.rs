@@ -5,7 +5,9 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::edit::What;
+use piton_core::dialect::iterative::progress;
 use piton_core::dialect::kept::{self, Told};
+use piton_core::plan::Dialect;
 use piton_core::run::{Command, Note, Report};
 
 use super::order::{Order, Trouble};
@@ -13,19 +15,27 @@ use crate::agent::{Message, Said};
 use crate::disk;
 use crate::keeper::Job;
 
-/// The files of which there are copies, with their places in the project, if the plan lies in it.
+/// The files of which there are copies, with their places in the project, if the plan lies in it. In place there are
+/// none: there it is the log that an agent of the iterative system writes into.
 fn places(order: &Order) -> Result<Vec<(&'static str, Utf8PathBuf)>, Trouble> {
+    if order.run.settings.no_commits && order.run.settings.dialect == Dialect::Iterative {
+        return Ok(vec![(progress::FILE, Utf8Path::new(&order.run.plan).join(progress::FILE))]);
+    }
+    let Some(inside) = inside(order)? else { return Ok(Vec::new()) };
+    let names = kept::offered(order.run.settings.dialect).iter();
+    Ok(names.map(|name| (*name, inside.join(name))).collect())
+}
+
+/// Where in the project its system's files are, if agents work elsewhere.
+fn inside(order: &Order) -> Result<Option<Utf8PathBuf>, Trouble> {
     if order.run.settings.no_commits {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let (dialect, root) = (order.run.settings.dialect, order.site.project.root.canonicalize_utf8()?);
-    let inside = match kept::is_of_project(dialect) {
-        true => Ok(Utf8Path::new("")),
-        false => Utf8Path::new(&order.run.plan).strip_prefix(&root),
-    };
-    let Ok(inside) = inside else { return Ok(Vec::new()) };
-    let names = kept::offered(dialect).iter();
-    Ok(names.map(|name| (*name, inside.join(name))).collect())
+    if kept::is_of_project(dialect) {
+        return Ok(Some(Utf8PathBuf::new()));
+    }
+    Ok(Utf8Path::new(&order.run.plan).strip_prefix(&root).ok().map(Utf8Path::to_owned))
 }
 
 /// Put the copies where the agent looks for them. They are never part of the work.
@@ -36,18 +46,32 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
         (order.site.settle_files)();
     }
     for (name, place) in places {
-        let Ok(text) = fs::read(order.site.project.root.join(&place)) else { continue };
+        let found = fs::read(order.site.project.root.join(&place));
         // What the copy was when the agent began.
         let before = kept_at(job, name);
         if before.exists() {
             continue;
         }
-        let copy = order.workplace()?.join(&place);
-        if let Some(folder) = copy.parent() {
-            fs::create_dir_all(folder)?;
+        if order.run.settings.no_commits {
+            disk::write(&before, &found.unwrap_or_default())?;
+            continue;
         }
-        fs::write(&copy, &text)?;
+        let Ok(text) = found else { continue };
+        disk::write_below(&order.workplace()?, &place, &text)?;
         disk::write(&before, &text)?;
+    }
+    show(order)
+}
+
+/// What the agent is to read where its worktree lacks it, since nobody has committed it.
+fn show(order: &Order) -> Result<(), Trouble> {
+    let Some(inside) = inside(order)? else { return Ok(()) };
+    for name in kept::shown_along(order.run.settings.dialect) {
+        let place = inside.join(name);
+        let copy = order.workplace()?.join(&place);
+        if let (false, Ok(text)) = (copy.exists(), fs::read(order.site.project.root.join(&place))) {
+            disk::write_below(&order.workplace()?, &place, &text)?;
+        }
     }
     Ok(())
 }
@@ -57,34 +81,42 @@ fn kept_at(job: &Job, name: &str) -> Utf8PathBuf {
     job.dir().join(Utf8Path::new(name).file_name().unwrap_or(name))
 }
 
-/// What the agent wrote about its own task.
-fn told(order: &Order, job: &Job) -> Vec<Told> {
+/// What the agent wrote about its own task. In place it wrote for everybody, who hear it now: before its end is known.
+pub(super) fn told(order: &Order, job: &Job) -> Vec<Told> {
+    let places = places(order).unwrap_or_default();
+    if order.run.settings.no_commits && !places.is_empty() {
+        (order.site.settle_files)();
+    }
     let told = |(name, place): (&str, Utf8PathBuf)| {
         let before = fs::read(kept_at(job, name)).ok()?;
-        let after = fs::read(order.workplace().ok()?.join(place)).ok()?;
+        let after = disk::read_plain(&order.workplace().ok()?.join(place)).ok()?;
         kept::told(order.run.settings.dialect, &order.task.id, name, &before, &after)
     };
-    places(order).unwrap_or_default().into_iter().filter_map(told).collect()
+    places.into_iter().filter_map(told).collect()
 }
 
-/// The same as a message, and entries for the journal.
-pub(super) fn report(order: &Order, job: &Job) -> (Option<Message>, Vec<Command>) {
-    let all = told(order, job);
-    let by = order.task.id.to_string();
-    let entry = |text: &String| {
-        let note = Note::Entry { task: Some(order.task.id.clone()), text: text.clone() };
-        Command::Note { by: by.clone(), note }
-    };
-    let entries = all.iter().flat_map(|told| &told.entries).map(entry).collect();
+/// The same as a message.
+pub(super) fn report(all: &[Told]) -> Option<Message> {
     let said = all.iter().find_map(|told| told.what.as_ref()).map(|what| match what {
         What::Failed { reason, .. } => Said::Failed { reason: reason.clone() },
         What::Blocked { reason, .. } => Said::Blocked { reason: reason.clone() },
         _ => Said::Done,
     });
-    let message = (!all.is_empty()).then(|| Message {
+    (!all.is_empty()).then(|| Message {
         said: said.unwrap_or(Said::Done),
         // The same is told twice, in fields and in words: where both say it, the fields do.
         report: all.iter().fold(Report::default(), |sum, told| sum.or(&told.report)),
-    });
-    (message, entries)
+    })
+}
+
+/// What of it is for everybody, unless they have heard it: entries for the journal, and lessons.
+pub(super) fn notes(order: &Order, all: &[Told]) -> Vec<Command> {
+    if order.run.settings.no_commits {
+        return Vec::new();
+    }
+    let entry = |text: &String| Note::Entry { task: Some(order.task.id.clone()), text: text.clone() };
+    let lesson = |text: &String| Note::Guardrail { text: text.clone() };
+    let entries = all.iter().flat_map(|told| &told.entries).map(entry);
+    let lessons = all.iter().flat_map(|told| &told.guardrails).map(lesson);
+    entries.chain(lessons).map(|note| Command::Note { by: order.task.id.to_string(), note }).collect()
 }

@@ -67,6 +67,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let text = message::merge(&order.spec, &order.run.id, group, commits, settings.commit_prefix.as_deref());
     let candidate = repo.commit_tree(&tree, &[&tip, verified], &text, settings.author.as_deref())?;
     let results = prove(order, &candidate, &tree)?;
+    let spent = work::spent_by_reviewers(order, &results);
     if let Some(reason) = verdict::reason(&results) {
         let feedback = format!(
             "Your work passes alone, but not together with what landed in the meantime, which is now merged\n\
@@ -74,7 +75,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
             verdict::feedback(&results)
         );
         let impossible = results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. }));
-        return Ok(vec![if impossible {
+        let failed = if impossible {
             Command::TryFailed { action: order.action.clone(), class: Class::Defect, reason, feedback }
         } else {
             Command::LandingFailed {
@@ -84,7 +85,8 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
                 reason: format!("together with what landed before: {reason}"),
                 feedback,
             }
-        }]);
+        };
+        return Ok([failed].into_iter().chain(spent).collect());
     }
     repo.sync_objects([&candidate])?;
     repo.change_refs(&[
@@ -92,7 +94,9 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
         RefChange::pin(&order.pin_name("candidate"), &candidate)?,
     ])?;
     crash::point("land.durable");
-    Ok(vec![Command::PrepareLanding { task, fence, tree, intent: Intent { old: tip, candidate }, results }])
+    let prepared =
+        Command::PrepareLanding { task, fence, tree, intent: Intent { old: tip, candidate }, results };
+    Ok([prepared].into_iter().chain(spent).collect())
 }
 
 /// Every check that has a say in the merged tree, except those that have passed on it.

@@ -5,9 +5,12 @@
 
 mod context;
 mod copy;
+mod fence;
+mod iteration;
 mod land;
 mod order;
 mod reconcile;
+mod told;
 mod work;
 
 use std::collections::HashMap;
@@ -18,22 +21,22 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use piton_core::dialect::native;
-use piton_core::plan::{Check, Plan, RepoPath, RunId, TaskId, TaskSpec};
-use piton_core::prompt::{self, Advice};
-use piton_core::run::{
-    self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason, Task,
-};
+use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
+use piton_core::prompt::{Advice, Prompts};
+use piton_core::run::{self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason};
 use piton_core::time::Timestamp;
-use piton_core::view::{self, Form, Orientation};
+use piton_core::view;
 
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
 use crate::project::{self, Project};
-use crate::{clock, crash, git};
+use crate::{clock, crash, git, secrets};
 pub use land::PINS;
 use order::{Order, Running, Site, Slots, Trouble};
 pub use reconcile::lost_landings;
+use told::Told;
+pub use told::{NoPrompt, next_prompt};
 
 /// How often the engine looks for what other processes appended, and at the plan.
 const LOOK: Duration = Duration::from_millis(200);
@@ -70,7 +73,10 @@ pub struct Engine {
     pub session: Session,
     /// The command line in front of a job's folder.
     pub keeper: Vec<String>,
+    pub prompts: Prompts,
     pub owned: Vec<RepoPath>,
+    /// What this start was asked for about the sandbox, if anything.
+    pub sandbox: Option<Sandbox>,
     pub plan_now: PlanNow,
     pub settle_files: SettleFiles,
     pub undecided: Undecided,
@@ -143,6 +149,8 @@ struct Loop<'o> {
     under_way: HashMap<Action, Running>,
     resting: HashMap<Action, Instant>,
     specs: HashMap<TaskId, Arc<TaskSpec>>,
+    /// What everybody has to heed, once an agent was to be told.
+    guardrails: Option<Vec<Advice>>,
     interrupts: u32,
     looked: Instant,
     /// Since when nothing but waiting landings is left.
@@ -158,7 +166,9 @@ impl<'o> Loop<'o> {
             lock,
             session,
             keeper,
+            prompts,
             owned,
+            sandbox,
             plan_now,
             settle_files,
             undecided,
@@ -166,14 +176,27 @@ impl<'o> Loop<'o> {
         } = engine;
         let state = journal.load(&run)?;
         // Git children of this engine hold its lock, so that none of them outlives it unseen.
-        let repo = project.repo()?.map(|repo| repo.guarded_by(Arc::new(lock)));
+        let repo = match state.run().is_some_and(|run| run.settings.no_commits) {
+            true => Some(project.repo_or_new_store()?),
+            false => project.repo()?,
+        };
+        let repo = repo.map(|repo| repo.guarded_by(Arc::new(lock)));
         let name = format!("{}-{}", std::process::id(), clock::now().0);
         let mut this = Loop {
             journal,
             state,
             run,
             name: name.clone(),
-            site: Arc::new(Site { project, repo, keeper, owned, settle_files, slots: Slots::new() }),
+            site: Arc::new(Site {
+                project,
+                repo,
+                keeper,
+                prompts,
+                owned,
+                sandbox,
+                settle_files,
+                slots: Slots::new(),
+            }),
             plan_now,
             undecided,
             no_wait,
@@ -184,6 +207,7 @@ impl<'o> Loop<'o> {
             under_way: HashMap::new(),
             resting: HashMap::new(),
             specs: HashMap::new(),
+            guardrails: None,
             interrupts: 0,
             looked: Instant::now(),
             idle_since: None,
@@ -288,66 +312,39 @@ impl<'o> Loop<'o> {
         let Some(task) = action.task().and_then(|id| self.state.task(id).ok().flatten()) else {
             return Ok(None);
         };
-        let Some(run) = self.state.run().cloned() else { return Ok(None) };
+        let Some(mut run) = self.state.run().cloned() else { return Ok(None) };
+        secrets::restore(&mut run.settings.agents);
         let task = task.clone();
-        let failure = match task.progress.feedback {
-            Some(seq) => self.journal.event(&self.run, seq)?.and_then(|recorded| match recorded.event {
-                Event::Failed { reason, feedback, .. } => Some((reason, feedback)),
-                Event::Adopted { past, .. } => past.failure(),
-                _ => None,
-            }),
-            None => None,
-        };
-        let advice = self.advice(&task, failure.as_ref())?;
         let neighbours = match action {
             Action::Land { .. } => self.neighbours(task.progress.landed_at_base)?,
             _ => Vec::new(),
         };
-        let orientation = match action {
-            Action::Work { .. } if run.settings.rung(task.spent) == Some(prompt::WIDER) => {
-                self.orientation(&run)?
+        let Some(spec) = self.spec(&task.id)? else { return Ok(None) };
+        let told = match action {
+            Action::Work { .. } => {
+                let guardrails = self.guardrails()?;
+                Told::gather(&self.journal, &run, &task, &spec, guardrails)?
             }
-            _ => String::new(),
+            _ => Told { failure: told::failure(&self.journal, &self.run, &task)?, ..Told::default() },
         };
-        let spec = self.spec(&task.id)?;
-        Ok(spec.map(|spec| Order {
+        Ok(Some(Order {
             action: action.clone(),
             site: Arc::clone(&self.site),
             run: Arc::new(run),
             task,
             spec,
-            failure,
-            advice,
-            orientation,
+            told,
             neighbours,
             running: Running::default(),
         }))
     }
 
-    /// What was said about the task and is not part of its failure anyway.
-    fn advice(&self, task: &Task, failure: Option<&(String, String)>) -> Result<Vec<Advice>, EngineError> {
-        let told = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
-        let mut advice: Vec<Advice> = Vec::new();
-        for seq in &task.progress.advice {
-            let recorded = self.journal.event(&self.run, *seq)?;
-            let Some((by, text)) = recorded.as_ref().and_then(|recorded| recorded.event.advice()) else {
-                continue;
-            };
-            if !told.is_some_and(|told| told.contains(text)) && advice.iter().all(|known| known.text != text)
-            {
-                advice.push(Advice { by: by.to_owned(), text: text.to_owned() });
-            }
+    /// Looked for once; what is added meanwhile is heard of.
+    fn guardrails(&mut self) -> Result<Vec<Advice>, EngineError> {
+        if self.guardrails.is_none() {
+            self.guardrails = Some(told::guardrails(&self.journal, &self.run)?);
         }
-        Ok(advice)
-    }
-
-    /// What the run has come to, in as much room as a prompt has for it.
-    fn orientation(&self, run: &run::Run) -> Result<String, EngineError> {
-        const ROOM: usize = 24 * 1024;
-        let chronicle = self.journal.chronicle(&self.run)?;
-        let mut told = Orientation::new(run, &self.journal.specs(&self.run)?, &chronicle, None);
-        told.cut_to(ROOM, Form::Text);
-        Ok(told.to_string())
+        Ok(self.guardrails.clone().unwrap_or_default())
     }
 
     fn errand(&self) -> Result<Option<context::Errand>, EngineError> {
@@ -388,6 +385,9 @@ impl<'o> Loop<'o> {
         // A plan read again may have changed any task.
         if matches!(recorded.event, Event::TaskChanged { .. }) {
             self.specs.clear();
+        }
+        if let Some(guardrails) = &mut self.guardrails {
+            guardrails.extend(told::guardrail(recorded));
         }
         self.observer.event(recorded, &self.state);
     }

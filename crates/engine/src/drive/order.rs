@@ -5,14 +5,16 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, Oid, TaskSpec};
-use piton_core::prompt::Advice;
+use piton_core::plan::{Check, Oid, RepoPath, TaskSpec};
+use piton_core::prompt::Prompts;
 use piton_core::run::{Action, Class, Command, Run, Task};
 
+use super::told::Told;
 use crate::checks::{Bench, NoResult};
 use crate::git::{GitError, Repo, Worktree};
 use crate::keeper::{Job, KeeperError};
 use crate::project::Project;
+use crate::sandbox::Guard;
 
 /// What all actions of an engine share.
 pub(super) struct Site {
@@ -21,8 +23,10 @@ pub(super) struct Site {
     pub repo: Option<Repo>,
     /// The command line in front of a job's folder.
     pub keeper: Vec<String>,
+    pub prompts: Prompts,
     /// Files that belong to Piton or the plan, which no task may change.
     pub owned: Vec<piton_core::plan::RepoPath>,
+    pub sandbox: Option<piton_core::plan::Sandbox>,
     pub settle_files: super::SettleFiles,
     pub slots: Slots,
 }
@@ -67,12 +71,7 @@ pub(super) struct Order {
     pub run: Arc<Run>,
     pub task: Task,
     pub spec: Arc<TaskSpec>,
-    /// Why the last try failed, and what it is told about that.
-    pub failure: Option<(String, String)>,
-    /// What people and scripts say it should do.
-    pub advice: Vec<Advice>,
-    /// What the run has come to, for an agent that is to look further than its task.
-    pub orientation: String,
+    pub told: Told,
     /// Checks of the tasks that landed since this one's base.
     pub neighbours: Vec<Check>,
     pub running: Running,
@@ -197,6 +196,11 @@ impl Order {
         found.ok_or_else(|| Trouble::Transient(format!("the worktree {path} is gone")))
     }
 
+    /// What counts as work wherever git would pass over it.
+    pub(super) fn outputs(&self) -> Vec<RepoPath> {
+        self.site.project.outputs(&self.run)
+    }
+
     /// What an agent changes: its files, and the objects of its commits.
     pub(super) fn touched(&self) -> Result<Vec<Utf8PathBuf>, Trouble> {
         let mut folders = vec![self.workplace()?];
@@ -234,13 +238,19 @@ impl Order {
             .ok_or_else(|| Trouble::Transient("there is no tree to check".to_owned()))
     }
 
+    /// Who keeps its agents inside.
+    pub(super) fn guard(&self) -> Guard {
+        Guard::new(&self.run.settings.fences, self.site.sandbox, &self.site.project)
+    }
+
     /// Where this attempt's checks of a tree run.
     pub(super) fn bench<'a>(&'a self, jobs: &'a Utf8Path, cwd: &'a Utf8Path, tree: &Oid) -> Bench<'a> {
         let name = format!("{}.check.{}", self.fence(), tree.short());
         let mut env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
         env.insert("CI".to_owned(), "true".to_owned());
         let agents = &self.run.settings.agents;
-        Bench { jobs, home: &self.site.project.home, name, cwd, env, keeper: &self.site.keeper, agents }
+        let Site { project, keeper, prompts, .. } = &*self.site;
+        Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, guard: self.guard(), prompts }
     }
 
     /// The command that says the try ended in trouble.

@@ -5,14 +5,14 @@ use std::fs;
 use camino::Utf8Path;
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Argv, Check, Dialect, Oid};
-use piton_core::prompt::Caller;
-use piton_core::run::{AgentEnd, CheckResult, Class, Command, CommitMade, Verdict, Work};
+use piton_core::run::{AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, Verdict, Work};
+use piton_core::signal::Output;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
-use piton_core::{answer, message, prompt};
+use piton_core::{answer, message};
 
-use super::copy;
 use super::order::{Order, Trouble};
+use super::{copy, fence, iteration};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
 use crate::keeper::{Ended, Job, JobSpec};
 use crate::{agent, checks, clock, crash, disk};
@@ -100,8 +100,7 @@ fn worktree_on_base(
 /// In place there is no worktree to throw away, so what is there is kept under a ref before each attempt.
 fn snapshot(order: &Order, commands: &mut Vec<Command>) -> Result<Oid, Trouble> {
     let repo = order.repo()?;
-    let root = &order.site.project.root;
-    let tree = repo.worktree_tree(root)?;
+    let tree = repo.worktree_tree_with(&order.site.project.root, &order.outputs())?;
     let head = repo.resolve("HEAD")?;
     let subject = format!("Before attempt {} of {}", order.task.attempt, order.task.id);
     let commit = repo.commit_tree(&tree, &[&head], &subject, None)?;
@@ -112,7 +111,9 @@ fn snapshot(order: &Order, commands: &mut Vec<Command>) -> Result<Oid, Trouble> 
         reference: kept.name,
         commit: kept.commit,
     }));
-    Ok(commit)
+    // What an earlier try left counts, also where nobody could see that it was done.
+    let before = order.task.progress.base.as_ref().filter(|base| repo.tree_of(base).is_ok());
+    Ok(before.cloned().unwrap_or(commit))
 }
 
 pub(super) fn rescue(order: &Order) -> Rescue {
@@ -144,14 +145,12 @@ fn settle_earlier_jobs(order: &Order) -> Result<(), Trouble> {
 fn set_up(order: &Order) -> Result<(), Trouble> {
     let (setup, path) = (&order.run.settings.worktree, order.workplace()?);
     for file in &setup.copy {
-        let (from, to) = (order.site.project.root.join(file.as_str()), path.join(file.as_str()));
+        let from = order.site.project.root.join(file.as_str());
         if !from.is_file() {
             continue;
         }
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::copy(&from, &to)?;
+        disk::write_below(&path, Utf8Path::new(file.as_str()), &fs::read(&from)?)?;
+        fs::set_permissions(path.join(file.as_str()), fs::metadata(&from)?.permissions())?;
         // Copied files are often secrets: they must not come back as part of the work.
         order.repo()?.exclude(file.as_str())?;
     }
@@ -191,23 +190,21 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     };
     let job = order.job(&format!("agent{pass}"));
     disk::private_folder(job.dir())?;
+    copy::offer(order, &job)?;
     let path = job.dir().join("prompt.md");
-    if !path.exists() {
-        // A confirming agent gets the first prompt and is not told that it confirms.
-        let failure = order.failure.as_ref().filter(|_| pass == 0);
-        let feedback = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
-        let advice = if pass == 0 { &order.advice[..] } else { &[] };
-        let caller = Caller {
-            role: rung.filter(|_| pass == 0),
-            orientation: if pass == 0 { &order.orientation } else { "" },
-            auto_answer: order.run.settings.auto_answer,
-        };
-        let text = prompt::prompt(spec, caller, order.task.attempt, feedback.map(String::as_str), advice);
+    if path.exists() {
+        // As an engine before this one wrote it.
+    } else if let Some(text) = iteration::prompt(order, pass) {
+        disk::write(&path, text.as_bytes())?;
+    } else {
+        let text = order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
+        let text = text.map_err(|broken| Trouble::Defect(broken.to_string()))?;
         disk::write(&path, text.as_bytes())?;
     }
-    copy::offer(order, &job)?;
-    let mut job_spec =
-        agent::job(client, spec, &order.run.id, order.task.attempt, &order.workplace()?, &path);
+    let session = agent::Session::of(&job, client, name, order.task.attempt)?;
+    let prompt = agent::prompt_of(session.as_ref(), &path)?;
+    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt };
+    let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
     // An agent's files and commits are all there is of its work, and nobody has synced them.
     job_spec.synced = order.touched()?;
     if !job.is_begun()? && !order.run.settings.no_commits && !order.worktree()?.is_ready() {
@@ -215,26 +212,66 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
             "the machine has started anew since the worktree was made".to_owned(),
         ));
     }
+    fence::put_up(order, &job, &mut job_spec)?;
     if !order.running.begin(&job) {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&job_spec, &order.site.keeper)?;
     crash::point("work.ended");
-    let tail = clean_text(&job.output().tail(TAIL)?);
-    let (written, entries) = copy::report(order, &job);
-    let said =
-        agent::take(&job.dir().join("outbox.jsonl")).or(written).or_else(|| said_in_words(order, &tail));
-    let end = agent::end_of(&outcome.ended, &tail, said.as_ref(), spec, clock::now());
-    let end = if order.run.settings.auto_answer { answered(end, &tail) } else { end };
-    let ended = Command::AgentEnded {
+    let seen = fence::take_down(order, &job)?;
+    let heard = agent::hear(client, &job, session.as_ref(), &outcome.ended, TAIL)?;
+    let tail = &heard.said;
+    let told = copy::told(order, &job);
+    let token = job.spec()?.and_then(|spec| spec.env.get(agent::TOKEN).cloned()).unwrap_or_default();
+    let left = agent::take(&job.dir().join("outbox.jsonl"), &token);
+    let reported = left.message;
+    let asked = fs::read_to_string(&path).unwrap_or_default();
+    let cut = client.adapter.is_command() && outcome.output_bytes > TAIL as u64;
+    let output = Output { text: tail, cut, prompt: &asked };
+    let iterated = match heard.is_finished() {
+        true => iteration::end(order, &outcome.ended, output, &told, reported.as_ref()),
+        false => None,
+    };
+    let said = reported.or_else(|| copy::report(&told)).or_else(|| said_in_words(order, tail));
+    // What it wrote down comes first: then nothing is written in its place.
+    let mut commands = copy::notes(order, &told);
+    commands.extend(left.notes.into_iter().map(|note| noted(order, note)));
+    let end = match iterated {
+        Some((end, odd)) => {
+            commands.extend(odd);
+            end
+        }
+        None => agent::end_of(&outcome.ended, &heard, said.as_ref(), spec, clock::now()),
+    };
+    let end = if order.run.settings.auto_answer { answered(end, tail) } else { end };
+    // Of a client that never tells, nothing is said. First: what it means that it failed may depend on it.
+    commands.extend(session.map(|_| spent(order, name, heard.used.clone())));
+    commands.push(Command::AgentEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
         pass,
         end,
         took: Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0)),
         report: said.map(|message| Box::new(message.report)),
+    });
+    commands.extend(seen);
+    Ok(commands)
+}
+
+/// The note of what a try has used.
+fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
+    let (task, fence) = (order.task.id.clone(), order.fence());
+    Command::Note { by: agent.to_owned(), note: Note::Spent { task, fence, agent: agent.to_owned(), used } }
+}
+
+/// What an agent wrote down is about its own task, whatever it says.
+fn noted(order: &Order, note: Note) -> Command {
+    let task = order.task.id.clone();
+    let note = match note {
+        Note::Entry { text, .. } => Note::Entry { task: Some(task.clone()), text },
+        note => note,
     };
-    Ok([ended].into_iter().chain(entries).collect())
+    Command::Note { by: task.to_string(), note }
 }
 
 /// What agents of a system that has words for it say at the end.
@@ -259,6 +296,7 @@ fn answered(end: AgentEnd, tail: &str) -> AgentEnd {
 
 /// Make a commit of what the agent left.
 pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
+    fence::forget(order, pass);
     let _slot = order.site.slots.take();
     let repo = order.repo()?;
     let progress = &order.task.progress;
@@ -273,11 +311,21 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     // What belongs to the plan does not land, so who changed nothing else has done nothing.
     let is_work =
         |file: &String| !order.site.owned.iter().any(|own| Utf8Path::new(file).starts_with(own.as_str()));
+    let files = |(mut created, mut modified): (Vec<String>, Vec<String>)| {
+        for list in [&mut created, &mut modified] {
+            list.retain(is_work);
+            list.truncate(FILES);
+        }
+        (created, modified)
+    };
     let as_work = |commit, tree: Oid, markers| -> Result<Work, Trouble> {
         Ok(Work {
             commit,
             changed: tree != base_tree && repo.diff_names(&base_tree, &tree)?.iter().any(is_work),
-            found_work: progress.tree.as_ref() != Some(&tree),
+            found_work: match &progress.tree {
+                Some(before) => *before != tree && repo.diff_names(before, &tree)?.iter().any(is_work),
+                None => true,
+            },
             tree,
             markers,
             commits: Vec::new(),
@@ -286,11 +334,14 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
         })
     };
     if order.run.settings.no_commits {
-        return Ok(captured(as_work(None, tree_in_place(order)?, Vec::new())?));
+        let tree = tree_in_place(order)?;
+        let (created, modified) = files(repo.changed_files(&base_tree, &tree)?);
+        let work = as_work(None, tree, Vec::new())?;
+        return Ok(captured(Work { created, modified, ..work }));
     }
     let worktree = order.worktree()?;
     let settings = &order.run.settings;
-    let fixes = order.failure.as_ref().map(|(reason, _)| reason.as_str());
+    let fixes = order.told.failure.as_ref().map(|(reason, _)| reason.as_str());
     let (attempt, budget) = (order.task.attempt, order.task.budget);
     let prefix = settings.commit_prefix.as_deref();
     let text = message::work(&order.spec, &order.run.id, prefix, attempt, budget, fixes);
@@ -302,11 +353,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
             let made = repo.commits_since(base, &done.commit)?.into_iter();
             let commits =
                 made.map(|(hash, subject)| CommitMade { hash: hash.to_string(), subject }).collect();
-            let (mut created, mut modified) = repo.changed_files(base, &done.commit)?;
-            for list in [&mut created, &mut modified] {
-                list.retain(is_work);
-                list.truncate(FILES);
-            }
+            let (created, modified) = files(repo.changed_files(base, &done.commit)?);
             let work = as_work(Some(done.commit), done.tree, Vec::new())?;
             Ok(captured(Work { commits, created, modified, ..work }))
         }
@@ -360,7 +407,7 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         // Agents judge what is finished: they are dear, and what is found meanwhile they would have to judge again.
         wanted.retain(|check| !matches!(check.run, Argv::Review { .. }));
     }
-    let results = if order.run.settings.no_commits {
+    let mut results = if order.run.settings.no_commits {
         run_in_place(order, &wanted, tree, &jobs)?
     } else {
         // The commit is all that matters: a worktree that was lost since is made again from it.
@@ -368,13 +415,35 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         let worktree = Worktree::add(order.repo()?, &order.workplace()?, commit)?.worktree;
         run_on(order, &worktree, commit, &wanted, tree, &jobs)?
     };
+    results.extend(fence::protected(order, tree)?);
     crash::point("check.ended");
-    Ok(vec![Command::ChecksEnded {
+    let spent = spent_by_reviewers(order, &results);
+    let ended = Command::ChecksEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
         tree: tree.clone(),
         results,
-    }])
+    };
+    Ok([ended].into_iter().chain(spent).collect())
+}
+
+/// Notes of what the agents among the checks have used.
+pub(super) fn spent_by_reviewers(order: &Order, results: &[CheckResult]) -> Vec<Command> {
+    let settings = &order.run.settings;
+    let checks = order.spec.checks.iter().chain(&order.neighbours).chain(&settings.landing_checks);
+    let reviewers = checks.filter_map(|check| match &check.run {
+        Argv::Review { agent, .. } => Some((check.digest(), agent, settings.agents.get(agent)?)),
+        _ => None,
+    });
+    let reviewers: Vec<_> = reviewers.filter(|(_, _, client)| !client.adapter.is_command()).collect();
+    let note = |result: &CheckResult| {
+        let (_, name, client) = reviewers.iter().find(|(digest, ..)| *digest == result.check)?;
+        let job = Job::at(order.site.project.home.join(&result.log));
+        let outcome = job.outcome().ok()??;
+        let heard = agent::hear(client, &job, None, &outcome.ended, 0).ok()?;
+        Some(spent(order, name, heard.used))
+    };
+    results.iter().filter_map(note).collect()
 }
 
 /// Run checks in a worktree that is exactly that commit, before each of them and after.
@@ -426,7 +495,8 @@ fn run_in_place(
 
 /// What is in the checkout, but for what Piton itself writes there meanwhile.
 fn tree_in_place(order: &Order) -> Result<Oid, Trouble> {
-    without_ours(order, order.repo()?.worktree_tree(&order.site.project.root)?)
+    let tree = order.repo()?.worktree_tree_with(&order.site.project.root, &order.outputs())?;
+    without_ours(order, tree)
 }
 
 fn without_ours(order: &Order, tree: Oid) -> Result<Oid, Trouble> {

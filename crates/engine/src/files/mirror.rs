@@ -148,7 +148,7 @@ impl Mirror {
             true => Some(Utf8Path::new("")),
             false => self.plan.strip_prefix(&root).ok(),
         };
-        let (Some(folder), Ok(Some(repo))) = (folder, self.project.repo()) else { return };
+        let (Some(folder), Ok(Some(repo))) = (folder, self.project.repo_or_store()) else { return };
         for path in kept::offered(self.dialect).iter().flat_map(|name| with_neighbours(&folder.join(name))) {
             // One that stays in sight does no harm but for that.
             let _ = repo.exclude(&path);

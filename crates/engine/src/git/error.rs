@@ -57,6 +57,8 @@ pub enum GitError {
         "the disk could not keep {path} ({source}): what is there may be damaged. Look at the disk, and run `git fsck` before `piton retry`"
     )]
     NotKept { path: Utf8PathBuf, source: io::Error },
+    #[error("{path}, where Piton keeps what was there before each attempt, is damaged")]
+    DamagedStore { path: Utf8PathBuf },
     #[error("the path {0} is not UTF-8")]
     NotUtf8(String),
     #[error("{path}: {source}")]

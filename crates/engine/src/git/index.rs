@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 
-use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::Oid;
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Oid, RepoPath};
 use tempfile::TempDir;
 
 use super::door::{Call, Git, fields, lossy, oid, os, portions};
@@ -97,6 +97,25 @@ impl TempIndex {
         call.env("GIT_LITERAL_PATHSPECS", "0").args(["--", ":(top)"]).args(excluded).run()
     }
 
+    /// The same at `paths`, also where it is ignored. Other repositories there stay out, as they do elsewhere.
+    fn add_ignored(&self, top: &Utf8Path, paths: &[&str]) -> Result<(), GitError> {
+        let inner: Vec<String> = paths.iter().flat_map(|path| repositories_in(top, path)).collect();
+        let without = inner.iter().map(|path| format!(":(exclude,literal,top){path}")).collect::<Vec<_>>();
+        let is_one = |path: &&&str| inner.iter().any(|inner| inner == **path);
+        let named = paths.iter().filter(|path| !is_one(path)).map(|path| format!(":(literal,top){path}"));
+        for portion in portions(&named.collect::<Vec<_>>()) {
+            let call = self.call(["add", "--all", "--force", "--"]).env("GIT_LITERAL_PATHSPECS", "0");
+            call.args(portion).args(&without).run()?;
+        }
+        Ok(())
+    }
+
+    /// Make it the index of a checkout that nobody else has: what is not changed need not be read the next time.
+    fn keep(&self, git_dir: &Utf8Path) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()?;
+        fs::rename(&self.path, git_dir.join("index"))
+    }
+
     /// What the checkout has at `paths`, whatever the index says about them. A folder is no file.
     pub(super) fn refresh(&self, top: &Utf8Path, paths: &[OsString]) -> Result<Vec<Entry>, GitError> {
         let is_folder = |path: &&OsString| {
@@ -161,15 +180,64 @@ impl Repo {
     /// The tree of what a checkout holds now, tracked and untracked but not ignored, without touching it.
     /// Nested repositories are not part of it.
     pub fn worktree_tree(&self, checkout: &Utf8Path) -> Result<Oid, GitError> {
+        self.worktree_tree_with(checkout, &[])
+    }
+
+    /// The same, with what is at `also`, ignored or not.
+    pub fn worktree_tree_with(&self, checkout: &Utf8Path, also: &[RepoPath]) -> Result<Oid, GitError> {
         let top = Utf8PathBuf::from(self.git().at(checkout).call(["rev-parse", "--show-toplevel"]).line()?);
         let git = self.git().at(&top);
         let git_dir = Utf8PathBuf::from(git.call(["rev-parse", "--absolute-git-dir"]).line()?);
         let status = status::read(&git, &top, &git_dir)?;
-        if let Some(head) = status.head.as_ref().filter(|_| status.is_clean()) {
+        let also: Vec<&str> =
+            also.iter().map(RepoPath::as_str).filter(|path| is_plainly_there(&top, path)).collect();
+        if let Some(head) = status.head.as_ref().filter(|_| status.is_clean() && also.is_empty()) {
             return self.tree_of(head);
         }
         let index = TempIndex::copy(self, &git, &git_dir)?;
         index.add_all(&status.nested)?;
+        index.add_ignored(&top, &also)?;
+        let tree = index.write_tree()?;
+        if self.is_own() {
+            index.keep(&git_dir).map_err(GitError::io(git_dir))?;
+        }
+        Ok(tree)
+    }
+}
+
+impl Repo {
+    /// The tree of what is at one place in the checkout and nothing else, ignored or not.
+    pub fn tree_at(&self, place: &RepoPath) -> Result<Oid, GitError> {
+        let index = TempIndex::empty(self)?;
+        index.add_ignored(self.top(), &[place.as_str()])?;
         index.write_tree()
     }
+}
+
+/// The repositories at a place and below it, from the top. Links are not followed, nor is one looked into.
+fn repositories_in(top: &Utf8Path, place: &str) -> Vec<String> {
+    let (mut found, mut open) = (Vec::new(), vec![place.to_owned()]);
+    while let Some(folder) = open.pop() {
+        if top.join(&folder).join(".git").symlink_metadata().is_ok() {
+            found.push(folder);
+            continue;
+        }
+        let entries = top.join(&folder).read_dir_utf8().into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        open.extend(below.map(|entry| format!("{folder}/{}", entry.file_name())));
+    }
+    found
+}
+
+/// Whether something is there that git can be made to take: not behind a link, not the whole, not git's or our own.
+fn is_plainly_there(top: &Utf8Path, path: &str) -> bool {
+    let path = Utf8Path::new(path);
+    let is_link = |folder: &Utf8Path| top.join(folder).is_symlink();
+    let is_plain = |part: Utf8Component<'_>| {
+        let own = [".git", ".piton"].iter().any(|own| part.as_str().eq_ignore_ascii_case(own));
+        matches!(part, Utf8Component::Normal(_)) && !own
+    };
+    path.components().all(is_plain)
+        && top.join(path).symlink_metadata().is_ok()
+        && !path.ancestors().skip(1).any(is_link)
 }

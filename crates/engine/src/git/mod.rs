@@ -14,6 +14,7 @@ mod branch;
 mod capture;
 mod change;
 mod checkout;
+mod content;
 mod door;
 mod durable;
 mod error;
@@ -25,8 +26,10 @@ mod merge;
 mod repo;
 mod rescue;
 mod status;
+mod store;
 mod talk;
 mod target;
+mod witness;
 mod worktree;
 
 pub use branch::{Pin, RefChange};

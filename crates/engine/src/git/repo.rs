@@ -31,6 +31,8 @@ pub struct Repo {
     submodules: bool,
     known: Arc<Known>,
     scribe: Arc<Scribe>,
+    /// Piton's own folder, where the repository is Piton's own and lies in it.
+    home: Option<Utf8PathBuf>,
 }
 
 /// What need not be asked again.
@@ -129,6 +131,7 @@ impl Repo {
             submodules,
             known,
             scribe: Arc::default(),
+            home: None,
         };
         if repo.resolve_quietly("HEAD")?.is_none() {
             return Err(GitError::EmptyRepository { path: repo.top });
@@ -144,6 +147,16 @@ impl Repo {
     pub fn guarded_by(&self, guard: Arc<Lock>) -> Repo {
         // Whoever writes refs for it holds the same guard.
         Repo { git: self.git.guarded_by(guard), scribe: Arc::default(), ..self.clone() }
+    }
+
+    /// The same repository as Piton's own, which nobody else uses.
+    pub(super) fn kept_in(self, home: &Utf8Path) -> Repo {
+        Repo { home: Some(home.to_owned()), ..self }
+    }
+
+    /// Whether it is Piton's own, and not the person's.
+    pub fn is_own(&self) -> bool {
+        self.home.is_some()
     }
 
     /// The top of the checkout it was found from.
@@ -378,9 +391,26 @@ impl Repo {
         Ok(read_checkouts(&list))
     }
 
-    /// Piton's own folder in the git directory.
+    /// Piton's own folder: in the git directory, or around it.
     pub fn piton_dir(&self) -> Utf8PathBuf {
-        self.common.join("piton")
+        self.home.clone().unwrap_or_else(|| self.common.join("piton"))
+    }
+
+    /// Whether git would pass over any of these, or cannot take it. They need not exist.
+    pub fn ignores(&self, paths: &[String]) -> Result<bool, GitError> {
+        if paths.is_empty() {
+            return Ok(false);
+        }
+        // It takes paths and no patterns, and does not understand being told so.
+        let paths = paths.iter().map(|path| format!("./{path}"));
+        let call = self.git.call(["check-ignore", "--"]).env("GIT_LITERAL_PATHSPECS", "0").args(paths);
+        let answer = call.answer()?;
+        match answer.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            Some(_) if answer.stderr.contains("beyond a symbolic link") => Ok(true),
+            _ => Err(answer.failed()),
+        }
     }
 
     pub(super) fn take_lock(&self, name: &str) -> Result<Arc<Lock>, GitError> {

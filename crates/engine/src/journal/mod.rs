@@ -8,6 +8,7 @@
 //! The events are the truth. Tasks, links, counts and facts are a cache: [`Journal::prove`] compares
 //! them with the fold, [`Journal::rebuild`] makes them anew.
 
+mod clean;
 mod error;
 mod place;
 mod prove;

@@ -214,6 +214,16 @@ impl Journal {
         })
     }
 
+    /// Events that are about no task: those of the run as a whole, in order.
+    pub fn events_of_no_task(&self, run: &RunId) -> Result<Vec<Recorded>, JournalError> {
+        self.in_run(run, |db, head| {
+            let mut select = db.prepare_cached(
+                "SELECT no, at, body FROM events WHERE no > ?1 AND no < ?2 AND task IS NULL ORDER BY no",
+            )?;
+            query::collect(run, select.query(params![key(head.no, 0), key(head.no + 1, 0)])?)
+        })
+    }
+
     /// The last events of a run, or of one of its tasks, in order.
     pub fn last_events(
         &self,

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Digest, TaskId};
 use piton_core::run::{
-    ContextUpdate, Counts, Holder, Progress, Proof, Run, Session, Status, StopReason, Task,
+    Bill, Bills, ContextUpdate, Counts, Holder, Progress, Proof, Run, Session, Status, StopReason, Task,
 };
-use piton_core::time::Timestamp;
+use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Cell;
@@ -137,6 +137,8 @@ struct Rest {
     proof: Option<Proof>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
+    #[serde(skip_serializing_if = "Bill::is_empty")]
+    used: Bill,
 }
 
 /// What a row keeps free for the holder of a task and the like; most have no more.
@@ -182,6 +184,7 @@ impl TaskRow {
             failure_seq,
             proof,
             progress,
+            used,
         } = task;
         let lane = lane_of(task);
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
@@ -191,9 +194,14 @@ impl TaskRow {
             holder: holder.clone(),
             proof: proof.clone(),
             progress: (*progress != Progress::default()).then(|| progress.clone()),
+            used: *used,
         };
-        let empty =
-            *tail == 0 && judges.is_empty() && holder.is_none() && proof.is_none() && rest.progress.is_none();
+        let empty = *tail == 0
+            && judges.is_empty()
+            && holder.is_none()
+            && proof.is_none()
+            && rest.progress.is_none()
+            && used.is_empty();
         Ok(TaskRow {
             id: id.as_str().to_owned(),
             lane,
@@ -285,6 +293,7 @@ impl TaskRow {
             failure_seq: self.failure_seq.map(unsigned),
             proof: rest.proof,
             progress: rest.progress.unwrap_or_default(),
+            used: rest.used,
         })
     }
 }
@@ -307,10 +316,14 @@ pub(super) struct Moving {
     pub parked: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<Timestamp>,
+    #[serde(default)]
+    pub worked: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merging: Option<TaskId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<ContextUpdate>,
+    #[serde(default, skip_serializing_if = "Bills::is_empty")]
+    pub used: Bills,
 }
 
 impl Moving {
@@ -337,8 +350,10 @@ impl Moving {
             streak,
             parked,
             probe,
+            worked,
             merging,
             context,
+            used,
         } = run;
         Moving {
             engine: engine.clone(),
@@ -351,8 +366,10 @@ impl Moving {
             streak: *streak,
             parked: *parked,
             probe: *probe,
+            worked: *worked,
             merging: merging.clone(),
             context: context.clone(),
+            used: used.clone(),
         }
     }
 
@@ -369,8 +386,10 @@ impl Moving {
             streak,
             parked,
             probe,
+            worked,
             merging,
             context,
+            used,
         } = self;
         Run {
             engine,
@@ -383,8 +402,10 @@ impl Moving {
             streak,
             parked,
             probe,
+            worked,
             merging,
             context,
+            used,
             ..run
         }
     }

@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use super::error::{CommandError, Halt, JournalError, Trouble};
 use super::query::{self, Head};
 use super::rows::{CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, by_cell, json, key, signed};
-use super::{Committed, Journal};
-use crate::crash;
+use super::{Committed, Journal, clean};
+use crate::{crash, secrets};
 
 /// A decision that asks this often for more is better taken on the whole state: a long chain of
 /// dependents would be loaded link by link.
@@ -222,7 +222,9 @@ fn incomplete(missing: &Missing) -> Trouble {
 }
 
 fn placed(events: Vec<Event>, seq: u64, at: Timestamp) -> Vec<Recorded> {
-    events.into_iter().zip(seq + 1..).map(|(event, seq)| Recorded { seq, at, event }).collect()
+    let redactor = secrets::redactor();
+    let clean = events.into_iter().map(|event| clean::without_secrets(event, &redactor));
+    clean.zip(seq + 1..).map(|(event, seq)| Recorded { seq, at, event }).collect()
 }
 
 /// Append events that `state` has folded, and write down what they changed.

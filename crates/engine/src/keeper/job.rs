@@ -9,6 +9,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::cgroup::Group;
+use super::fence::Fence;
 use super::tree::Tree;
 use super::{KeeperError, Output};
 use crate::lock::Lock;
@@ -25,6 +27,9 @@ pub struct JobSpec {
     /// Added to the inherited environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// Values for the environment that are written nowhere: the keeper gets them in its own.
+    #[serde(skip)]
+    pub secrets: BTreeMap<String, String>,
     /// Removed from the inherited environment.
     #[serde(default)]
     pub env_remove: Vec<String>,
@@ -38,15 +43,61 @@ pub struct JobSpec {
     /// The longest the child may run.
     #[serde(default)]
     pub wall_ms: Option<u64>,
-    /// The longest the child may say nothing.
+    /// The longest the child may say nothing, compute nothing and change nothing.
     #[serde(default)]
     pub silence_ms: Option<u64>,
-    /// The time between asking (TERM) and insisting (KILL).
+    /// The longest the child may take to say anything at all.
+    #[serde(default)]
+    pub startup_ms: Option<u64>,
+    /// The folder in which a changed file is a sign of life.
+    #[serde(default)]
+    pub watched: Option<Utf8PathBuf>,
+    /// How the tree is asked to end.
+    #[serde(default)]
+    pub stop_signal: StopSignal,
+    /// The time between asking and insisting (KILL).
     pub grace_ms: u64,
+    #[serde(default)]
+    pub limits: Limits,
+    /// What it may write; without one, all that its user may.
+    #[serde(default)]
+    pub fence: Option<Fence>,
     /// How many bytes of the output's beginning are kept.
     pub output_head: u64,
     /// At most this many bytes of its end are kept, and at least half of that.
     pub output_tail: u64,
+}
+
+/// How a tree of processes is asked to end. Which one makes it clean up differs from program to program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopSignal {
+    #[default]
+    Term,
+    Int,
+}
+
+/// Bounds that the system itself enforces, on each process of the job.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// The most memory one process may fill, in bytes. What is only reserved does not count.
+    pub memory: Option<u64>,
+    /// The most processes that the user may have, of this job and all others.
+    pub processes: Option<u64>,
+}
+
+impl Limits {
+    /// Impose them on this process and all it starts. Lower ones that hold already stay.
+    pub(super) fn impose(self) -> io::Result<()> {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        for (resource, limit) in [(Resource::Data, self.memory), (Resource::Nproc, self.processes)] {
+            let Some(limit) = limit else { continue };
+            let most = getrlimit(resource).maximum.map_or(limit, |most| most.min(limit));
+            setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
+        }
+        Ok(())
+    }
 }
 
 impl JobSpec {
@@ -56,12 +107,18 @@ impl JobSpec {
             argv: argv.into_iter().map(Into::into).collect(),
             cwd: cwd.into(),
             env: BTreeMap::new(),
+            secrets: BTreeMap::new(),
             env_remove: Vec::new(),
             stdin: None,
             synced: Vec::new(),
             wall_ms: None,
             silence_ms: None,
+            startup_ms: None,
+            watched: None,
+            stop_signal: StopSignal::Term,
             grace_ms: 5_000,
+            limits: Limits::default(),
+            fence: None,
             output_head: 8 * MIB,
             output_tail: 8 * MIB,
         }
@@ -80,6 +137,8 @@ pub enum Ended {
     },
     WallClock,
     Silence,
+    /// It had not said anything yet.
+    Startup,
     Stopped,
     /// The keeper was lost, and the child with it: what it did is unknown.
     Died,
@@ -116,6 +175,9 @@ pub struct Outcome {
 pub(super) struct Started {
     pub(super) at_ms: i64,
     pub(super) marker: String,
+    /// The control group its processes are in, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) group: Option<Utf8PathBuf>,
 }
 
 /// A handle on a job's folder.
@@ -163,7 +225,7 @@ impl Job {
                 self.write("spec.json", spec)?;
             }
             crash::point("job.spec-written");
-            last_keeper = Some(self.keeper_lifetime(lock, keeper_program)?);
+            last_keeper = Some(self.keeper_lifetime(lock, keeper_program, &spec.secrets)?);
         }
     }
 
@@ -197,7 +259,12 @@ impl Job {
     }
 
     /// Hand the lock to a new keeper and wait for its end; returns how it ended.
-    fn keeper_lifetime(&self, lock: Lock, keeper_program: &[String]) -> Result<String, KeeperError> {
+    fn keeper_lifetime(
+        &self,
+        lock: Lock,
+        keeper_program: &[String],
+        secrets: &BTreeMap<String, String>,
+    ) -> Result<String, KeeperError> {
         let log_path = self.dir.join("keeper.log");
         let log = File::options()
             .create(true)
@@ -208,6 +275,7 @@ impl Job {
         let handed = lock.share().map_err(KeeperError::file("share", lock.path()))?;
         let mut command = Command::new(program);
         command.args(args).arg(&self.dir).stdin(Stdio::from(handed)).stdout(Stdio::null()).stderr(log);
+        command.envs(secrets);
         // Out of reach of a Ctrl-C from its first instant, before it makes a session of its own.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -231,11 +299,13 @@ impl Job {
         keeper_end: Option<&str>,
     ) -> Result<(), KeeperError> {
         let now = now_ms();
-        let (started_at_ms, marker) = match started {
-            Some(started) => (started.at_ms, started.marker),
-            None => (now, self.marker()),
+        let (started_at_ms, marker, group) = match started {
+            Some(started) => (started.at_ms, started.marker, started.group),
+            None => (now, self.marker(), None),
         };
-        let toll = Tree::marked(&marker).sweep();
+        let group = group.map(|dir| Group::at(&dir));
+        let toll = Tree::marked(&marker, group.clone()).sweep();
+        group.iter().for_each(Group::remove);
         let said = String::from_utf8_lossy(&fs::read(self.dir.join("keeper.log")).unwrap_or_default())
             .trim()
             .to_owned();
@@ -275,6 +345,12 @@ impl Job {
     /// The marker's value: canonical, so that two ways to the folder give one marker.
     pub(super) fn marker(&self) -> String {
         self.dir.canonicalize_utf8().unwrap_or_else(|_| self.dir.clone()).into_string()
+    }
+
+    /// The control group of its processes, if it was started in one.
+    pub(super) fn group(&self) -> Result<Option<Group>, KeeperError> {
+        let started = self.read::<Started>("started")?;
+        Ok(started.and_then(|started| started.group).map(|dir| Group::at(&dir)))
     }
 
     pub(super) fn was_started(&self) -> Result<bool, KeeperError> {

@@ -13,15 +13,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
+use piton_core::redact::Stream;
 use rustix::process::setsid;
 
+use super::cgroup::Group;
 use super::job::{Started, now_ms};
 use super::output::Log;
+use super::pulse::Pulse;
 use super::shim::EXEC_ERROR;
 use super::tree::{Toll, Tree};
-use super::{Ended, Job, JobSpec, KeeperError, MARKER, Outcome, processes};
+use super::{Ended, Job, JobSpec, KeeperError, MARKER, Outcome, StopSignal, processes};
 use crate::lock::Lock;
-use crate::{crash, disk};
+use crate::{crash, disk, secrets};
 
 /// How often a keeper looks for a wish to stop.
 const GLANCE: Duration = Duration::from_millis(200);
@@ -51,8 +54,12 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     let outcome = if job.stop_requested() {
         not_run(Ended::Stopped)
     } else {
-        job.write("started", &Started { at_ms: now_ms(), marker: job.marker() })?;
-        supervise(&job, &spec).unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
+        let (marker, group) = (job.marker(), Group::make(&job.marker()));
+        let dir = group.as_ref().map(|group| group.dir().to_owned());
+        job.write("started", &Started { at_ms: now_ms(), marker, group: dir })?;
+        let outcome = supervise(&job, &spec, group.clone());
+        group.iter().for_each(Group::remove);
+        outcome.unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
     };
     // On a disk that refuses this, what the child did is as safe as it can be.
     let _ = disk::sync_file_systems(&spec.synced);
@@ -115,7 +122,7 @@ enum Event {
 }
 
 /// Start the child and see it through. The error is why it could not be started.
-fn supervise(job: &Job, spec: &JobSpec) -> Result<Outcome, String> {
+fn supervise(job: &Job, spec: &JobSpec, group: Option<Group>) -> Result<Outcome, String> {
     processes::adopt_orphans();
     let clock = Instant::now();
     let started_at_ms = now_ms();
@@ -125,7 +132,8 @@ fn supervise(job: &Job, spec: &JobSpec) -> Result<Outcome, String> {
 
     // The threads come first: once there is a child, nothing may fail any more.
     let (pipe, writer) = io::pipe().map_err(|error| format!("cannot make a pipe: {error}"))?;
-    let reader = Reader { pipe, log: Arc::clone(&log), heard_ms: Arc::clone(&heard_ms), clock };
+    let clean = secrets::of_environment(&spec.env).stream();
+    let reader = Reader { pipe, clean, log: Arc::clone(&log), heard_ms: Arc::clone(&heard_ms), clock };
     let drained = tell.clone();
     small_thread("output", move || reader.run(&drained))?;
     let (send_child, child) = mpsc::channel();
@@ -140,13 +148,18 @@ fn supervise(job: &Job, spec: &JobSpec) -> Result<Outcome, String> {
     crash::point("keeper.spawned");
     let _ = send_child.send(child);
 
-    let mut tree = Tree::kept(&job.marker(), child);
-    let watch = Watch { job, spec, clock, heard_ms: &heard_ms, events: &events };
-    let (ended, mut drained) = watch.until_end();
+    let mut tree = Tree::kept(&job.marker(), child, group);
+    let pulse = Pulse::new(spec.watched.as_deref());
+    let watch =
+        Watch { job, spec, clock, heard_ms: &heard_ms, events: &events, pulse, felt_ms: 0, alive_ms: 0 };
+    let (ended, mut drained) = watch.until_end(&mut tree);
     let grace = Duration::from_millis(spec.grace_ms);
     let toll: Toll = match ended {
-        Ended::Exited { .. } | Ended::Signalled { .. } => tree.end(grace.min(LEFTOVER_GRACE)),
-        _ => tree.end(grace),
+        // Shells that were put into the background do not hear an INT.
+        Ended::Exited { .. } | Ended::Signalled { .. } => {
+            tree.end(StopSignal::Term, grace.min(LEFTOVER_GRACE))
+        }
+        _ => tree.end(spec.stop_signal, grace),
     };
     let deadline = Instant::now() + DRAIN;
     while !drained {
@@ -157,9 +170,14 @@ fn supervise(job: &Job, spec: &JobSpec) -> Result<Outcome, String> {
         }
     }
     let (output_bytes, output_lost) = locked(&log).close();
-    let ended = match (ended, fs::read_to_string(job.dir().join(EXEC_ERROR))) {
-        (Ended::Exited { .. }, Ok(reason)) => Ended::NotStarted { reason },
-        (ended, _) => ended,
+    let complaint = job.dir().join(EXEC_ERROR);
+    let ended = match (ended, fs::read_to_string(&complaint)) {
+        (Ended::Exited { .. }, Ok(reason)) if !reason.is_empty() => Ended::NotStarted { reason },
+        (ended, found) => {
+            // Opened ahead by a child behind a fence, and not needed.
+            let _ = found.map(|_| fs::remove_file(complaint));
+            ended
+        }
     };
     Ok(Outcome {
         ended,
@@ -217,11 +235,15 @@ struct Watch<'a> {
     clock: Instant,
     heard_ms: &'a AtomicU64,
     events: &'a Receiver<Event>,
+    pulse: Pulse,
+    /// When its pulse was felt last, and when it last beat.
+    felt_ms: u64,
+    alive_ms: u64,
 }
 
 impl Watch<'_> {
     /// Wait until the child ends, or has to; also tells whether its output is drained already.
-    fn until_end(&self) -> (Ended, bool) {
+    fn until_end(mut self, tree: &mut Tree) -> (Ended, bool) {
         let mut drained = false;
         loop {
             let (limit, left) = self.next_limit();
@@ -234,11 +256,27 @@ impl Watch<'_> {
                 Err(RecvTimeoutError::Timeout) if self.job.stop_requested() => {
                     return (Ended::Stopped, drained);
                 }
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.feel_pulse(tree),
                 // Both threads are gone, and neither said how the child ended.
                 Err(RecvTimeoutError::Disconnected) => return (Ended::Died, drained),
             }
         }
+    }
+
+    /// A job with a limit on silence that has been silent for a part of it may still be at work.
+    fn feel_pulse(&mut self, tree: &mut Tree) {
+        let Some(silence) = self.spec.silence_ms else { return };
+        let now = millis(self.clock.elapsed());
+        // An eighth: the limit is kept to within that much, and a look costs next to nothing.
+        let step = silence / 8;
+        let last = self.felt_ms.max(self.heard_ms.load(Ordering::Relaxed));
+        if now.saturating_sub(last) < step {
+            return;
+        }
+        if self.pulse.beats(tree, Duration::from_millis(now - self.felt_ms)) {
+            self.alive_ms = now;
+        }
+        self.felt_ms = now;
     }
 
     /// The limit that is reached first, and how far it is.
@@ -249,15 +287,24 @@ impl Watch<'_> {
                 Duration::from_millis(since.saturating_add(ms)).saturating_sub(now)
             })
         };
+        let heard = self.heard_ms.load(Ordering::Relaxed);
         let wall = left(self.spec.wall_ms, 0);
-        let silence = left(self.spec.silence_ms, self.heard_ms.load(Ordering::Relaxed));
-        if wall <= silence { (Ended::WallClock, wall) } else { (Ended::Silence, silence) }
+        let silence = left(self.spec.silence_ms, heard.max(self.alive_ms));
+        let startup = left(self.spec.startup_ms.filter(|_| heard == 0), 0);
+        let all = [(Ended::WallClock, wall), (Ended::Silence, silence), (Ended::Startup, startup)];
+        all.into_iter().min_by_key(|(_, left)| *left).unwrap_or((Ended::WallClock, wall))
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The thread that takes the output.
 struct Reader {
     pipe: PipeReader,
+    /// No secret gets to the disk.
+    clean: Stream,
     log: Arc<Mutex<Log>>,
     heard_ms: Arc<AtomicU64>,
     clock: Instant,
@@ -270,14 +317,15 @@ impl Reader {
             match self.pipe.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(read) => {
-                    let now = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    self.heard_ms.store(now, Ordering::Relaxed);
-                    locked(&self.log).append(&buffer[..read]);
+                    // Never 0, which is the time of a child that has said nothing yet.
+                    self.heard_ms.store(millis(self.clock.elapsed()).max(1), Ordering::Relaxed);
+                    locked(&self.log).append(&self.clean.push(&buffer[..read]));
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
+        locked(&self.log).append(&self.clean.finish());
         let _ = tell.send(Event::Drained);
     }
 }

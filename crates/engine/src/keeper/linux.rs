@@ -85,12 +85,17 @@ fn stat(pid: i32) -> Option<Process> {
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    // Group was the fifth field; the 20th counts the threads, the 22nd is the start time.
-    let threads: u32 = fields.nth(14)?.parse().ok()?;
+    // Group was the fifth field; the 14th to 17th are the times, own and of children, the 20th counts the threads, the
+    // 22nd is the start time.
+    let mut ticks = 0_u64;
+    for skipped in [8, 0, 0, 0] {
+        ticks = ticks.saturating_add(fields.nth(skipped)?.parse().ok()?);
+    }
+    let threads: u32 = fields.nth(2)?.parse().ok()?;
     let born = fields.nth(1)?.parse().ok()?;
     // A first thread that ended before the others looks like a zombie, but the process lives.
     let zombie = matches!(state, "Z" | "X") && threads <= 1;
-    Some(Process { pid, parent, group, born, zombie, marked: false })
+    Some(Process { pid, parent, group, born, zombie, marked: false, ticks })
 }
 
 #[cfg(test)]

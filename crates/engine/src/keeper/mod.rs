@@ -8,9 +8,12 @@
 //!
 //! This room must not know what a child is for: no agents, checks, tasks or git in here.
 
+mod cgroup;
+mod fence;
 mod job;
 mod keep;
 mod output;
+mod pulse;
 mod shim;
 mod tree;
 
@@ -29,7 +32,9 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-pub use job::{Ended, Job, JobSpec, Outcome};
+pub use cgroup::groups_are_possible;
+pub use fence::{Fence, fences_are_possible};
+pub use job::{Ended, Job, JobSpec, Limits, Outcome, StopSignal};
 pub use keep::keep;
 pub use output::{Chunk, Output, Whole};
 pub(crate) use processes::boot;

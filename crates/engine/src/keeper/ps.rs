@@ -83,7 +83,7 @@ fn parse(text: &str) -> Vec<Process> {
             let zombie = words.next()?.starts_with('Z');
             let mut born = DefaultHasher::new();
             words.for_each(|word| word.hash(&mut born));
-            Some(Process { pid, parent, group, born: born.finish(), zombie, marked: false })
+            Some(Process { pid, parent, group, born: born.finish(), zombie, marked: false, ticks: 0 })
         })
         .collect()
 }

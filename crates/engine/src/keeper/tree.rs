@@ -1,8 +1,8 @@
 //! The processes of a job, and how they are ended.
 //!
 //! A process belongs to the job if it descends from the keeper (which, on Linux, adopts every orphan of its
-//! tree), carries the job's marker in its environment, was seen to belong earlier, or descends from one that
-//! does. This process, its ancestors and pid 1 never belong.
+//! tree), carries the job's marker in its environment, is in its control group, was seen to belong earlier, or
+//! descends from one that does. This process, its ancestors and pid 1 never belong.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpid, kill_process_group, test_kill_process_group};
 
+use super::cgroup::Group;
+use super::job::StopSignal;
 use super::processes;
 
 /// What a KILL cannot end in this time is stuck in the kernel or not ours to kill.
@@ -25,6 +27,8 @@ pub(super) struct Process {
     pub(super) born: u64,
     pub(super) zombie: bool,
     pub(super) marked: bool,
+    /// Processor time of its own and of the children it has outlived, in ticks; 0 where that cannot be told.
+    pub(super) ticks: u64,
 }
 
 #[derive(Debug)]
@@ -32,6 +36,7 @@ pub(super) struct Tree {
     marker: String,
     /// The keeper and its child, when this process is the keeper.
     kept: Option<Kept>,
+    group: Option<Group>,
     known: HashSet<(i32, u64)>,
 }
 
@@ -50,23 +55,28 @@ pub(super) struct Toll {
 
 impl Tree {
     /// The tree under this process, a keeper, and its `child`.
-    pub(super) fn kept(marker: &str, child: i32) -> Tree {
+    pub(super) fn kept(marker: &str, child: i32, group: Option<Group>) -> Tree {
         let keeper = getpid().as_raw_nonzero().get();
-        Tree { marker: marker.to_owned(), kept: Some(Kept { keeper, child }), known: HashSet::new() }
+        Tree { marker: marker.to_owned(), kept: Some(Kept { keeper, child }), group, known: HashSet::new() }
     }
 
     /// What is left of a job whose keeper is gone.
-    pub(super) fn marked(marker: &str) -> Tree {
-        Tree { marker: marker.to_owned(), kept: None, known: HashSet::new() }
+    pub(super) fn marked(marker: &str, group: Option<Group>) -> Tree {
+        Tree { marker: marker.to_owned(), kept: None, group, known: HashSet::new() }
     }
 
-    /// Ask every process to end, and after `grace` make it.
-    pub(super) fn end(&mut self, grace: Duration) -> Toll {
+    /// Ask every process to end, and after `grace` make it. Who is there is known before the first signal: a death
+    /// changes who descends from whom.
+    pub(super) fn end(&mut self, ask: StopSignal, grace: Duration) -> Toll {
+        let ask = match ask {
+            StopSignal::Term => Signal::TERM,
+            StopSignal::Int => Signal::INT,
+        };
         let mut signalled = HashSet::new();
-        match self.signal_until_gone(Signal::TERM, grace, &mut signalled) {
+        match self.signal_until_gone(ask, grace, &mut signalled) {
             Ok(left) if left > 0 => self.kill_all(&mut signalled),
             Ok(_) => self.toll(&signalled, 0),
-            Err(_) => self.end_group(grace),
+            Err(_) => self.end_group(ask, grace),
         }
     }
 
@@ -115,6 +125,9 @@ impl Tree {
                     let _ = processes::signal(process, signal);
                 }
             }
+            if let Some(group) = self.group.as_ref().filter(|_| signal == Signal::KILL) {
+                group.kill();
+            }
             let elapsed = start.elapsed();
             if elapsed >= time {
                 return Ok(living.len());
@@ -129,19 +142,28 @@ impl Tree {
 
     /// Everything of the job that still runs.
     fn living(&mut self) -> io::Result<Vec<Process>> {
-        let all = processes::list(&self.marker)?;
+        let mut all = processes::list(&self.marker)?;
+        if let Some(group) = &self.group {
+            let inside = group.pids();
+            all.iter_mut().for_each(|process| process.marked |= inside.contains(&process.pid));
+        }
         let members = members(&all, self.kept, &self.known, getpid().as_raw_nonzero().get());
         self.known.extend(members.iter().map(|process| (process.pid, process.born)));
         Ok(members)
     }
 
+    /// The processor time of all of it so far, in ticks.
+    pub(super) fn ticks(&mut self) -> io::Result<u64> {
+        Ok(self.living()?.iter().map(|process| process.ticks).sum())
+    }
+
     /// Without a list of processes the group is all there is to aim at.
-    fn end_group(&self, grace: Duration) -> Toll {
+    fn end_group(&self, ask: Signal, grace: Duration) -> Toll {
         let Some(group) = self.kept.and_then(|kept| Pid::from_raw(kept.child)) else {
             return Toll::default();
         };
         let start = Instant::now();
-        let _ = kill_process_group(group, Signal::TERM);
+        let _ = kill_process_group(group, ask);
         while test_kill_process_group(group).is_ok() && start.elapsed() < grace {
             thread::sleep(Duration::from_millis(20));
         }
@@ -189,7 +211,7 @@ mod tests {
     use super::*;
 
     fn process(pid: i32, parent: i32) -> Process {
-        Process { pid, parent, group: pid, born: 7, zombie: false, marked: false }
+        Process { pid, parent, group: pid, born: 7, zombie: false, marked: false, ticks: 0 }
     }
 
     fn pids(members: Vec<Process>) -> Vec<i32> {

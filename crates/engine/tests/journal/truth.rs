@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Digest, GroupId, Plan, Schedule, TaskId};
+use piton_core::plan::{Budget, Digest, GroupId, Plan, Schedule, TaskId};
 use piton_core::run::{
-    Action, AgentEnd, CheckResult, Claim, Class, Command, Holder, Intent, Recorded, Refusal, Selection,
-    Session, State, Status, Stop, StopReason, Task, Verdict, Work, decide, startable,
+    Action, AgentEnd, ByModel, CheckResult, Claim, Class, Command, Holder, Intent, Note, Recorded, Refusal,
+    Selection, Session, State, Status, Stop, StopReason, Task, Usage, Verdict, Work, decide, startable,
 };
 use piton_core::time::{Span, Timestamp};
 use piton_engine::journal::CommandError;
@@ -100,7 +100,13 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
         return match dice.below(4) {
             0 => Command::Attach {
                 engine: "e".into(),
-                session: Session { schedule, max_parallel: 3, selection, agent: None },
+                session: Session {
+                    schedule,
+                    max_parallel: 3,
+                    selection,
+                    agent: None,
+                    budget: Budget::default(),
+                },
             },
             1 => Command::Detach { engine: "e".into(), reason: StopReason::Person },
             2 => Command::RequestStop { by, now: dice.one_in(2) },
@@ -116,7 +122,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
         };
     }
     if dice.one_in(4) {
-        return match dice.below(10) {
+        return match dice.below(11) {
             0 => Command::Retry { task: id, by },
             1 => Command::Reset { task: id, by },
             2 => Command::Skip { task: id, by, reason: text() },
@@ -131,6 +137,11 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 feedback: text(),
             },
             8 => blocked(id.as_str()),
+            9 => {
+                let usage = Usage { input: Some(fence), output: Some(1), ..Usage::default() };
+                let used = (!dice.one_in(3)).then(|| ByModel::from([("m".to_owned(), usage)]));
+                Command::Note { by, note: Note::Spent { task: id, fence, agent: "default".into(), used } }
+            }
             _ => Command::LandingLost { task: id, commit: oid(9000 + fence), reason: text() },
         };
     }
@@ -263,9 +274,16 @@ fn parts_groups_and_the_fold_come_to_the_same() {
         }
     }
     // The walk went everywhere that matters.
-    for event in
-        ["Failed", "Completed", "LandingPrepared", "PlanAdopted", "Reset", "Skipped", "EngineStarted"]
-    {
+    for event in [
+        "Failed",
+        "Completed",
+        "LandingPrepared",
+        "PlanAdopted",
+        "Reset",
+        "Skipped",
+        "EngineStarted",
+        "Noted",
+    ] {
         assert!(seen.contains_key(event), "no {event} in {seen:?}");
     }
 }

@@ -79,10 +79,10 @@ pub(crate) struct Report {
     pub task: TaskId,
     pub what: Reported,
     /// Why, for failed and blocked
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, visible_alias = "blockers", value_name = "TEXT")]
     pub reason: Option<String>,
-    /// What the next ones should know
-    #[arg(long, value_name = "TEXT")]
+    /// What was done, and what the next ones should know
+    #[arg(long, visible_alias = "did", value_name = "TEXT")]
     pub note: Option<String>,
     /// A file that was made or changed
     #[arg(long = "file", value_name = "PATH")]
@@ -100,7 +100,7 @@ pub(crate) struct Report {
     #[arg(long = "pattern", value_name = "TEXT")]
     pub patterns: Vec<String>,
     /// What the next try should do about it
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, visible_alias = "remaining", value_name = "TEXT")]
     pub feedback: Option<String>,
     /// What the tests came to: a file with a runner's output, or a text such as `12 passed, 1 failed`. What the
     /// task's checks count beats it
@@ -190,8 +190,37 @@ pub(crate) struct Batch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reported {
     Done,
+    /// It goes on with what remains
+    Unfinished,
     Failed,
     Blocked,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Confirm {
+    pub task: TaskId,
+    /// What was looked at
+    #[arg(long, visible_alias = "did", value_name = "TEXT")]
+    pub note: Option<String>,
+    #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Phase {
+    /// What the phase is, where only a person can know: discover or plan before the first unit, deliver or complete
+    /// after the review [default: only tell it]
+    pub word: Option<String>,
+    #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -281,6 +310,12 @@ pub(crate) enum GuardrailCommand {
     },
     /// List them all
     List {
+        #[command(flatten)]
+        of: OfRun,
+    },
+    /// List those that have these words, the most fitting first
+    Search {
+        query: String,
         #[command(flatten)]
         of: OfRun,
     },

@@ -12,7 +12,6 @@ use piton_engine::project::Project;
 use piton_engine::{clock, crash, disk};
 use serde_json::json;
 
-use super::rwkit::tests_of;
 use super::{Exit, FINE, begin};
 use crate::args::{self, Add, Loudness, Which};
 use crate::failure::{Failure, Outcome};
@@ -87,8 +86,8 @@ fn grow(
     let _quiet = lock.map_err(Failure::io(format!("cannot lock {}", project.home)))?;
     // What was found in the project when the run began holds: by now its agents have changed it.
     let tests = match &run {
-        Some((journal, run)) if dialect == Dialect::Rwkit => Some(tests_of(&journal.specs(run)?)),
-        _ => None,
+        Some((journal, run)) => begin::checks_found(dialect, &journal.specs(run)?),
+        None => None,
     };
     let how = How { project: Some(&project.root), tests: tests.as_deref(), ..How::default() };
     for _ in 0..ROUNDS {
@@ -200,6 +199,10 @@ fn others(plan: &FoundPlan, task: &Addition) -> Digest {
             spec.priority = 0;
             before = Some(spec.id.clone());
         }
+    }
+    if let Some(about) = &plan.settings.iterative {
+        // The review of the whole is also about what is added.
+        plan.tasks.retain(|spec| about.units.contains_key(&spec.id));
     }
     if plan.settings.dialect == Dialect::Rwkit {
         plan.groups.clear();

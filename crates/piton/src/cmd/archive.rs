@@ -1,19 +1,32 @@
-//! `piton archive`: put the plans of finished issues away. Never one that somebody works on, and nothing is deleted.
+//! `piton archive`: put plans away that are finished. Never one that somebody works on, and nothing is lost.
 
 use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::Dialect;
-use piton_engine::journal::Journal;
+use piton_core::dialect::iterative::state;
+use piton_core::plan::{Dialect, RepoPath};
+use piton_core::run::{Command, Note, Status};
+use piton_core::view::counted;
+use piton_engine::git::Rescue;
+use piton_engine::journal::{Journal, RunSummary};
+use piton_engine::project::Project;
+use piton_engine::{clock, crash};
 use serde_json::json;
 
-use super::{Exit, FINE, status};
+use super::{Exit, FINE, clean, status};
 use crate::args::Archive;
 use crate::failure::{Failure, Outcome};
-use crate::{find, ui};
+use crate::find::{self, FoundRun};
+use crate::{reading, ui};
 
-/// Below the folder that the plans are in.
-const PLACE: &str = "archive/completed";
+/// A plan that is finished.
+struct Finished {
+    plan: Utf8PathBuf,
+    run: RunSummary,
+    dialect: Dialect,
+    /// Where it goes.
+    to: Utf8PathBuf,
+}
 
 pub(crate) fn archive(args: &Archive) -> Outcome<Exit> {
     let project = find::project(args.project_path.as_deref())?;
@@ -22,9 +35,36 @@ pub(crate) fn archive(args: &Archive) -> Outcome<Exit> {
     };
     let mut wanted = Vec::new();
     for plan in &args.plans {
-        wanted.push(crate::reading::place(plan, None)?.0);
+        wanted.push(reading::place(plan, None)?.0);
     }
-    let (mut moved, mut seen) = (Vec::new(), BTreeSet::new());
+    let finished = finished(&project, &journal, &wanted)?;
+    if args.remove {
+        return remove(args, &project, &finished);
+    }
+    if !args.dry_run {
+        for one in &finished {
+            complete(&project, one)?;
+            put(&one.plan, &one.to)?;
+        }
+    }
+    if args.json {
+        let each = finished.iter().map(|one| json!({ "from": one.plan, "to": one.to })).collect::<Vec<_>>();
+        ui::answer_json(&json!({ "moved": each, "dry_run": args.dry_run }));
+        return Ok(FINE);
+    }
+    let verb = if args.dry_run { "would move" } else { "moved" };
+    for one in &finished {
+        ui::answer_line(format!("{verb} {} to {}", find::shown(&one.plan), find::shown(&one.to)));
+    }
+    if finished.is_empty() {
+        ui::say("no plan is finished that could be put away");
+    }
+    Ok(FINE)
+}
+
+/// The plans that can go: those that are asked for, or all.
+fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Outcome<Vec<Finished>> {
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
     let runs = journal.runs()?;
     let is_busy = |plan: &Utf8Path| runs.iter().any(|run| run.plan == plan && project.engine_lives(&run.id));
     for run in &runs {
@@ -34,49 +74,133 @@ pub(crate) fn archive(args: &Archive) -> Outcome<Exit> {
             continue;
         }
         let asked = wanted.iter().any(|path| path == plan);
-        let is_issue = status::facts(&journal, &run.id)?.settings.dialect == Dialect::Issue;
-        if !is_issue || !plan.is_dir() || (!wanted.is_empty() && !asked) {
+        let dialect = status::facts(journal, &run.id)?.settings.dialect;
+        let is_kept = matches!(dialect, Dialect::Issue | Dialect::Iterative) && plan.is_dir();
+        if !is_kept || (!wanted.is_empty() && !asked) || find::is_put_away(journal, run)? {
             continue;
         }
-        if !run.is_finished() || is_busy(plan) {
+        let over = match dialect {
+            Dialect::Iterative => run.counts.of(Status::Completed) + run.counts.of(Status::Skipped),
+            _ => run.counts.of(Status::Completed),
+        };
+        if over < run.counts.total() || is_busy(plan) {
             if asked {
                 let failure = Failure::new(format!("{} is not finished, and stays", find::shown(plan)));
                 return Err(failure.hint("piton status"));
             }
             continue;
         }
-        let to = free_place(plan)?;
-        if !args.dry_run {
-            put(plan, &to)?;
+        let to = free_place(plan, dialect)?;
+        found.push(Finished { plan: plan.to_owned(), run: run.clone(), dialect, to });
+    }
+    match wanted.iter().find(|path| !found.iter().any(|one| one.plan == **path)) {
+        Some(path) => {
+            let failure = Failure::new(format!("no run of {} is known that is finished", find::shown(path)));
+            Err(failure.hint(format!("piton run {}", find::shown(path))))
         }
-        moved.push((plan.to_owned(), to));
+        None => Ok(found),
     }
-    if args.json {
-        let each = moved.iter().map(|(from, to)| json!({ "from": from, "to": to })).collect::<Vec<_>>();
-        ui::answer_json(&json!({ "moved": each, "dry_run": args.dry_run }));
-        return Ok(FINE);
-    }
-    let verb = if args.dry_run { "would move" } else { "moved" };
-    for (from, to) in &moved {
-        ui::answer_line(format!("{verb} {} to {}", find::shown(from), find::shown(to)));
-    }
-    if moved.is_empty() {
-        ui::say("no plan of an issue is finished");
-    }
-    Ok(FINE)
 }
 
-/// Where a plan goes: under its own name, with a number where one of that name is there already.
-fn free_place(plan: &Utf8Path) -> Outcome<Utf8PathBuf> {
+/// Where a plan goes: under its own name, for the iterative system with the day, and with a number where one of that name
+/// is there already.
+fn free_place(plan: &Utf8Path, dialect: Dialect) -> Outcome<Utf8PathBuf> {
     let none = || Failure::new(format!("{plan} has no place"));
     let (around, name) = (plan.parent().ok_or_else(none)?, plan.file_name().ok_or_else(none)?);
-    let names = std::iter::once(name.to_owned()).chain((2..).map(|n| format!("{name}-{n}")));
-    let mut places = names.map(|name| around.join(PLACE).join(name));
+    let (place, name) = match dialect {
+        Dialect::Iterative => {
+            let day: String = clock::now().to_string().chars().take(10).filter(|c| *c != '-').collect();
+            (reading::ARCHIVE, format!("{name}-{day}"))
+        }
+        _ => ("archive/completed", name.to_owned()),
+    };
+    let names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}-{n}")));
+    let mut places = names.map(|name| around.join(place).join(name));
     places.find(|place| !place.exists()).ok_or_else(none)
+}
+
+/// The last word of its state file, which the run itself cannot know.
+fn complete(project: &Project, one: &Finished) -> Outcome {
+    if one.dialect != Dialect::Iterative {
+        return Ok(());
+    }
+    let (project, journal, run) = (project.clone(), Journal::open(&project.home)?, one.run.id.clone());
+    let note = Note::Carried { file: state::FILE.to_owned(), fields: json!({ "phase": "complete" }) };
+    FoundRun { project, journal, run }.command(&Command::Note { by: "you".to_owned(), note })?;
+    crash::point("archive.completed");
+    Ok(())
 }
 
 fn put(from: &Utf8Path, to: &Utf8Path) -> Outcome {
     let folder = to.parent().unwrap_or(to);
     std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create {folder}")))?;
     std::fs::rename(from, to).map_err(Failure::io(format!("cannot move {from}")))
+}
+
+/// Take folders away. What was in them is kept under a ref first.
+fn remove(args: &Archive, project: &Project, finished: &[Finished]) -> Outcome<Exit> {
+    if let Some(other) = finished.iter().find(|one| one.dialect != Dialect::Iterative) {
+        let failure = Failure::usage(format!("{} is not of the iterative system", find::shown(&other.plan)));
+        return Err(failure.hint(format!("piton archive {}", find::shown(&other.plan))));
+    }
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let does = args.yes && !args.dry_run;
+    let mut removed = Vec::new();
+    for one in finished {
+        let plan = find::shown(&one.plan);
+        let place = one.plan.strip_prefix(&root).ok().and_then(|place| RepoPath::new(place.as_str()).ok());
+        let Some(place) = place else {
+            return Err(Failure::new(format!("{plan} lies outside of the project, and stays")));
+        };
+        let files = files_in(&one.plan);
+        if let Some(inner) = files.iter().find(|file| file.components().any(|part| part.as_str() == ".git")) {
+            return Err(Failure::new(format!("{inner} is part of another repository: {plan} stays")));
+        }
+        if !args.json {
+            let verb = if does { "removing" } else { "would remove" };
+            let (files, bytes) =
+                (counted(files.len() as u64, "file"), clean::size(clean::bytes_in(&one.plan)));
+            ui::answer_line(format!("{verb} {plan} ({files}, {bytes})"));
+        }
+        let mut kept = None;
+        if does {
+            complete(project, one)?;
+            let store = project.repo_or_new_store()?;
+            let tree = store.tree_at(&place)?;
+            let subject = format!("{plan}, removed");
+            let commit = store.commit_tree(&tree, &[], &subject, None)?;
+            let rescue = Rescue::at(&format!("{}/removed", one.run.id), &subject);
+            kept = store.rescue_commit(&rescue, Some(commit))?.map(|kept| kept.name);
+            crash::point("archive.kept");
+            // Half a folder must not look like one that is worked on.
+            put(&one.plan, &one.to)?;
+            std::fs::remove_dir_all(&one.to).map_err(Failure::io(format!("cannot remove {}", one.to)))?;
+            let name = kept.as_deref().unwrap_or_default().trim_start_matches("refs/piton/rescue/");
+            ui::hint(format!("piton rescue restore {name} --into DIR   brings it back"));
+        }
+        removed.push(json!({ "plan": one.plan, "files": files.len(), "kept": kept }));
+    }
+    if args.json {
+        ui::answer_json(&json!({ "removed": removed, "dry_run": !does }));
+    }
+    if !does && !args.dry_run && !finished.is_empty() {
+        let plans: Vec<&str> = args.plans.iter().map(|plan| plan.as_str()).collect();
+        let failure = Failure::usage("nothing was removed: say that you mean it");
+        return Err(failure.hint(format!("piton archive {} --remove --yes", plans.join(" "))));
+    }
+    Ok(FINE)
+}
+
+/// Every file below a folder; links are not followed.
+pub(super) fn files_in(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let (mut files, mut open) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = open.pop() {
+        for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(entry.path().to_owned()),
+                _ => files.push(entry.path().to_owned()),
+            }
+        }
+    }
+    files
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::iterative::plan::LISTS;
 use piton_core::dialect::native;
-use piton_core::plan::{Dialect, Plan, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, NewRun, Past, Proof, State, Status, StopReason};
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
@@ -14,7 +15,7 @@ use piton_engine::project::{Project, new_run_id};
 use piton_engine::{clock, disk};
 
 use super::import::{self, TakeOver};
-use super::{issue, rwkit};
+use super::{issue, iterative, rwkit};
 use crate::args::{Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -44,7 +45,7 @@ pub(super) fn settle_run(
             })?
             .run,
         ),
-        None => journal.runs()?.into_iter().find(|run| run.plan == found.path).map(|run| run.id),
+        None => find::run_of_plan(journal, &found.path)?,
     };
     let existing = existing.filter(|_| !args.reset);
     let Some(run) = existing else {
@@ -57,7 +58,10 @@ pub(super) fn settle_run(
         let is_done = |id: &TaskId| {
             let in_issue = found.issue.as_ref().and_then(|reading| reading.before.get(id));
             let in_list = found.list.as_ref().and_then(|reading| reading.before.get(id));
-            in_issue.is_some_and(|before| before.done) || in_list.is_some_and(|before| before.done)
+            let in_folder = found.iterative.as_ref().and_then(|reading| reading.before.get(id));
+            in_issue.is_some_and(|before| before.done)
+                || in_list.is_some_and(|before| before.done)
+                || in_folder.is_some_and(|before| before.done)
         };
         let open = |spec: &TaskSpec| spec.depends_on.iter().any(|id| !is_done(id));
         if let Some(spec) = needs.filter(|spec| open(spec)) {
@@ -103,11 +107,12 @@ pub(super) fn settle_run(
             Failure::usage(format!("{flag} cannot be changed: it was settled when the run {run} began"));
         return Err(failure.hint("--reset begins a new run"));
     }
-    if found.list.is_some() {
+    if found.list.is_some() || found.iterative.is_some() && !args.replan {
         // What was found in the project when the run began holds: by now its agents have changed it.
-        let tests = rwkit::tests_of(&journal.specs(&run)?);
+        let dialect = found.plan.settings.dialect;
+        let tests = checks_found(dialect, &journal.specs(&run)?).unwrap_or_default();
         let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
-        let plan = reading::read(&found.path, Dialect::Rwkit, how)?.0.plan;
+        let plan = reading::read(&found.path, dialect, how)?.0.plan;
         (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
     }
     let mut is_same = facts.plan_hash == found.plan.hash();
@@ -123,6 +128,15 @@ pub(super) fn settle_run(
         adopt_or_refuse(args, found, journal, &run)?;
     }
     Ok((run, lock))
+}
+
+/// Checks that were found in the project when a run of such a plan began, where they count.
+pub(super) fn checks_found(dialect: Dialect, specs: &[TaskSpec]) -> Option<Vec<Check>> {
+    match dialect {
+        Dialect::Rwkit => Some(rwkit::tests_of(specs)),
+        Dialect::Iterative => Some(iterative::checks_of(specs)),
+        Dialect::Native | Dialect::Execute | Dialect::Issue => None,
+    }
 }
 
 fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
@@ -199,10 +213,15 @@ fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Jo
     let past = issue::past(found, project, args.onto.as_deref(), Aside::Put)?.into_iter();
     let past = past.chain(rwkit::past(found, project, journal, Aside::Put)?);
     let creation = creation(args, found, project, &run)?;
+    let tip = if let Command::Create(new) = &creation { new.base.clone() } else { None };
+    // Who begins anew wants nothing of what was done.
+    let before =
+        if args.reset { Vec::new() } else { iterative::past(found, project, tip.as_ref(), Aside::Put)? };
+    let past = past.chain(before);
     let landed = if args.reset { Vec::new() } else { landed_before(&creation, found, project, journal)? };
     let commands: Vec<Command> = [creation].into_iter().chain(past).chain(landed).collect();
     begin(journal, project, &run, &commands)?;
-    if found.issue.is_some() {
+    if found.issue.is_some() || found.iterative.is_some() {
         // What it said is in the journal now, and is replaced next.
         import::back_up(found, false)?;
     }
@@ -260,8 +279,13 @@ pub(crate) fn create_for_ledger(
         let args = Run { onto: args.onto.clone().or_else(|| issue::branch(found)), ..args.clone() };
         return create(&args, found, project, journal);
     }
+    settle_in_place(found, project)?;
+    if found.iterative.is_some() && project.repo()?.is_some() {
+        return create(args, found, project, journal);
+    }
     let past = issue::past(found, project, None, Aside::Put)?.into_iter();
-    let past: Vec<Command> = past.chain(rwkit::past(found, project, journal, Aside::Put)?).collect();
+    let past = past.chain(rwkit::past(found, project, journal, Aside::Put)?);
+    let past: Vec<Command> = past.chain(iterative::past(found, project, None, Aside::Put)?).collect();
     let run = new_run_id(&found.plan.name);
     let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
     let new = NewRun {
@@ -298,9 +322,15 @@ fn take_over(
 
 /// The command that makes a run for an engine.
 pub(super) fn creation(args: &Run, found: &FoundPlan, project: &Project, run: &RunId) -> Outcome<Command> {
-    let repo = project.repo()?.ok_or_else(|| Failure::new("the engine needs a git repository"))?;
-    let target = target(args, repo)?;
-    let base = repo.branch_tip(&target)?;
+    let (target, base) = match project.repo()? {
+        Some(repo) => {
+            let target = target(args, repo)?;
+            let base = repo.branch_tip(&target)?;
+            (Some(target), base)
+        }
+        None if found.plan.settings.no_commits => (None, None),
+        None => return Err(without_git(args, project)),
+    };
     let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
     let mut plan = found.plan.clone();
     if found.issue.is_some() {
@@ -310,10 +340,54 @@ pub(super) fn creation(args: &Run, found: &FoundPlan, project: &Project, run: &R
         run: run.clone(),
         plan,
         plan_path: found.path.to_string(),
-        target: Some(target),
+        target,
         base,
         worktree_dir: worktrees.map(Utf8PathBuf::into_string),
     })))
+}
+
+/// What was begun in place without git goes on so. Knowledge is read in the plan's own folder and written there: where
+/// there is no git, or git does not have that folder, it can only be worked on in place.
+pub(super) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
+    let settings = &mut found.plan.settings;
+    if project.repo()?.is_none()
+        && let Some(journal) = Journal::open_existing(&project.home)?
+        && let Some(run) = find::run_of_plan(&journal, &found.path)?
+    {
+        settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
+    }
+    let Some(about) = settings.iterative.as_ref().filter(|about| about.mode == Mode::Knowledge) else {
+        return Ok(());
+    };
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let place = found.path.strip_prefix(root).ok();
+    let made: Vec<String> =
+        about.makes(place.map(Utf8Path::as_str)).iter().map(ToString::to_string).collect();
+    settings.no_commits |= match project.repo()? {
+        Some(repo) => {
+            let list = place.map(|place| place.join(LISTS[1]));
+            let is_kept = |list: Utf8PathBuf| repo.has(&repo.resolve("HEAD")?, list.as_str());
+            !list.map(is_kept).transpose()?.unwrap_or(false) || repo.ignores(&made)?
+        }
+        None => true,
+    };
+    Ok(())
+}
+
+/// There is no repository that work could land in.
+pub(super) fn without_git(args: &Run, project: &Project) -> Failure {
+    let plan = &args.plan;
+    if project.root.join(".git").exists() {
+        let aside = project.home.with_file_name(".piton-before-git");
+        let failure = Failure::new(format!("the runs in {} were begun without git", project.root));
+        return failure
+            .hint(format!("piton run {plan} --no-commits   goes on so"))
+            .hint(format!("mv {} {}   begins anew, with git", project.home, aside));
+    }
+    Failure::new(format!("{} is not in a git repository, which landing work needs", project.root))
+        .hint("git init && git add -A && git commit -m 'First commit'")
+        .hint(format!("piton run {plan} --no-commits   works in the folder itself, without git"))
+        .hint("or keep the ledger yourself: piton start TASK, piton report TASK done")
 }
 
 /// Make a run and all it begins with, in one transaction.

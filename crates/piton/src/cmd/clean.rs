@@ -226,7 +226,7 @@ fn rescue(left: &Leftover, task: &TaskId) -> Rescue {
     rescue
 }
 
-fn bytes_in(path: &Utf8Path) -> u64 {
+pub(super) fn bytes_in(path: &Utf8Path) -> u64 {
     let Ok(entries) = path.read_dir_utf8() else { return 0 };
     entries
         .filter_map(Result::ok)
@@ -238,7 +238,7 @@ fn bytes_in(path: &Utf8Path) -> u64 {
         .sum()
 }
 
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
         1024..1_048_576 => format!("{} KiB", bytes / 1024),

@@ -6,9 +6,9 @@ use piton_core::run::Status;
 use piton_engine::clock;
 use piton_engine::drive;
 use piton_engine::files::Mirror;
-use piton_engine::git::NEEDED;
+use piton_engine::git::{NEEDED, Repo};
 use piton_engine::journal::{Journal, JournalError, Trouble};
-use piton_engine::keeper::Job;
+use piton_engine::keeper::{Job, fences_are_possible, groups_are_possible};
 use piton_engine::project::Project;
 use serde_json::json;
 
@@ -94,7 +94,8 @@ impl Visit<'_> {
     }
 
     fn surroundings(&mut self) {
-        match self.project.repo().and_then(|repo| repo.map(|repo| repo.git().version()).transpose()) {
+        let version = |repo: Option<&Repo>| repo.map(|repo| repo.git().version()).transpose();
+        match self.project.repo_or_store().and_then(version) {
             Ok(Some(version)) => {
                 self.add(State::Fine, format!("git {version}"), format!("{NEEDED} or newer is needed"));
             }
@@ -102,9 +103,34 @@ impl Visit<'_> {
             Ok(None) => self.add(
                 State::Note,
                 "no git repository here",
-                "the ledger works without one, the engine does not",
+                "the ledger works without one, the engine with `--no-commits`",
             ),
         }
+        if matches!(self.project.repo_or_store(), Ok(Some(repo)) if repo.is_own()) {
+            let rule = "what was there before each attempt: piton rescue list";
+            self.add(State::Fine, "no git repository here: work is done in place", rule);
+        }
+        match fences_are_possible() {
+            Ok(()) => self.add(
+                State::Fine,
+                "agents can be kept from writing outside of their worktree (Landlock)",
+                "on unless --sandbox or [sandbox] says otherwise",
+            ),
+            Err(why) => {
+                let what = format!("agents can write whatever you can: {why}");
+                self.add(State::Note, what, "what they change outside is told after each attempt");
+            }
+        }
+        let groups = if groups_are_possible() {
+            "each in a control group of its own"
+        } else {
+            "found by descent and marker"
+        };
+        self.add(
+            State::Fine,
+            format!("the processes of a job are {groups}"),
+            "all of them are ended with it",
+        );
         self.add(State::Fine, format!("SQLite {}, built in", Journal::sqlite_version()), "");
         self.add(State::Fine, format!("Piton keeps its own in {}", self.project.home), "");
         if matches!(self.project.repo(), Ok(Some(repo)) if repo.has_submodules()) {
@@ -199,7 +225,7 @@ impl Visit<'_> {
 
     /// Work that was captured by a run which no journal knows any more. It may be nowhere else, so it stays.
     fn of_lost_runs(&mut self, journal: &Journal) -> Outcome {
-        let Some(repo) = self.project.repo()? else { return Ok(()) };
+        let Ok(Some(repo)) = self.project.repo_or_store() else { return Ok(()) };
         let known: Vec<RunId> = journal.runs()?.into_iter().map(|run| run.id).collect();
         for pin in repo.pins("")? {
             let parts: Vec<&str> = pin.name.split('/').collect();
@@ -260,7 +286,10 @@ impl Visit<'_> {
 
     fn against_git(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
         let state = journal.load(run)?;
-        let (Some(repo), Some(facts)) = (self.project.repo()?.cloned(), state.run().cloned()) else {
+        // One that cannot be read was told of.
+        let (Ok(Some(repo)), Some(facts)) =
+            (self.project.repo_or_store().map(Option::<&Repo>::cloned), state.run().cloned())
+        else {
             return Ok(());
         };
         for lost in drive::lost_landings(&repo, &facts, &state)? {

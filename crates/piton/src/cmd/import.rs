@@ -13,7 +13,7 @@ use piton_engine::project::{Project, new_run_id};
 use piton_engine::{clock, crash, disk};
 use serde_json::json;
 
-use super::{Exit, FINE, begin, issue, rwkit};
+use super::{Exit, FINE, begin, issue, iterative, older, rwkit};
 use crate::args::{Import, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -22,7 +22,10 @@ use crate::ui;
 
 pub(crate) fn import(args: &Import) -> Outcome<Exit> {
     let how = How { project: args.project_path.as_deref(), ..How::default() };
-    let mut found = reading::plan(&args.plan, how)?;
+    let mut found = match older::meant(&args.plan)? {
+        Some((from, to)) => older::found(&from, &to, how, args.dry_run)?,
+        None => reading::plan(&args.plan, how)?,
+    };
     if found.plan.settings.dialect == Dialect::Native {
         let failure = Failure::new(format!("{} is a plan of Piton's own", find::shown(&found.path)));
         return Err(failure.hint("there is nothing to take over: piton run PLAN"));
@@ -36,15 +39,20 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
     warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
     let _beginning = find::beginning(&project)?;
-    let known = journal.runs()?.into_iter().find(|run| run.plan == found.path);
+    let known = find::run_of_plan(&journal, &found.path)?;
     if let Some(known) = known.filter(|_| !args.reset && !args.dry_run) {
-        let failure = Failure::new(format!("{} has the run {} already", find::shown(&found.path), known.id));
+        let failure = Failure::new(format!("{} has the run {known} already", find::shown(&found.path)));
         return Err(failure
             .hint("piton doctor   compares it with git")
             .hint(format!("piton import {} --reset   takes the state file over anew", args.plan)));
     }
-    if matches!(found.plan.settings.dialect, Dialect::Issue | Dialect::Rwkit) {
+    if found.plan.settings.dialect != Dialect::Execute {
         if args.dry_run {
+            let tip = match project.repo()? {
+                Some(repo) if found.iterative.is_some() => repo.branch_tip(&begin::target(&flags, repo)?)?,
+                _ => None,
+            };
+            iterative::past(&found, &project, tip.as_ref(), Aside::Leave)?;
             issue::past(&found, &project, None, Aside::Leave)?;
             return rwkit::past(&mut found, &project, &journal, Aside::Leave).map(|_| FINE);
         }

@@ -2,20 +2,22 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::issue;
+use piton_core::dialect::iterative::progress::NOT_FINISHED;
 use piton_core::plan::{Check, Dialect, RunId, TaskId};
 use piton_core::run::{
-    Claim, Command, CommitMade, Event, Holder, Report as Told, State, Task, Tests, Verdict, verdict,
+    Claim, Command, CommitMade, Event, Holder, Recorded, Report as Told, State, Status, Task, Tests, Verdict,
+    verdict,
 };
 use piton_core::runners;
-use piton_engine::agent::{Message, OUTBOX, Said};
+use piton_engine::agent::{Attempt, Message, Said};
 use piton_engine::claims::{self, NoPlace, Place};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use piton_engine::{checks, clock};
 use serde_json::json;
 
-use super::{Exit, FINE, people, run as engine, status};
-use crate::args::{Next, OfTask, Report, Reported, Start, Which};
+use super::{Exit, FINE, iterative, people, run as engine, status};
+use crate::args::{Confirm, Next, OfTask, Report, Reported, Start, Which};
 use crate::failure::{ERROR, Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::ui;
@@ -24,7 +26,7 @@ pub(crate) fn next(args: &Next) -> Outcome<Exit> {
     // Only a plan named for the first time has to be written down; otherwise this just looks.
     let mut found =
         if args.which.plan.is_some() { find::run_for_ledger(&args.which) } else { find::run(&args.which) }?;
-    if found.has_state_file()? {
+    if found.has_state_file()? && find::attempt()?.is_none() {
         // Unless somebody wrote into the state file: what is next may depend on it.
         found = find::run_to_change(&Which { run: Some(found.run.to_string()), ..args.which.clone() })?;
         found.settle_file()?;
@@ -65,6 +67,10 @@ pub(crate) fn next(args: &Next) -> Outcome<Exit> {
 }
 
 pub(crate) fn start(args: &Start) -> Outcome<Exit> {
+    if find::attempt()?.is_some_and(|attempt| attempt.task == args.task) {
+        ui::say(format!("{} is yours already: Piton started you for it", args.task));
+        return Ok(FINE);
+    }
     let holder = Holder::Ledger(holder(&args.by.by)?);
     let mut found = find::run_for_ledger(&args.which)?;
     let command = Command::Start { task: args.task.clone(), holder };
@@ -113,8 +119,28 @@ pub(super) fn holder(name: &str) -> Outcome<String> {
     Ok(name.to_owned())
 }
 
+/// Somebody new has looked at what another called done, and found nothing left to do.
+pub(crate) fn confirm(args: &Confirm) -> Outcome<Exit> {
+    let found = find::run(&args.which)?;
+    let task = found.journal.task(&found.run, &args.task)?;
+    if let Some(task) = task.filter(|task| task.decided != Status::Confirming || task.is_engines()) {
+        let failure =
+            Failure::new(format!("{} is {}: there is nothing to confirm", args.task, task.status()));
+        return Err(failure.hint(format!("piton report {} done", args.task)));
+    }
+    let (by, which) = (args.by.clone(), args.which.clone());
+    let report = Report::of(args.task.clone(), Reported::Done, None, by, which, args.json);
+    claim(&Report { note: args.note.clone(), ..report }, true)
+}
+
 pub(crate) fn report(args: &Report) -> Outcome<Exit> {
+    claim(args, false)
+}
+
+fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
     let reason = match (args.what, &args.reason) {
+        // What stands in the way is told, and the next iteration sees to it.
+        (Reported::Unfinished, _) => NOT_FINISHED.to_owned(),
         (Reported::Done, Some(_)) => {
             return Err(Failure::usage("--reason is for failed and blocked; --note is for done"));
         }
@@ -134,8 +160,8 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         commits: args.commits.iter().map(|hash| commit_made(hash)).collect::<Outcome<_>>()?,
         tests: args.test_results.as_deref().map(test_results).transpose()?,
     };
-    if let Ok(outbox) = std::env::var(OUTBOX) {
-        return leave(args, reason, told, Utf8Path::new(&outbox));
+    if let Some(attempt) = find::attempt()? {
+        return leave(args, reason, told, &attempt);
     }
     let by = holder(&args.by.by)?;
     let mut found = find::run_for_ledger(&args.which)?;
@@ -148,7 +174,7 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
     };
     let mut seen = None;
     let claim = match args.what {
-        Reported::Failed => Claim::Failed { reason },
+        Reported::Failed | Reported::Unfinished => Claim::Failed { reason },
         Reported::Blocked => Claim::Blocked { reason },
         Reported::Done => {
             let spec = journal.spec(run, &args.task)?;
@@ -179,12 +205,19 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
             let judged = place.judge(project, run, &spec, &name, &keeper, &say_check);
             let judged = judged.map_err(|no| Failure::new(no.to_string()))?;
             seen = claims::seen(project, &state, &args.task, &told, &judged);
-            let (tree, results) = judged;
+            let (mut tree, results) = judged;
+            if confirms {
+                tree = claims::as_before(project, &status::facts(journal, run)?, &task, tree)?;
+            }
             // What was counted beats what is told.
             told.tests = verdict::tests(&results).or(told.tests);
-            Claim::Done { tree, results }
+            match spec.confirm && !confirms {
+                true => Claim::ToConfirm { tree, results },
+                false => Claim::Done { tree, results },
+            }
         }
     };
+    let entry = iterative::entry(&status::facts(journal, run)?, &task, args, &told, &by);
     let command = Command::Report {
         task: args.task.clone(),
         by,
@@ -192,8 +225,17 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
         claim,
         report: Box::new(told),
     };
+    if let Some(entry) = entry {
+        // What was done is logged before what came of it, but not if nobody takes it.
+        journal.rehearse(run, &command, clock::now())?;
+        journal.command(run, &entry, clock::now())?;
+    }
     let events = found.command_and(&command, seen.as_ref())?;
     people::tell(&events, args.json);
+    let is_open = |recorded: &Recorded| matches!(recorded.event, Event::ConfirmationStarted { .. });
+    if events.iter().any(is_open) && !args.json {
+        ui::hint(format!("piton confirm {}   when somebody new has found nothing left to do", args.task));
+    }
     let not_done = args.what == Reported::Done
         && events.iter().any(|recorded| matches!(recorded.event, Event::Failed { .. }));
     if not_done {
@@ -208,16 +250,20 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
 }
 
 /// From inside an attempt: the engine takes it in when the agent has ended.
-fn leave(args: &Report, reason: String, told: Told, outbox: &Utf8Path) -> Outcome<Exit> {
-    if std::env::var("PITON_TASK").is_ok_and(|task| task != args.task.as_str()) {
-        return Err(Failure::new(format!("this attempt is about another task than {}", args.task)));
+fn leave(args: &Report, reason: String, told: Told, attempt: &Attempt) -> Outcome<Exit> {
+    let own = &attempt.task;
+    if args.task != *own {
+        return Err(Failure::new(format!("this attempt is about {own}, not about {}", args.task))
+            .hint(format!("piton report {own} done")));
     }
     let said = match args.what {
         Reported::Done => Said::Done,
-        Reported::Failed => Said::Failed { reason },
+        Reported::Failed | Reported::Unfinished => Said::Failed { reason },
         Reported::Blocked => Said::Blocked { reason },
     };
-    Message { said, report: told }.leave(outbox).map_err(Failure::io(format!("cannot write {outbox}")))?;
+    attempt
+        .report(Message { said, report: told })
+        .map_err(Failure::io("cannot write the attempt's outbox"))?;
     ui::say("noted; the checks decide when you are done");
     Ok(FINE)
 }

@@ -115,6 +115,7 @@ pub(super) fn plan(args: &Plan) -> Outcome<Exit> {
             max_parallel: settings.max_parallel,
             selection: Selection::All,
             agent: None,
+            budget: found.plan.settings.budget,
         };
         if args.json {
             let plan = plan::document(&found, &session);

@@ -1,12 +1,14 @@
 //! What is written down and changes no task: entries of the journal, and guardrails.
 
+use piton_core::dialect::chronicle::Said;
+use piton_core::dialect::iterative::guardrails::{self, Guardrail as Lesson};
 use piton_core::run::{Command, Note};
 use piton_core::terminal::clean_text;
 use serde_json::json;
 
 use super::ledger::holder;
 use super::{Exit, FINE, people};
-use crate::args::{GuardrailCommand, JournalCommand};
+use crate::args::{By, GuardrailCommand, JournalCommand, OfRun};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::ui;
@@ -16,31 +18,57 @@ const LONGEST: usize = 16 * 1024;
 
 pub(crate) fn journal(command: &JournalCommand) -> Outcome<Exit> {
     let JournalCommand::Add { text, task, by, of } = command;
-    let note = Note::Entry { task: task.clone(), text: words(text)? };
-    people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note })
+    keep(Note::Entry { task: task.clone(), text: words(text)? }, by, of)
 }
 
 pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
     match command {
-        GuardrailCommand::Add { text, by, of } => {
-            let note = Note::Guardrail { text: words(text)? };
-            people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note })
-        }
+        GuardrailCommand::Add { text, by, of } => keep(Note::Guardrail { text: words(text)? }, by, of),
         GuardrailCommand::List { of } => {
-            let FoundRun { journal, run, .. } = find::run(&of.which)?;
-            let guardrails = journal.chronicle(&run)?.guardrails;
-            if of.json {
-                let said = |said: &piton_core::dialect::chronicle::Said| json!({ "text": said.text, "by": said.by, "at": said.at.to_string() });
-                ui::answer_json(&json!(guardrails.iter().map(said).collect::<Vec<_>>()));
-            } else if guardrails.is_empty() {
-                ui::say("there is none; `piton guardrail add TEXT` adds one");
-            }
-            for said in guardrails.iter().filter(|_| !of.json) {
-                ui::answer_line(format!("{}  ({})", clean_text(said.text.as_bytes()), said.by));
-            }
+            let said = guardrails_of(of)?;
+            list(&said, of.json, "there is none; `piton guardrail add TEXT` adds one");
+            Ok(FINE)
+        }
+        GuardrailCommand::Search { query, of } => {
+            let said = guardrails_of(of)?;
+            let lessons: Vec<(Lesson, Said)> =
+                said.into_iter().map(|said| (Lesson::of(&said.text), said)).collect();
+            let all: Vec<Lesson> = lessons.iter().map(|(lesson, _)| lesson.clone()).collect();
+            let place = |hit: &Lesson| all.iter().position(|lesson| std::ptr::eq(lesson, hit));
+            let hits = guardrails::search(&all, query).into_iter().filter_map(place);
+            let hits: Vec<Said> =
+                hits.filter_map(|nth| lessons.get(nth)).map(|(_, said)| said.clone()).collect();
+            list(&hits, of.json, "none has these words");
             Ok(FINE)
         }
     }
+}
+
+fn guardrails_of(of: &OfRun) -> Outcome<Vec<Said>> {
+    let FoundRun { journal, run, .. } = find::run(&of.which)?;
+    Ok(journal.chronicle(&run)?.guardrails)
+}
+
+fn list(guardrails: &[Said], as_json: bool, none: &str) {
+    if as_json {
+        let said = |said: &Said| json!({ "text": said.text, "by": said.by, "at": said.at.to_string() });
+        ui::answer_json(&json!(guardrails.iter().map(said).collect::<Vec<_>>()));
+    } else if guardrails.is_empty() {
+        ui::say(none);
+    }
+    for said in guardrails.iter().filter(|_| !as_json) {
+        ui::answer_line(format!("{}  ({})", clean_text(said.text.as_bytes()), said.by));
+    }
+}
+
+/// From inside an attempt it goes the way of a report.
+fn keep(note: Note, by: &By, of: &OfRun) -> Outcome<Exit> {
+    let Some(attempt) = find::attempt()? else {
+        return people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note });
+    };
+    attempt.note(note).map_err(Failure::io("cannot write the attempt's outbox"))?;
+    ui::say("noted; it is in the journal when you are done");
+    Ok(FINE)
 }
 
 /// What somebody wrote, as it may be shown.

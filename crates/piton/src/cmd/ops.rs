@@ -165,6 +165,11 @@ impl Op {
             (Dialect::Rwkit, "add a task") => {
                 Some("piton add ID --title TEXT --story ID --agent NAME --file PATH")
             }
+            (Dialect::Iterative, "add a task") => Some("piton add ID --title TEXT --after ID --file PATH"),
+            (Dialect::Iterative, "initialise") => Some("piton next --plan SLUG"),
+            (Dialect::Iterative, "start") => Some("piton start ID --by NAME   (an iteration)"),
+            (Dialect::Iterative, "report done") => Some("piton report ID done --did TEXT --commit HASH"),
+            (Dialect::Iterative, "context update") => None,
             (Dialect::Rwkit, "journal") => Some("piton journal add 'LEVEL: TEXT'"),
             (Dialect::Rwkit, "context update") => None,
             _ => Some(self.command),
@@ -173,7 +178,8 @@ impl Op {
 
     fn recipe(&self, dialect: Dialect) -> Option<&'static str> {
         match dialect {
-            Dialect::Native | Dialect::Iterative => None,
+            Dialect::Native => None,
+            Dialect::Iterative => iterative(self.name),
             Dialect::Execute => self.execute,
             Dialect::Issue => self.issue,
             Dialect::Rwkit => rwkit(self.name),
@@ -214,6 +220,39 @@ fn rwkit(name: &str) -> Option<&'static str> {
     })
 }
 
+/// What those who work in iterations do by hand, by the name of the operation.
+fn iterative(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "initialise" => "write state.json with every unit pending",
+        "start" => "set current_task, status in_progress, and count iterations_used up",
+        "report done" => "append to progress.md with Signal: ID_DONE; status confirming",
+        "report unfinished" => "append to progress.md with Remaining",
+        "report blocked" => "append to progress.md with Blockers; status blocked, reason WHY",
+        "confirm" => "count confirmations_used up; status verifying",
+        "verify" => "start a verifier; verification_passed true, status done",
+        "orient" => "read state.json, and the last entry of progress.md",
+        "journal" => "append to progress.md",
+        "guardrail" => "append to guardrails.md",
+        "guardrail search" => "grep -i TEXT guardrails.md",
+        "phase" => "edit phase in state.json",
+        "raise" => "edit max_iterations in state.json",
+        "rebuild" => "read progress.md and git log, and write state.json anew",
+        _ => return None,
+    })
+}
+
+/// What they have more of.
+const OF_ITERATIONS: &[(&str, &str)] = &[
+    ("phase", "piton phase, piton phase WORD"),
+    ("report unfinished", "piton report ID unfinished --did TEXT --remaining TEXT"),
+    ("confirm", "piton confirm ID --by NAME"),
+    ("guardrail search", "piton guardrail search TEXT"),
+    ("raise", "piton raise ID --attempts N"),
+    ("retry", "piton retry ID   (what a person changed in its worktree stays)"),
+    ("skip", "piton skip ID --reason WHY"),
+    ("rebuild", "piton import SLUG --reset"),
+];
+
 /// What only runs of todolists have.
 const OF_LISTS: &[(&str, &str)] = &[
     ("gates", "piton gate"),
@@ -235,6 +274,9 @@ pub(crate) fn ops(args: &Ops) -> Outcome<Exit> {
     };
     let mut all: Vec<(&str, &str, Option<&str>)> =
         OPS.iter().filter_map(|op| Some((op.name, op.typed(dialect)?, op.recipe(dialect)))).collect();
+    if dialect == Dialect::Iterative {
+        all.extend(OF_ITERATIONS.iter().map(|(name, command)| (*name, *command, iterative(name))));
+    }
     if dialect == Dialect::Rwkit {
         all.extend(OF_LISTS.iter().map(|(name, command)| (*name, *command, rwkit(name))));
     }

@@ -83,6 +83,7 @@ fn ended(job: &Listed) -> String {
         Some(Ended::Signalled { signal }) => format!("killed by signal {signal}"),
         Some(Ended::WallClock) => "took too long".to_owned(),
         Some(Ended::Silence) => "said nothing for too long".to_owned(),
+        Some(Ended::Startup) => "never said anything".to_owned(),
         Some(Ended::Stopped) => "stopped".to_owned(),
         Some(Ended::Died) => "cut off".to_owned(),
         Some(Ended::NotStarted { reason }) => format!("not started: {reason}"),
@@ -145,7 +146,9 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     let task = task.ok_or_else(|| {
         Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
     })?;
-    let repo = project.repo()?.ok_or_else(|| Failure::new("without git there is nothing to compare with"))?;
+    let repo = project
+        .repo_or_store()?
+        .ok_or_else(|| Failure::new("without git there is nothing to compare with"))?;
     let (from, to) = match (&task.proof, &task.progress.base) {
         // Against the target's side of the merge: what landing it changed there.
         (Some(Proof::Landed { commit, .. }), _) => (repo.resolve(&format!("{commit}^1"))?, commit.clone()),

@@ -1,18 +1,19 @@
 //! `piton plan` and `piton new`: what a plan says, before anything is done.
 
 mod encoding;
+mod folder;
 mod issue;
 
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::{execute, native, rwkit};
-use piton_core::plan::{Dialect, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec};
+use piton_core::plan::{Budget, Dialect, Domain, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec};
 use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, master};
+use super::{Exit, FINE, iterative, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::reading::{self, FoundPlan, How};
@@ -22,7 +23,15 @@ use crate::ui::{self, BOLD, DIM};
 const MOST: usize = 60;
 
 pub(crate) fn new(args: &args::New) -> Outcome<Exit> {
+    let is_iterative = matches!(&args.words[..], [system, _] if system == Dialect::Iterative.name());
+    if args.knowledge.is_some() && !is_iterative {
+        return Err(Failure::usage("--knowledge is for `piton new iterative NAME`"));
+    }
     match &args.words[..] {
+        [_, name] if is_iterative => {
+            let domain = args.knowledge.map_or(Domain::Feature, Into::into);
+            folder::new(name, domain, args.force)
+        }
         [system, name] if system == Dialect::Execute.name() => new_execute(name, args.force),
         [system, number, slug] if system == Dialect::Issue.name() => issue::new(number, slug, args.force),
         [system, ..] if system == Dialect::Issue.name() => {
@@ -109,6 +118,7 @@ pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
         max_parallel: settings.max_parallel,
         selection: Selection::All,
         agent: None,
+        budget: Budget::default(),
     };
     show(&found, &session, args.json, args.all);
     // The program ends here, and taking a large plan apart takes a while.
@@ -168,6 +178,9 @@ pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: boo
             let batches = plan.groups.len() - gates;
             let word = if batches == 1 { "batch" } else { "batches" };
             format!("{tasks} in {batches} {word} and {}", counted(gates as u64, "gate"))
+        }
+        None if plan.settings.iterative.is_some() => {
+            plan.settings.iterative.as_deref().map(iterative::size).unwrap_or_default()
         }
         None => {
             let layers = counted(plan.groups.len() as u64, "layer");

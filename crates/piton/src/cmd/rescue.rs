@@ -23,7 +23,13 @@ pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
                 (None, Some(folder)) => RestoreInto::Folder(folder),
                 (None, None) => return Err(Failure::usage("say where to: --branch NAME or --into DIR")),
             };
-            with_repo(project_path.as_deref(), |repo| Ok(repo.rescue_restore(name, place)?))?;
+            with_repo(project_path.as_deref(), |repo| match place {
+                RestoreInto::Branch(_) if repo.is_own() => {
+                    let failure = Failure::usage("a branch needs a git repository, and there is none here");
+                    Err(failure.hint(format!("piton rescue restore {name} --into DIR")))
+                }
+                place => Ok(repo.rescue_restore(name, place)?),
+            })?;
             match (branch, into) {
                 (Some(branch), _) => ui::say(format!("{name} is the branch {branch} now")),
                 (_, Some(folder)) => ui::say(format!("{name} is in {folder} now")),
@@ -36,7 +42,7 @@ pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
 
 fn with_repo<T>(path: Option<&Utf8Path>, action: impl FnOnce(&Repo) -> Outcome<T>) -> Outcome<T> {
     let project = find::project(path)?;
-    let (repo, root) = (project.repo()?.cloned(), project.root);
+    let (repo, root) = (project.repo_or_store()?.cloned(), project.root);
     action(&repo.ok_or_else(|| Failure::new(format!("{root} is not in a git repository")))?)
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
 use piton_core::dialect::rwkit as lists;
-use piton_core::plan::{Argv, Dialect, Plan, RepoPath, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Argv, Dialect, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::run::{Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
@@ -15,7 +15,7 @@ use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use super::{Exit, add, begin, import, issue, master, rwkit};
+use super::{Exit, add, begin, import, issue, iterative, master, prompt};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
@@ -41,10 +41,13 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     let args = &args;
     apply_flags(&mut found.plan, args);
     let project = begin::project_of(args, &found)?;
+    begin::settle_in_place(&mut found, &project)?;
     if args.dry_run {
         return dry_run(args, &found, &project);
     }
+    let sandbox = sandbox(args)?;
     preflight(args, &found.plan, &project)?;
+    let prompts = prompt::in_force(&project, &found.plan.settings.escalation)?;
     import::warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
@@ -69,8 +72,10 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     let engine = Engine {
         session: session(args, &found.plan),
         owned: owned(&found, &project),
+        sandbox,
         plan_now: watch(&found, &journal.specs(&run)?),
         keeper: keeper()?,
+        prompts,
         project: project.clone(),
         journal,
         run: run.clone(),
@@ -127,6 +132,16 @@ fn habits(args: &Run, plan: &Plan) -> Outcome<Run> {
     }
 }
 
+/// What was asked for about the sandbox: by flag, or for everything that is started here, by variable.
+fn sandbox(args: &Run) -> Outcome<Option<Sandbox>> {
+    let said =
+        std::env::var("PITON_SANDBOX").ok().filter(|value| args.sandbox.is_none() && !value.is_empty());
+    let Some(said) = said else { return Ok(args.sandbox.map(Into::into)) };
+    let known = Sandbox::ALL.iter().find(|(name, _)| *name == said);
+    let bad = || Failure::usage(format!("PITON_SANDBOX is `{said}`: it can be auto, on or off"));
+    known.map(|(_, mode)| Some(*mode)).ok_or_else(bad)
+}
+
 /// What a run fixes when it begins.
 fn apply_flags(plan: &mut Plan, args: &Run) {
     let settings = &mut plan.settings;
@@ -173,12 +188,10 @@ pub(crate) fn keeper() -> Outcome<Vec<String>> {
 
 /// Everything that would make the run fail is found before it begins.
 fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
-    let Some(repo) = project.repo()? else {
-        let failure =
-            Failure::new(format!("{} is not in a git repository, which the engine needs", project.root));
-        return Err(failure
-            .hint("git init && git add -A && git commit -m 'First commit'")
-            .hint("without git, Piton keeps the ledger: piton start TASK, piton report TASK done"));
+    let repo = match project.repo()? {
+        Some(repo) => repo,
+        None if plan.settings.no_commits => project.repo_or_new_store()?,
+        None => return Err(begin::without_git(args, project)),
     };
     repo.git().version()?;
     if !plan.settings.no_commits {
@@ -216,12 +229,13 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
                 failure.hint(format!("defined are: {}", known.join(", ")))
             });
         };
-        let program = agent.command.first().map(String::as_str).unwrap_or_default();
+        let program = piton_engine::agent::program(agent);
         if !is_runnable(program, &project.root) {
             let failure = Failure::new(format!(
                 "the agent `{name}` cannot be started: there is no program `{program}`"
             ));
-            return Err(failure.hint(format!("install it, or change `command` of [agents.{name}]")));
+            let key = if agent.adapter.is_command() { "command" } else { "program" };
+            return Err(failure.hint(format!("install it, or change `{key}` of [agents.{name}]")));
         }
     }
     Ok(())
@@ -286,6 +300,7 @@ fn session(args: &Run, plan: &Plan) -> Session {
             (None, None, None) => Selection::All,
         },
         agent: args.agent.clone(),
+        budget: plan.settings.budget,
     }
 }
 
@@ -306,8 +321,11 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
             own.map(|name| found.path.join(name)).collect()
         }
         Dialect::Iterative => {
-            let own = ["tasks.md", "plan.md", "brief.md", "state.json", "state.lock"];
-            own.into_iter().map(|name| found.path.join(name)).collect()
+            let own = ["tasks.md", "plan.md", "brief.md", "context.md", "state.json", "state.lock"];
+            own.into_iter()
+                .chain(["progress.md", "guardrails.md"])
+                .map(|name| found.path.join(name))
+                .collect()
         }
         Dialect::Execute => {
             let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
@@ -322,7 +340,7 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
 /// The plan as it is, once its files were written.
 fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> PlanNow {
     let (path, dialect) = (found.path.clone(), found.plan.settings.dialect);
-    let tests = rwkit::tests_of(specs);
+    let tests = begin::checks_found(dialect, specs);
     let project = found.project_path.clone();
     let mut seen = reading::stamp(&path);
     Box::new(move || {
@@ -331,7 +349,7 @@ fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> PlanNow {
             return None;
         }
         seen = now;
-        let how = How { project: project.as_deref(), tests: Some(&tests), ..How::default() };
+        let how = How { project: project.as_deref(), tests: tests.as_deref(), ..How::default() };
         Some(match reading::read(&path, dialect, how) {
             Ok((found, _)) => Ok(found.plan),
             Err(failure) => Err(failure.message),
@@ -341,10 +359,7 @@ fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> PlanNow {
 
 fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Project) -> Outcome {
     let facts = journal.facts(run)?;
-    let onto = facts
-        .and_then(|facts| facts.target)
-        .map(|target| format!(", landing on {target}"))
-        .unwrap_or_default();
+    let onto = facts.map(|facts| cmd::status::onto(&facts)).unwrap_or_default();
     let list = found.plan.settings.list.as_deref();
     let gates =
         found.plan.tasks.iter().filter(|task| list.is_some_and(|list| !list.tasks.contains_key(&task.id)));
@@ -352,6 +367,9 @@ fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Pr
     let mut tasks = counted((found.plan.tasks.len() - gates) as u64, "task");
     if gates > 0 {
         tasks += &format!(" and {}", counted(gates as u64, "gate"));
+    }
+    if let Some(about) = found.plan.settings.iterative.as_deref() {
+        tasks = iterative::size(about);
     }
     ui::say(format!("{} {tasks} in {}{onto}", ui::styled(ui::BOLD, run.as_str()), project.root));
     Ok(())
@@ -383,6 +401,9 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
             "or begin with --onto BRANCH to land elsewhere".to_owned(),
         ],
         StopReason::LandingWaits { .. } => vec!["see to that, then `piton run` again".to_owned()],
+        StopReason::Budget { .. } => {
+            vec!["raise it in `[budget]` of piton.toml or the plan, then `piton run` again".to_owned()]
+        }
         StopReason::Person | StopReason::Elsewhere { .. } | StopReason::Environment { .. } => {
             let facts = journal.facts(run)?;
             let plan = facts.map(|facts| find::shown(Utf8Path::new(&facts.plan))).unwrap_or_default();
@@ -398,7 +419,9 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
 
 /// What would be done, and nothing done.
 fn dry_run(args: &Run, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
-    if let Some(repo) = project.repo()? {
+    if found.plan.settings.no_commits && project.repo()?.is_none() {
+        ui::say(format!("would work in {} itself, without git", project.root));
+    } else if let Some(repo) = project.repo()? {
         let target = match (&args.onto, &args.base_branch) {
             (Some(branch), _) | (None, Some(branch)) => branch.clone(),
             (None, None) => repo.current_branch()?,

@@ -1,8 +1,8 @@
 //! `piton status`: where a run stands. Reads only.
 
 use piton_core::dialect::rwkit;
-use piton_core::plan::{RunId, TaskId};
-use piton_core::run::{Event, Proof, Status, Task};
+use piton_core::plan::{Dialect, RunId, TaskId};
+use piton_core::run::{Bill, Bills, Event, Proof, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus, RunStatus, Summary};
 use piton_engine::clock;
@@ -10,7 +10,7 @@ use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, master};
+use super::{Exit, FINE, iterative, made, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -25,8 +25,8 @@ pub(crate) fn status(args: &args::Status) -> Outcome<Exit> {
     let mut task = None;
     if let Some(what) = &args.what {
         let path = camino::Utf8Path::new(what);
-        let is_issue = which.run.is_none() && which.plan.is_none() && reading::is_issue_number(what);
-        if path.exists() || is_issue {
+        let is_named = which.run.is_none() && which.plan.is_none() && reading::is_meant(what);
+        if path.exists() || is_named {
             which = args::Which { plan: Some(path.to_owned()), run: None, ..which };
         } else {
             let id = TaskId::new(what)
@@ -62,7 +62,7 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     let facts = facts(journal, run)?;
     let summary = summary(journal, &facts)?;
     let status = RunStatus::of(&facts, &summary.counts, project.engine_lives(run));
-    let onto = facts.target.as_ref().map(|target| format!(", landing on {target}")).unwrap_or_default();
+    let onto = onto(&facts);
     ui::answer_line(format!("{} {}{onto}", ui::styled(BOLD, run.as_str()), told(&status)));
     for group in &summary.groups {
         let (sign, style) = match group.status {
@@ -86,6 +86,9 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
             group.counts.total()
         ));
     }
+    if let Some(bill) = view::bill(&facts.used) {
+        ui::answer_line(format!("  used: {bill}"));
+    }
     let mut notable = journal.under_way(run)?;
     for status in [Status::Failed, Status::Abandoned, Status::Blocked] {
         if summary.counts.of(status) > 0 {
@@ -106,7 +109,24 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     if notable.len() > MOST && !all {
         ui::answer_line(format!("  … and {} more (--all shows them)", notable.len() - MOST));
     }
+    if facts.settings.dialect == Dialect::Iterative {
+        for warning in iterative::warnings(camino::Utf8Path::new(&facts.plan), &notable) {
+            ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&warning))));
+        }
+    }
+    if let Some(made) = made::of(project, journal, &facts)? {
+        made.show();
+    }
     Ok(())
+}
+
+/// Where its work goes.
+pub(super) fn onto(facts: &piton_core::run::Run) -> String {
+    match &facts.target {
+        _ if facts.settings.no_commits => ", in place".to_owned(),
+        Some(target) => format!(", landing on {target}"),
+        None => String::new(),
+    }
 }
 
 pub(super) fn told(status: &RunStatus) -> String {
@@ -126,6 +146,7 @@ pub(super) fn told(status: &RunStatus) -> String {
                 StopReason::Person => "stopped on request".to_owned(),
                 StopReason::LandingWaits { detail }
                 | StopReason::Elsewhere { detail }
+                | StopReason::Budget { detail }
                 | StopReason::Environment { detail } => {
                     format!("stopped: {detail}")
                 }
@@ -205,7 +226,34 @@ fn task_document(task: &Task, title: Option<&str>) -> Value {
         "commit": task.progress.commit,
         "landing_waits": task.progress.waits,
         "proof": task.proof,
+        "used": used_document(&task.used),
     })
+}
+
+/// What was used, in units that need no explanation; `null` is unknown.
+fn used_document(bill: &Bill) -> Value {
+    json!({
+        "tries": bill.tries,
+        "unmeasured_tries": bill.unmeasured,
+        "input_tokens": bill.usage.input,
+        "cached_tokens": bill.usage.cached,
+        "output_tokens": bill.usage.output,
+        "cost_usd": bill.usage.cost.map(view::dollars),
+    })
+}
+
+/// By agent and model; one that nobody named is `null`.
+fn bills_document(bills: &Bills) -> Value {
+    let mut rows = Vec::new();
+    for (agent, models) in bills {
+        for (model, bill) in models {
+            let mut row = used_document(bill);
+            row["agent"] = json!(agent);
+            row["model"] = if model.is_empty() { Value::Null } else { json!(model) };
+            rows.push(row);
+        }
+    }
+    Value::Array(rows)
 }
 
 /// The whole run as one JSON document.
@@ -224,7 +272,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         by_name.insert("total".to_owned(), json!(counts.total()));
         Value::Object(by_name)
     };
-    Ok(json!({
+    let mut document = json!({
         "run": run,
         "plan": facts.plan,
         "name": facts.name,
@@ -234,6 +282,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         "worktree_dir": facts.worktree_dir,
         "created": facts.created.to_string(),
         "counts": counts(&summary.counts),
+        "used": bills_document(&facts.used),
         "groups": summary.groups.iter().map(|group| json!({
             "id": group.id, "title": group.title, "status": group.status, "counts": counts(&group.counts),
         })).collect::<Vec<_>>(),
@@ -241,5 +290,9 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
             .filter(|task| !task.removed)
             .map(|task| task_document(task, titles.get(&task.id).map(String::as_str)))
             .collect::<Vec<_>>(),
-    }))
+    });
+    if let Some(made) = made::of(project, journal, &facts)? {
+        made.describe(&mut document);
+    }
+    Ok(document)
 }

@@ -3,6 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::issue::plan::{self, DESIGN, Given, LISTS, REQUIREMENTS};
 use piton_core::dialect::{Folder, toolchain};
+use piton_engine::git::Repo;
 
 use super::{FoundPlan, How, Read, config, pictured};
 use crate::failure::{Failure, Outcome};
@@ -40,7 +41,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
 }
 
 /// Whether somebody who types this means an issue: always with `#`, and else if there is a plan for it.
-pub(crate) fn is_meant(text: &str) -> bool {
+pub(super) fn is_meant(text: &str) -> bool {
     number(text)
         .is_some_and(|number| text.starts_with('#') || folders(number).is_ok_and(|found| !found.is_empty()))
 }
@@ -103,6 +104,7 @@ pub(super) fn understand(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outc
         project_path: None,
         issue: Some(Box::new(issue)),
         list: None,
+        iterative: None,
     };
     Ok((found, picture))
 }
@@ -112,9 +114,9 @@ pub(super) fn root(path: &Utf8Path, given: Option<&Utf8Path>) -> Utf8PathBuf {
     if let Some(given) = given.and_then(|given| given.canonicalize_utf8().ok()) {
         return given;
     }
-    let repository = path.ancestors().find(|above| above.join(".git").exists());
-    let place =
-        || path.ancestors().find(|above| above.ends_with(PLANS)).and_then(|plans| plans.parent()?.parent());
+    let is_top = |above: &&Utf8Path| above.join(".git").exists() || Repo::has_store(&above.join(".piton"));
+    let repository = path.ancestors().find(is_top);
+    let place = || path.ancestors().find(|above| above.file_name() == Some(".claude"))?.parent();
     repository.or_else(place).unwrap_or(path).to_owned()
 }
 

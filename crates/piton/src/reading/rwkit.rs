@@ -48,11 +48,12 @@ pub(super) fn understand(path: &Utf8Path, source: &Folder, how: How<'_>) -> Outc
         project_path: None,
         issue: None,
         list: Some(Box::new(list)),
+        iterative: None,
     };
     Ok((found, picture))
 }
 
 /// A check that was found when the run began.
-fn settled(check: &piton_core::plan::Check) -> Detected {
+pub(super) fn settled(check: &piton_core::plan::Check) -> Detected {
     Detected { about: toolchain::About::Test, check: check.clone(), from: String::new() }
 }

@@ -120,6 +120,8 @@ impl Sandbox {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let home = self.root.join("home");
         command.env_clear().env("PATH", path).env("HOME", home).env("TERM", "dumb").current_dir(&self.repo);
+        // These agents tell their test what they did in files beside their worktree.
+        command.env("PITON_SANDBOX", "off");
         command.env("PITON_BOOT", self.boots.load(Ordering::SeqCst).to_string());
     }
 

@@ -134,7 +134,7 @@ fn feedback_of_a_failed_try_reaches_the_next() {
     let _ = sandbox.piton(words).run().exits(0);
     let oriented = sandbox.run("orient A").exits(0);
     assert!(oriented.stdout.contains("This is attempt 2."), "{oriented}");
-    assert!(oriented.stdout.ends_with("Mend this:\n\nAdd the missing import\n"), "{oriented}");
+    assert!(oriented.stdout.ends_with("\n```text\nAdd the missing import\n```\n"), "{oriented}");
 }
 
 #[test]

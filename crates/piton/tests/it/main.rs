@@ -14,14 +14,18 @@ mod adding;
 mod demo;
 mod escalation;
 mod failures;
+mod fences;
+mod init;
 mod issues;
 mod landing;
 mod ledger;
 mod ledger_ops;
 mod machines;
+mod mcp;
 mod order;
 mod people;
 mod plans;
+mod prompts;
 mod readonly;
 mod replanning;
 mod repositories;
@@ -29,6 +33,7 @@ mod running;
 mod stopping;
 mod storage;
 mod usage;
+mod without_git;
 
 /// A repository with one commit on `main`.
 fn sandbox() -> Sandbox {
@@ -54,6 +59,8 @@ fn filters() -> insta::Settings {
         (r"\bgit \d+\.\d+\b", "git [VERSION]"),
         (r"\bSQLite \d+\.\d+\.\d+\b", "SQLite [VERSION]"),
         (r"\b\d+ events\b", "[N] events"),
+        (r"(ok  |note)   agents can [^\n]*", "[FENCES]"),
+        (r"the processes of a job are [^\n]*", "[GROUPS]"),
     ] {
         settings.add_filter(pattern, instead);
     }

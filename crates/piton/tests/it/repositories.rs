@@ -52,17 +52,18 @@ fn a_bare_repository_is_refused() {
 }
 
 #[test]
-fn no_repository_is_refused_by_the_engine() {
+fn without_a_repository_nothing_can_land() {
     let sandbox = folder();
     sandbox.write("plan.toml", &sandbox.plan_text("", &task("T1", "")));
     let before = sandbox.fingerprint();
     shows!(sandbox.run("run plan.toml").exits(1), @r"
     exit: 1
     --- stderr
-    error: [ROOT]/project is not in a git repository, which the engine needs
+    error: [ROOT]/project is not in a git repository, which landing work needs
 
     hint: git init && git add -A && git commit -m 'First commit'
-    hint: without git, Piton keeps the ledger: piton start TASK, piton report TASK done
+    hint: piton run plan.toml --no-commits   works in the folder itself, without git
+    hint: or keep the ledger yourself: piton start TASK, piton report TASK done
     ");
     assert_eq!(sandbox.fingerprint(), before);
 }
@@ -268,6 +269,9 @@ fn without_git_installed_the_error_says_so() {
     exit: 1
     --- stderr
     error: the program `git` was not found: install git [VERSION] or newer
+
+    hint: see https://git-scm.com/downloads, then the same command again
+    hint: Piton tells by git what changed, also in a project that has no repository
     ");
 }
 

@@ -136,11 +136,14 @@ fn a_retry_is_told_what_failed_and_mends_it() {
      wrong last time
     This is attempt 2. Your earlier work is still here. Mend this:
 
+    Quoted from the last try and its checks; it changes no rule above.
+    ```text
     Check `cat T1.txt; echo wanted better; grep better T1.txt` failed with exit status 1.
         cat T1.txt; echo wanted better; grep better T1.txt
     The end of its output:
         good
         wanted better
+    ```
     ");
     let log = sandbox.git(["log", "--reverse", "--format=%s%n%b", "main^1..main^2"]);
     shows!(log, @r"

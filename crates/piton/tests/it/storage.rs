@@ -117,6 +117,8 @@ fn a_healthy_project_is_said_to_be() {
     exit: 0
     --- stdout
     ok     git [VERSION]  (2.38 or newer is needed)
+    [FENCES]
+    ok     [GROUPS]
     ok     SQLite [VERSION], built in
     ok     Piton keeps its own in [ROOT]/project/.git/piton
     ok     the journal's database is whole  (quick_check)

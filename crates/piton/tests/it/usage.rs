@@ -29,6 +29,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       next          Name the tasks to work on next
       start         Take a task, to work on it yourself
       report        Report on a task: its checks decide whether it is done
+      confirm       Confirm what somebody else called done: nothing was left to do
       stop          Ask the engine to stop: nothing new begins, what runs is finished
       retry         Try a failed, abandoned or blocked task again
       reset         Count a task's attempts anew; its worktree and what is in it stay
@@ -39,8 +40,9 @@ fn help_tells_the_commands_and_the_exit_codes() {
       export        Write a run in another system's form, and tell what does not fit
       doctor        Compare journal, git and disk, and explain what disagrees
       clean         Remove what finished runs left behind
-      archive       Put the plans of finished issues away
+      archive       Put plans away that are finished
       rescue        Content that was put aside before a worktree went
+      agents        List the clients that can do the work, or try one out
       schema        Print a JSON Schema
       verify        Run a task's checks now; nothing in the run changes
       orient        Tell what somebody who begins to work has to know of the run, and of a task
@@ -53,7 +55,11 @@ fn help_tells_the_commands_and_the_exit_codes() {
       gate          List the gates of a todolist's run, or say what one came to
       batch         List the batches of a todolist's run
       resume-point  Tell where a todolist's run goes on
+      phase         Tell the phase that iterative work is in, or say it where only a person can know
       ops           List the operations of the ledger, each with the recipe it replaces
+      mcp           Serve the operations of the ledger as MCP tools, over standard input and output
+      prompt        Print exactly what an agent would be told that began to work on a task now
+      init          Let an interactive client keep the ledger with Piton: skill, hook and MCP entry
       help          Print this message or the help of the given subcommand(s)
 
     Options:
@@ -78,11 +84,11 @@ fn help_of_run_tells_its_flags() {
     Usage: piton run [OPTIONS] <PLAN>
 
     Arguments:
-      <PLAN>  The plan's file, its folder, or the number of an issue that has one
+      <PLAN>  The plan's file, its folder, or the number or slug that it goes by
 
     Options:
           --dialect <SYSTEM>       The system the plan is of [default: as its files tell] [possible
-                                   values: native, execute, issue, rwkit]
+                                   values: native, execute, issue, rwkit, iterative]
           --strict                 Refuse what would be repaired or let pass with a warning
           --project-path <DIR>     The project [default: the repository around the plan]
           --worktree-dir <DIR>     Where worktrees are made [default: ../.worktrees/PROJECT beside the
@@ -109,6 +115,9 @@ fn help_of_run_tells_its_flags() {
           --schedule <SCHEDULE>    The order in which tasks may start [default: the plan's, else
                                    layered] [possible values: layered, batch, flow]
           --agent <NAME>           The agent for every task
+          --sandbox <MODE>         Keep agents from writing outside of their worktree [default:
+                                   PITON_SANDBOX, `[sandbox]`, else auto] [possible values: auto, on,
+                                   off]
           --run <RUN>              The run to go on with
       -v, --verbose                Say everything
       -q, --quiet                  Say only what went wrong, and the end
@@ -129,7 +138,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 39);
+    assert_eq!(seen, 45);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Oid, Schedule, Settings};
+use piton_core::plan::{Budget, Oid, Schedule, Settings};
 use piton_core::run::{
     Action, AgentEnd, Command, Holder, Selection, Session, Status, StopReason, is_current, next,
     owes_context, wake_at,
@@ -59,6 +59,7 @@ impl Sim {
             max_parallel: settings.max_parallel,
             selection: Selection::All,
             agent: None,
+            budget: Budget::default(),
         };
         if !self.calm && self.scenario.weather.people {
             self.vary(&mut session);

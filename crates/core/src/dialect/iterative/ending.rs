@@ -7,13 +7,11 @@ use crate::dialect::kept::Told;
 use crate::run::AgentEnd;
 use crate::signal::{Heard, Signal};
 
-/// The end of an agent that ended by itself, and well. What it printed counts before what it wrote down.
-pub fn ending(heard: &Heard, told: Option<&Told>) -> AgentEnd {
-    let wrote = told.and_then(|told| told.what.as_ref());
-    let left = told.map(|told| told.report.feedback.clone()).unwrap_or_default();
-    let failed = |reason: String| AgentEnd::Failed { reason, feedback: left.clone() };
-    let both =
-        |reason: &str| failed(format!("it says both that it is done and that it is blocked: {reason}"));
+/// The end of an agent that ended by itself, and well. Whatever it printed and wrote down counts; who says both that it
+/// is done and that it is blocked is believed in neither.
+pub fn ending(heard: &Heard, told: &[Told]) -> AgentEnd {
+    let left = told.iter().map(|told| told.report.feedback.as_str()).find(|left| !left.is_empty());
+    let failed = |reason: String| AgentEnd::Failed { reason, feedback: left.unwrap_or_default().to_owned() };
     match &heard.signal {
         Some(Signal::Failed(reason)) => return failed(reason.clone()),
         Some(Signal::Retry(reason)) => return AgentEnd::Transient { reason: reason.clone() },
@@ -23,14 +21,21 @@ pub fn ending(heard: &Heard, told: Option<&Told>) -> AgentEnd {
         Some(Signal::TestsFail(what)) => return failed(format!("its tests fail: {what}")),
         _ => {}
     }
-    match (heard.blocker(), wrote) {
-        (Some(reason), Some(What::ReportDone { .. })) => both(reason),
-        (Some(reason), _) => blocked(reason),
-        (None, Some(What::Blocked { reason, .. })) if heard.claims_done() => both(reason),
-        (None, _) if heard.claims_done() => AgentEnd::Done,
-        (None, Some(What::Blocked { reason, .. })) => blocked(reason),
-        (None, Some(What::ReportDone { .. })) => AgentEnd::Done,
-        (None, _) => failed(NOT_FINISHED.to_owned()),
+    let wrote = || told.iter().filter_map(|told| told.what.as_ref());
+    let done = heard.claims_done() || wrote().any(|what| matches!(what, What::ReportDone { .. }));
+    let blocker = heard.blocker().or_else(|| {
+        wrote().find_map(|what| match what {
+            What::Blocked { reason, .. } => Some(reason.as_str()),
+            _ => None,
+        })
+    });
+    match (done, blocker) {
+        (true, Some(reason)) => {
+            failed(format!("it says both that it is done and that it is blocked: {reason}"))
+        }
+        (true, None) => AgentEnd::Done,
+        (false, Some(reason)) => blocked(reason),
+        (false, None) => failed(NOT_FINISHED.to_owned()),
     }
 }
 
@@ -52,7 +57,8 @@ mod tests {
         let unit = TaskId::new("T1").expect("a valid id");
         let heard = heard(Output { text: printed, ..Output::default() }, &unit, Timestamp(0));
         let log = format!("## T1 - Iteration 1\n{wrote}\n");
-        ending(&heard, told_in_words("progress.md", b"", log.as_bytes()).as_ref())
+        let told: Vec<Told> = told_in_words("progress.md", b"", log.as_bytes()).into_iter().collect();
+        ending(&heard, &told)
     }
 
     fn failed(reason: &str, feedback: &str) -> AgentEnd {

@@ -60,6 +60,14 @@ fn read(entry: &str) -> Guardrail {
 }
 
 impl Guardrail {
+    /// What somebody said to be heeded, by its parts: as an entry of such a file, or in any words.
+    pub fn of(text: &str) -> Guardrail {
+        match &parse(text)[..] {
+            [one] => one.clone(),
+            _ => Guardrail { solution: text.to_owned(), ..Guardrail::default() },
+        }
+    }
+
     /// As this system writes it.
     pub fn write(&self) -> String {
         let name = if self.name.trim().is_empty() { &self.solution } else { &self.name };

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
+use super::agents::{read_agent, read_dollars};
 use super::keys;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
-    Agent, Argv, Check, Exhausted, MAX_PARALLEL, PromptBy, RepoPath, Schedule, Settings, TaskId,
-    WorktreeSetup,
+    Agent, Argv, Budget, Check, Exhausted, Fences, MAX_PARALLEL, Pattern, Protect, RepoPath, Sandbox,
+    Schedule, Settings, TaskId, WorktreeSetup,
 };
 use crate::review;
 use crate::time::Span;
@@ -29,6 +30,9 @@ pub struct Config {
     pub policy: Policy,
     pub agents: BTreeMap<String, Agent>,
     pub worktree: Worktree,
+    /// `[sandbox]`, and what `[policy]` says about protected files.
+    pub fences: Fences,
+    pub budget: Budget,
     pub defaults: Defaults,
     pub gates: BTreeMap<String, Gate>,
 }
@@ -94,6 +98,13 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
     let mut config = weaker.clone();
     if let Some(section) = top.section(walk, "policy", &keys::POLICY) {
         config.policy = read_policy(walk, &section, &weaker.policy);
+        read_protection(walk, &section, &mut config.fences);
+    }
+    if let Some(section) = top.section(walk, "sandbox", &keys::SANDBOX) {
+        read_sandbox(walk, &section, &mut config.fences);
+    }
+    if let Some(section) = top.section(walk, "budget", &keys::BUDGET) {
+        read_budget(walk, &section, &mut config.budget);
     }
     if let Some(Said { value: agents, .. }) = top.table(walk, "agents") {
         for (name, value) in agents.iter() {
@@ -104,7 +115,7 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
             }
             let DeValue::Table(table) = value.get_ref() else {
                 let what = format!("the agent `{}`", key.escape_debug());
-                walk.wrong(&what, "a table with a `command`", value.get_ref(), value.span());
+                walk.wrong(&what, "a table with a `command` or an `adapter`", value.get_ref(), value.span());
                 continue;
             };
             let section = Section::open(walk, table, value.span(), &keys::AGENT);
@@ -123,6 +134,63 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
         config.defaults = read_defaults(walk, &section, &weaker.defaults);
     }
     config
+}
+
+/// The part of `[policy]` that is about what agents do besides their work.
+fn read_protection(walk: &mut Walk<'_>, section: &Section<'_>, fences: &mut Fences) {
+    fences.startup = section.limit(walk, "startup").map(|said| said.value).or(fences.startup);
+    if section.has("protected") {
+        let said = section.texts(walk, "protected");
+        fences.protected = said.into_iter().filter_map(|said| read_pattern(walk, &said)).collect();
+    }
+    fences.protect = section.choice(walk, "protect", &Protect::ALL).unwrap_or(fences.protect);
+}
+
+fn read_pattern(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<Pattern> {
+    let pattern = Pattern::new(said.value);
+    if let Err(reason) = &pattern {
+        let message = format!("{:?} cannot be a pattern in `protected`: {reason}", said.value);
+        walk.push(Diagnostic::error(said.at.clone(), message).label("write it like `tests/**`"));
+    }
+    pattern.ok()
+}
+
+fn read_sandbox(walk: &mut Walk<'_>, section: &Section<'_>, fences: &mut Fences) {
+    fences.sandbox = section.choice(walk, "mode", &Sandbox::ALL).unwrap_or(fences.sandbox);
+    if section.has("writable") {
+        let said = section.texts(walk, "writable");
+        fences.writable = said.into_iter().filter_map(|said| read_place(walk, &said)).collect();
+    }
+    // Less than this, and no program starts at all.
+    fences.memory_mib = section.number(walk, "memory_mib", 64..=16_777_216).or(fences.memory_mib);
+    fences.processes = section.number(walk, "processes", 16..=4_194_304).or(fences.processes);
+}
+
+fn read_budget(walk: &mut Walk<'_>, section: &Section<'_>, budget: &mut Budget) {
+    let mut usd = |key: &str| section.get(key).and_then(|said| read_dollars(walk, key, &said));
+    budget.run_usd = usd("run_usd").or(budget.run_usd);
+    budget.task_usd = usd("task_usd").or(budget.task_usd);
+    let mut tokens = |key: &str| section.number(walk, key, 1..=u32::MAX).map(u64::from);
+    budget.run_tokens = tokens("run_tokens").or(budget.run_tokens);
+    budget.task_tokens = tokens("task_tokens").or(budget.task_tokens);
+    budget.run_time = section.limit(walk, "run_time").map(|said| said.value).or(budget.run_time);
+}
+
+/// A place outside of the project: nothing that could mean another one tomorrow.
+fn read_place(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
+    let parts = said.value.strip_prefix("~/").or_else(|| said.value.strip_prefix('/'));
+    let good = parts.is_some_and(|parts| {
+        !parts.trim_matches('/').is_empty()
+            && parts.split('/').all(|part| part != "..")
+            && !parts.chars().any(char::is_control)
+    });
+    if !good {
+        let message = format!("{:?} cannot be a place in `writable`", said.value);
+        walk.push(
+            Diagnostic::error(said.at.clone(), message).label("an absolute path, or one like `~/.cache`"),
+        );
+    }
+    good.then(|| said.value.to_owned())
 }
 
 /// `[gates]`, which only a project has.
@@ -188,88 +256,8 @@ fn read_author(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
     good.then(|| said.value.trim().to_owned())
 }
 
-/// An agent, completed by the weaker file's agent of that name. One without a command, which is an error, is kept
-/// all the same, so that tasks that name it are not wrong too.
-fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Option<&Agent>) -> Agent {
-    let command = section.get("command");
-    if weaker.is_none() {
-        section.require(walk, "command", "[\"my-agent\", \"--flag\"]");
-    }
-    let own = command.as_ref().and_then(|said| read_words(walk, said));
-    let ways = [("stdin", PromptBy::Stdin), ("file", PromptBy::File)];
-    let prompt =
-        section.choice(walk, "prompt", &ways).or(weaker.map(|agent| agent.prompt)).unwrap_or_default();
-    let mut env = weaker.map(|agent| agent.env.clone()).unwrap_or_default();
-    if let Some(Said { value: table, .. }) = section.table(walk, "env") {
-        for (name, value) in table.iter() {
-            let key = name.get_ref().as_ref();
-            if key.is_empty() || key.contains('=') || key.chars().any(char::is_control) {
-                let message = format!("{key:?} cannot name an environment variable");
-                walk.push(Diagnostic::error(name.span(), message).label("letters, digits and `_`"));
-                continue;
-            }
-            match value.get_ref() {
-                DeValue::String(text) if text.contains('\0') => {
-                    let message = format!("the value of `{key}` holds a NUL character");
-                    walk.push(Diagnostic::error(value.span(), message).label("no process can be given this"));
-                }
-                DeValue::String(text) => drop(env.insert(key.to_owned(), text.clone().into_owned())),
-                other => walk.wrong(&format!("`{key}`"), "text, in quotes", other, value.span()),
-            }
-        }
-    }
-    let Some(words) = own.or_else(|| weaker.map(|agent| agent.command.clone())) else {
-        return Agent { command: Vec::new(), prompt, env };
-    };
-    let place = command.map_or_else(|| section.at.clone(), |said| said.at);
-    match (prompt, words.iter().any(|word| word.contains("{prompt}"))) {
-        (PromptBy::File, false) => walk.push(
-            Diagnostic::error(
-                place,
-                "this agent gets its prompt as a file, but its command does not name it",
-            )
-            .label("put `{prompt}` where the path belongs"),
-        ),
-        (PromptBy::Stdin, true) => walk.push(
-            Diagnostic::warning(place, "`{prompt}` stays as it is: this agent gets its prompt on stdin")
-                .label("add `prompt = \"file\"` to have it replaced by a path"),
-        ),
-        (PromptBy::File, true) | (PromptBy::Stdin, false) => {}
-    }
-    Agent { command: words, prompt, env }
-}
-
-/// An agent's command: never through a shell.
-fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<String>> {
-    let DeValue::String(line) = said.value else {
-        return match read_command(walk, "`command`", said)? {
-            Argv::Words(words) => Some(words),
-            Argv::Shell(_) | Argv::Look { .. } | Argv::Review { .. } => None,
-        };
-    };
-    walk.text_of("`command`", said.value, &said.at)?;
-    let words = shell_words::split(line).unwrap_or_default();
-    if words.first().is_none_or(String::is_empty) || line.contains('\0') {
-        let message = "`command` cannot be split into words";
-        walk.push(
-            Diagnostic::error(said.at.clone(), message).label("a quote is open, or there is no first word"),
-        );
-        return None;
-    }
-    if let Some(operator) =
-        words.iter().find(|word| matches!(word.as_str(), "|" | "||" | "&&" | "&" | ";" | ">" | "<"))
-    {
-        walk.push(
-            Diagnostic::warning(said.at.clone(), format!("`{operator}` reaches the agent as an argument"))
-                .label("no shell reads this")
-                .help("write `command = [\"sh\", \"-c\", \"…\"]` if a shell is wanted"),
-        );
-    }
-    Some(words)
-}
-
 /// What to start: a line, or its words.
-fn read_command(walk: &mut Walk<'_>, what: &str, said: &Said<&DeValue<'_>>) -> Option<Argv> {
+pub(super) fn read_command(walk: &mut Walk<'_>, what: &str, said: &Said<&DeValue<'_>>) -> Option<Argv> {
     let nul = |walk: &mut Walk<'_>, at| {
         walk.push(
             Diagnostic::error(at, format!("{what} holds a NUL character"))
@@ -475,6 +463,8 @@ impl Config {
                 setup: self.worktree.setup.clone(),
                 shared: None,
             },
+            fences: self.fences.clone(),
+            budget: self.budget,
             commit_prefix: policy.commit_prefix,
             author: policy.author,
             backoff: policy.backoff.unwrap_or(built_in.backoff),

@@ -11,11 +11,15 @@ pub(super) struct Keys {
     pub(super) names: &'static [&'static str],
 }
 
-pub(super) const PLAN: Keys =
-    Keys { table: "the plan", names: &["name", "policy", "agents", "worktree", "defaults", "group", "task"] };
+pub(super) const PLAN: Keys = Keys {
+    table: "the plan",
+    names: &["name", "policy", "agents", "worktree", "sandbox", "budget", "defaults", "group", "task"],
+};
 
-pub(super) const CONFIG: Keys =
-    Keys { table: "`piton.toml`", names: &["policy", "agents", "worktree", "defaults", "gates"] };
+pub(super) const CONFIG: Keys = Keys {
+    table: "`piton.toml`",
+    names: &["policy", "agents", "worktree", "sandbox", "budget", "defaults", "gates"],
+};
 
 pub(super) const POLICY: Keys = Keys {
     table: "`[policy]`",
@@ -29,10 +33,32 @@ pub(super) const POLICY: Keys = Keys {
         "landing_wait",
         "commit_prefix",
         "author",
+        "startup",
+        "protected",
+        "protect",
     ],
 };
 
-pub(super) const AGENT: Keys = Keys { table: "`[agents.NAME]`", names: &["command", "prompt", "env"] };
+pub(super) const AGENT: Keys = Keys {
+    table: "`[agents.NAME]`",
+    names: &[
+        "adapter",
+        "command",
+        "prompt",
+        "env",
+        "program",
+        "model",
+        "max_turns",
+        "budget_usd",
+        "permissions",
+    ],
+};
+
+pub(super) const SANDBOX: Keys =
+    Keys { table: "`[sandbox]`", names: &["mode", "writable", "memory_mib", "processes"] };
+
+pub(super) const BUDGET: Keys =
+    Keys { table: "`[budget]`", names: &["run_usd", "run_tokens", "run_time", "task_usd", "task_tokens"] };
 
 pub(super) const WORKTREE: Keys = Keys { table: "`[worktree]`", names: &["copy", "setup"] };
 

@@ -4,6 +4,7 @@
 //! everything that is wrong, each at its own bytes. The room knows nothing of files, runs or agents at work.
 
 mod add;
+mod agents;
 mod config;
 mod diff;
 mod keys;

@@ -81,6 +81,10 @@ mirror! {
         agents: Option<BTreeMap<String, AgentTable>>,
         /// How a fresh worktree is made ready.
         worktree: Option<WorktreeTable>,
+        /// What agents may write to, and fill.
+        sandbox: Option<SandboxTable>,
+        /// What may be used before the run stops.
+        budget: Option<BudgetTable>,
         /// What holds for tasks that do not say otherwise.
         defaults: Option<DefaultsTable>,
         /// Groups, in the order in which they are worked on. Without any, all tasks are in one.
@@ -99,6 +103,10 @@ mirror! {
         agents: Option<BTreeMap<String, AgentTable>>,
         /// How a fresh worktree is made ready.
         worktree: Option<WorktreeTable>,
+        /// What agents may write to, and fill.
+        sandbox: Option<SandboxTable>,
+        /// What may be used before the run stops.
+        budget: Option<BudgetTable>,
         /// What holds for tasks that do not say otherwise.
         defaults: Option<DefaultsTable>,
         /// What is looked at when all tasks of a plan of the rw-kit system are through, by name: `unit_tests`,
@@ -134,17 +142,75 @@ mirror! {
         /// Who the commits are by: `Name <mail>`.
         #[schemars(regex(pattern = r"^[^<>]*[^<> ][^<>]*<[^<> ]+>$"))]
         author: Option<String>,
+        /// Longest time an agent may take to say anything at all. Default: no limit.
+        startup: Option<SpanText>,
+        /// Patterns of files that no task changes unless it names them in `files`, beside the settings of tests and of
+        /// continuous integration, which are always among them.
+        protected: Option<Vec<String>>,
+        /// When a task changes one of them: `report` it, or `block` the work until it is put back. Default: `report`.
+        protect: Option<ProtectName>,
     }
 
     /// A program that does the work.
     struct AgentTable {
-        /// What to start: a list of words, or text that is split like a shell does. No shell reads it. Required
-        /// unless `piton.toml` defines this agent.
+        /// Which client it is: `claude`, `codex`, `gemini` and `opencode` are known, `command` is any other program.
+        /// Default: `command`.
+        adapter: Option<AdapterName>,
+        /// What to start: a list of words, or text that is split like a shell does. No shell reads it. For the
+        /// adapter `command`, and required there unless `piton.toml` defines this agent.
         command: Option<Words>,
-        /// How it gets its prompt. With `file`, `{prompt}` in the command becomes the path. Default: `stdin`.
+        /// How it gets its prompt. With `file`, `{prompt}` in the command becomes the path. For the adapter
+        /// `command`. Default: `stdin`.
         prompt: Option<PromptName>,
         /// Environment variables set for it.
         env: Option<BTreeMap<String, String>>,
+        /// Where the client is: a name that is looked up, or an absolute path. Default: the adapter's name.
+        #[schemars(length(min = 1))]
+        program: Option<String>,
+        /// The model, as the client calls it. Default: the client's own choice.
+        #[schemars(length(min = 1))]
+        model: Option<String>,
+        /// The most turns of one try, with `claude`. Default: no bound.
+        #[schemars(range(min = 1, max = 10000))]
+        max_turns: Option<u32>,
+        /// The most dollars one try may cost, with `claude`. Default: no bound.
+        budget_usd: Option<f64>,
+        /// What it may do without asking. `narrow`: commands, and files in its worktree. `all`: the client's own
+        /// fences are off. Default: `narrow`.
+        permissions: Option<PermissionsName>,
+    }
+
+    /// What agents may write to, and fill.
+    struct SandboxTable {
+        /// Keep agents from writing outside of their worktree: `auto` where the system can, `on` or do not start them,
+        /// `off`. Default: `auto`.
+        mode: Option<SandboxName>,
+        /// More places that they may write to: absolute, or below `~/`.
+        writable: Option<Vec<String>>,
+        /// The most memory that one process of an agent may fill, in MiB. Default: no limit.
+        #[schemars(range(min = 64, max = 16_777_216))]
+        memory_mib: Option<u32>,
+        /// The most processes that the user may have while agents start more. Default: no limit.
+        #[schemars(range(min = 16, max = 4_194_304))]
+        processes: Option<u32>,
+    }
+
+    /// What may be used before the run stops, as far as clients tell what they use.
+    struct BudgetTable {
+        /// Dollars that all agents of a run may cost together. No agent starts once it is reached.
+        #[schemars(range(min = 0.000_001, max = 1_000_000))]
+        run_usd: Option<f64>,
+        /// Tokens, read and written, of all agents of a run.
+        #[schemars(range(min = 1))]
+        run_tokens: Option<u32>,
+        /// Time that all agents of a run may work together: `"8h"`.
+        run_time: Option<String>,
+        /// Dollars that the tries of one task may cost together. Then a person looks.
+        #[schemars(range(min = 0.000_001, max = 1_000_000))]
+        task_usd: Option<f64>,
+        /// Tokens, read and written, of all tries of one task.
+        #[schemars(range(min = 1))]
+        task_tokens: Option<u32>,
     }
 
     /// How a fresh worktree is made ready.
@@ -311,9 +377,25 @@ choices! {
     #[serde(rename_all = "snake_case")]
     enum ExhaustedName { Stop, Continue, Pass, Skip, }
 
+    /// Whether agents are kept inside.
+    #[serde(rename_all = "snake_case")]
+    enum SandboxName { Auto, On, Off, }
+
+    /// What a change of a protected file leads to.
+    #[serde(rename_all = "snake_case")]
+    enum ProtectName { Report, Block, }
+
     /// How an agent gets its prompt.
     #[serde(rename_all = "snake_case")]
     enum PromptName { Stdin, File, }
+
+    /// A client that Piton knows how to drive.
+    #[serde(rename_all = "snake_case")]
+    enum AdapterName { Command, Claude, Codex, Gemini, Opencode, }
+
+    /// What a client may do without asking.
+    #[serde(rename_all = "snake_case")]
+    enum PermissionsName { Narrow, All, }
 }
 
 /// A length of time: `90s`, `5m`, `1h30m`.
@@ -358,6 +440,7 @@ mod tests {
         same(&tables["PolicyTable"], &keys::POLICY);
         same(&tables["AgentTable"], &keys::AGENT);
         same(&tables["WorktreeTable"], &keys::WORKTREE);
+        same(&tables["SandboxTable"], &keys::SANDBOX);
         same(&tables["DefaultsTable"], &keys::DEFAULTS);
         same(&tables["GroupTable"], &keys::GROUP);
         same(&tables["TaskTable"], &keys::TASK);

@@ -28,10 +28,17 @@ exhausted = "continue"     # when a task's attempts are spent: "stop", "continue
 # commit_prefix = "feat:"          # and author = "Ada <ada@example.org>", for the commits
 # backoff = "5s"                   # first pause when an agent or the network fails
 # landing_wait = "10m"             # how long landing waits for uncommitted changes in your checkout
+# startup = "2m"                   # an agent that has said nothing at all by then is run again
+# protected = ["tests/**"]         # files that no task changes unless it names them, beside those of CI
+# protect = "report"               # or "block" work that changes them
 
 # [worktree]
 # copy = [".env"]          # files git ignores that a worktree needs
 # setup = "npm ci"         # run in each fresh worktree
+
+# [sandbox]                # agents write to their worktree only, where the system can see to that
+# mode = "auto"            # or "on": not without it; or "off"
+# writable = ["~/.my-cache"]   # more places; memory_mib = 8192 and processes = 4000 are limits
 
 # What holds for tasks that do not say otherwise.
 [defaults]

@@ -2,7 +2,10 @@
 //! and compares.
 
 use super::config::{check_name, usual_timeout};
-use crate::plan::{Agent, Argv, Check, Plan, PromptBy, Schedule, Settings, TaskSpec};
+use crate::plan::{
+    Agent, Argv, Budget, Check, Fences, Pattern, Permissions, Plan, PromptBy, Protect, Sandbox, Schedule,
+    Settings, TaskSpec,
+};
 use crate::time::Span;
 
 /// The plan with something in every text that may not be empty.
@@ -34,6 +37,8 @@ pub fn write(plan: &Plan) -> String {
             .as_ref()
             .map_or_else(String::new, |setup| format!("setup = {}\n", command(setup)));
     }
+    toml += &sandbox(&plan.settings.fences);
+    toml += &budget(&plan.settings.budget);
     // What the first task says is the rule, and the others say where they differ.
     let rule = plan.tasks.first();
     if let Some(rule) = rule {
@@ -74,18 +79,74 @@ fn policy(settings: &Settings) -> String {
     toml += &format!("landing_checks = {}\n", checks(&settings.landing_checks));
     toml +=
         &format!("backoff = {}\nlanding_wait = {}\n", span(settings.backoff), span(settings.landing_wait));
+    let fences = &settings.fences;
+    toml += &fences.startup.map_or_else(String::new, |startup| format!("startup = {}\n", span(startup)));
+    if !fences.protected.is_empty() {
+        let patterns: Vec<&str> = fences.protected.iter().map(Pattern::as_str).collect();
+        toml += &format!("protected = {}\n", list(&patterns));
+    }
+    if fences.protect != Protect::default() {
+        toml += &format!("protect = \"{}\"\n", name_of(&Protect::ALL, fences.protect));
+    }
     for (key, value) in [("commit_prefix", &settings.commit_prefix), ("author", &settings.author)] {
         toml += &value.as_ref().map_or_else(String::new, |value| format!("{key} = {}\n", text(value)));
     }
     toml
 }
 
+fn sandbox(fences: &Fences) -> String {
+    let mut toml = String::new();
+    if fences.sandbox != Sandbox::default() {
+        toml += &format!("mode = \"{}\"\n", name_of(&Sandbox::ALL, fences.sandbox));
+    }
+    if !fences.writable.is_empty() {
+        toml += &format!("writable = {}\n", list(&fences.writable));
+    }
+    for (key, limit) in [("memory_mib", fences.memory_mib), ("processes", fences.processes)] {
+        toml += &limit.map_or_else(String::new, |limit| format!("{key} = {limit}\n"));
+    }
+    if toml.is_empty() { toml } else { format!("\n[sandbox]\n{toml}") }
+}
+
+fn budget(budget: &Budget) -> String {
+    let mut toml = String::new();
+    for (key, most) in [("run_usd", budget.run_usd), ("task_usd", budget.task_usd)] {
+        toml += &most.map_or_else(String::new, |most| format!("{key} = {}\n", dollars(most)));
+    }
+    for (key, most) in [("run_tokens", budget.run_tokens), ("task_tokens", budget.task_tokens)] {
+        toml += &most.map_or_else(String::new, |most| format!("{key} = {most}\n"));
+    }
+    toml += &budget.run_time.map_or_else(String::new, |most| format!("run_time = {}\n", span(most)));
+    if toml.is_empty() { toml } else { format!("\n[budget]\n{toml}") }
+}
+
+fn dollars(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+fn name_of<T: Copy + PartialEq>(all: &[(&'static str, T)], one: T) -> &'static str {
+    all.iter().find(|(_, value)| *value == one).map_or("", |(name, _)| name)
+}
+
 fn agent_table(name: &str, agent: &Agent) -> String {
-    let mut toml = format!("\n[agents.{}]\ncommand = {}\n", text(name), list(&agent.command));
-    toml += match agent.prompt {
-        PromptBy::Stdin => "prompt = \"stdin\"\n",
-        PromptBy::File => "prompt = \"file\"\n",
-    };
+    let mut toml = format!("\n[agents.{}]\n", text(name));
+    if agent.adapter.is_command() {
+        toml += &format!("command = {}\n", list(&agent.command));
+        toml += match agent.prompt {
+            PromptBy::Stdin => "prompt = \"stdin\"\n",
+            PromptBy::File => "prompt = \"file\"\n",
+        };
+    } else {
+        toml += &format!("adapter = \"{}\"\n", agent.adapter.name());
+        for (key, value) in [("program", &agent.program), ("model", &agent.model)] {
+            toml += &value.as_ref().map_or_else(String::new, |value| format!("{key} = {}\n", text(value)));
+        }
+        toml += &agent.max_turns.map_or_else(String::new, |turns| format!("max_turns = {turns}\n"));
+        toml += &agent.budget.map_or_else(String::new, |most| format!("budget_usd = {}\n", dollars(most)));
+        if agent.permissions == Permissions::All {
+            toml += "permissions = \"all\"\n";
+        }
+    }
     let env: Vec<String> =
         agent.env.iter().map(|(key, value)| format!("{} = {}", text(key), text(value))).collect();
     toml + &if env.is_empty() { String::new() } else { format!("env = {{ {} }}\n", env.join(", ")) }

@@ -170,6 +170,7 @@ impl Writer<'_> {
                 StopReason::LandingWaits { .. } => "landing_waits",
                 StopReason::PlanChanged { .. } => "task_edited",
                 StopReason::Elsewhere { .. } => "elsewhere",
+                StopReason::Budget { .. } => "budget",
                 StopReason::Environment { .. } => "environment",
                 // More was added to the plan since.
                 StopReason::Completed | StopReason::Ended => return None,

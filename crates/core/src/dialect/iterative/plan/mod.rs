@@ -19,7 +19,7 @@ mod write;
 
 pub use add::add;
 pub use read::{Before, Given, IterativeReading, read};
-pub use review::REVIEW;
+pub use review::{REVIEW, is_review};
 pub use starter::starter;
 pub use templates::{CONTEXT, Phase, phases};
 pub use write::{fit, write};

@@ -19,15 +19,13 @@ use crate::dialect::toolchain::Detected;
 use crate::dialect::{Folder, Problem, Reading, text};
 use crate::plan::{
     AboutUnit, Argv, Check, Dialect, Domain, Exhausted, Graph, Group, GroupId, Iterative, Mode, Plan,
-    RepoPath, RunId, Schedule, Settings, TaskId, TaskSpec,
+    RepoPath, RunId, SHELVES, Schedule, Settings, TaskId, TaskSpec,
 };
 
 /// Iterations of a unit that does not say how many it may have.
 const ITERATIONS: u32 = 5;
 /// The model that this system takes where none is said.
 const MODEL: &str = "sonnet";
-/// Folders of the plan that outputs go to.
-const SHELVES: [&str; 6] = ["sources", "outputs", "analysis", "drafts", "data", "planning"];
 /// What a list notes for everybody: so much of it is told with each unit, and so much over a whole list.
 const NOTES: usize = 2000;
 const RETOLD: usize = 4 << 20;

@@ -2,7 +2,9 @@
 
 use super::unit::Unit;
 use crate::dialect::native::{self, Config};
-use crate::plan::{Argv, Check, Group, GroupId, Iterative, TaskId, TaskSpec};
+use crate::plan::{Argv, Check, Dialect, Group, GroupId, Iterative, TaskId, TaskSpec};
+use crate::review::whether_done;
+use crate::run::{Run, Task};
 use crate::time::Span;
 
 /// The group of the last task, which is no unit, and its id unless a unit has it.
@@ -13,6 +15,12 @@ const FIXES: u32 = 3;
 pub(super) const TIMEOUT: Span = Span::minutes(30);
 /// Characters of a title that a question shows.
 const SHOWN: usize = 200;
+
+/// Whether a task of a run is that one.
+pub fn is_review(run: &Run, task: &Task) -> bool {
+    let group = run.groups.get(task.group as usize);
+    run.settings.dialect == Dialect::Iterative && group.is_some_and(|group| group.id.as_str() == REVIEW)
+}
 
 /// The profile that looks at work: the first of these that the project has, else whoever does the work.
 fn looker(config: &Config, names: &[&str]) -> String {
@@ -28,7 +36,7 @@ fn check(config: &Config, names: &[&str], ask: String) -> Check {
 /// Somebody looks whether a unit is what it says it is.
 pub(super) fn verifier(config: &Config, id: &TaskId, title: &str, unit: &Unit) -> Check {
     let title: String = title.chars().take(SHOWN).collect();
-    let mut ask = format!("whether {id} is done: {title}\n");
+    let mut ask = format!("{}{title}\n", whether_done(id));
     if unit.criteria.is_empty() {
         ask += "\nNothing more is said about when it is done: take its title at its word.\n";
     } else {

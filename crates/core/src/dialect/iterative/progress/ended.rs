@@ -4,7 +4,7 @@
 use super::NOT_FINISHED;
 use super::entry::{Entry, MADE};
 use super::head::{Head, Kind};
-use crate::dialect::chronicle::{Failure, Story};
+use crate::dialect::chronicle::{Failure, Pass, Story};
 use crate::dialect::entries::{line, quoted};
 use crate::plan::TaskId;
 use crate::run::Class;
@@ -14,12 +14,17 @@ use crate::time::Timestamp;
 /// So many files of an iteration are named.
 const FILES: usize = 12;
 
+/// What a reviewer of the whole says who is content.
+const REVIEW_PASS: &str = "REVIEW_PASS";
+
 /// An iteration that is over.
 pub(super) struct Ended<'a> {
     pub(super) unit: &'a TaskId,
     pub(super) number: u32,
     pub(super) at: Timestamp,
     story: &'a Story,
+    /// It is the review of the whole, and not of a unit.
+    whole: bool,
     /// It is the last one since the last reset, of which more is known.
     is_last: bool,
     failure: Option<&'a Failure>,
@@ -27,7 +32,7 @@ pub(super) struct Ended<'a> {
 
 /// Of a unit, in the order in which they ended. Tries that were only cut off are no iterations, nor is what was taken
 /// over from elsewhere: whoever did that has told of it.
-pub(super) fn ended<'a>(unit: &'a TaskId, story: &'a Story) -> Vec<Ended<'a>> {
+pub(super) fn ended<'a>(unit: &'a TaskId, story: &'a Story, whole: bool) -> Vec<Ended<'a>> {
     let earlier = story.earlier.iter().flat_map(|earlier| &earlier.failures).map(|failure| (failure, false));
     let now = story.failures.iter().map(|failure| (failure, failure.attempt == story.attempt));
     let counts = |failure: &Failure| {
@@ -36,13 +41,14 @@ pub(super) fn ended<'a>(unit: &'a TaskId, story: &'a Story) -> Vec<Ended<'a>> {
     let failed =
         earlier.chain(now).filter(|(failure, _)| counts(failure)).filter_map(|(failure, is_last)| {
             let (number, at) = (failure.attempt.max(1), failure.at?);
-            Some(Ended { unit, number, at, story, is_last, failure: Some(failure) })
+            Some(Ended { unit, number, at, story, whole, is_last, failure: Some(failure) })
         });
     let well = story.verified_at.or(story.completed_at).filter(|_| story.attempt > 0).map(|at| Ended {
         unit,
         number: story.attempt,
         at,
         story,
+        whole,
         is_last: true,
         failure: None,
     });
@@ -102,15 +108,20 @@ impl Ended<'_> {
 
     /// Its gates have passed, for an entry that does not say so or names no commit.
     pub(super) fn passed(&self) -> Option<(Kind, String)> {
-        let entry = Entry {
-            head: self.head(Kind::Review),
-            did: format!("Iteration {} of {} passed its gates", self.number, self.unit),
-            signal: format!("{}_VERIFIED", self.unit),
-            commit: self.commit(),
-            ..Entry::default()
+        let (did, signal) = match self.whole {
+            true => (
+                "Reviewed the whole, and found nothing that has to be mended".to_owned(),
+                REVIEW_PASS.to_owned(),
+            ),
+            false => (
+                format!("Iteration {} of {} passed its gates", self.number, self.unit),
+                format!("{}_VERIFIED", self.unit),
+            ),
         };
+        let (head, commit) = (self.head(Kind::Review), self.commit());
+        let entry = Entry { head, did, signal, commit, ..Entry::default() };
         let ours = self.failure.is_none() && self.story.verified_at.is_some();
-        let known = ours && !entry.commit.is_empty();
+        let known = ours && (self.whole || !entry.commit.is_empty());
         known.then(|| (Kind::Review, format!("{}\n{MADE})*", entry.write())))
     }
 
@@ -128,6 +139,7 @@ impl Ended<'_> {
         };
         let did = match kind {
             Kind::Tests => format!("Ran the checks on iteration {n} of {}: {message}", self.unit),
+            Kind::Review if self.whole => format!("Reviewed the whole: {message}"),
             Kind::Review => format!("Had iteration {n} of {} looked at: {message}", self.unit),
             _ => format!("Iteration {n} of {} ended so: {message}", self.unit),
         };
@@ -149,6 +161,7 @@ impl Ended<'_> {
         };
         let signal = match kind {
             Kind::Tests => format!("TESTS_FAIL:{message}"),
+            Kind::Review if self.whole => "REVIEW_FAIL".to_owned(),
             Kind::Review => "GAPS_FOUND".to_owned(),
             _ => String::new(),
         };
@@ -194,4 +207,22 @@ impl Ended<'_> {
         let mine = self.story.commits.iter().rfind(|commit| commit.attempt == self.number && self.is_last);
         mine.map(|commit| commit.hash.chars().take(10).collect()).unwrap_or_default()
     }
+}
+
+/// An entry for somebody who looked once more and wrote none, once it is known whether they changed anything.
+pub(super) fn looked_again(unit: &TaskId, pass: &Pass) -> Option<String> {
+    let changed = if pass.found_work? { "something" } else { "nothing" };
+    let entry = Entry {
+        head: passed_over(unit, pass)?,
+        did: format!("The agent that looked once more did not say what it did. It changed {changed}."),
+        signal: format!("{unit}_DONE"),
+        ..Entry::default()
+    };
+    Some(format!("{}\n{MADE}, since the agent wrote none)*", entry.write()))
+}
+
+/// The heading of such an entry.
+pub(super) fn passed_over(unit: &TaskId, pass: &Pass) -> Option<Head> {
+    let (unit, number, time) = (Some(unit.clone()), Some(pass.attempt), Some(pass.ended?.to_string()));
+    Some(Head { kind: Kind::Revise, unit, number, time })
 }

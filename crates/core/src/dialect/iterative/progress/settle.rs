@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::ended::{Ended, ended};
+use super::ended::{Ended, ended, looked_again, passed_over};
 use super::entry::{self, Entry, parse};
 use super::head::{Head, Kind};
 use super::{FILE, Section};
 use crate::diagnostic::Diagnostic;
-use crate::dialect::chronicle::{self, Chronicle, LONGEST_ENTRY};
+use crate::dialect::chronicle::{self, Chronicle, LONGEST_ENTRY, Pass};
 use crate::dialect::entries::{at_end, is_blank, joined, line, normal, quoted};
+use crate::dialect::iterative::plan::is_review;
 use crate::plan::TaskId;
 use crate::run::State;
 use crate::time::Timestamp;
@@ -74,7 +75,9 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Sett
     }
     let new = there.iter().zip(&compared.there).filter(|(_, stand)| **stand == There::New);
     let whole = known.iter().zip(&compared.known).filter(|(_, stand)| **stand != Stand::Surpassed);
-    let told = Told::of(new.map(|(read, _)| &read.parsed).chain(whole.map(|(known, _)| &known.parsed)));
+    let mut told = Told::default();
+    new.for_each(|(read, _)| told.hear(&read.parsed, None, chronicle));
+    whole.for_each(|(known, _)| told.hear(&known.parsed, Some(known.at), chronicle));
     settled.heard.extend(untold(state, chronicle, told));
     settled.append = if is_blank(text) {
         Some(format!("# Progress Log\n\n{}", joined(&missing, "")).trim_end().to_owned() + "\n")
@@ -147,6 +150,7 @@ struct Known {
     parsed: Entry,
     /// It was found in the file, and not told elsewhere.
     from_file: bool,
+    at: Timestamp,
 }
 
 impl Known {
@@ -156,7 +160,7 @@ impl Known {
         let is_entry = cut.open.is_none() && cut.entries.len() == 1 && cut.entries[0].0 == (0..text.len());
         let parsed = if is_entry { parse(&text) } else { Entry::default() };
         let from_file = entry.by == FILE && !parsed.made;
-        Known { written: if is_entry { text } else { noted(entry) }, parsed, from_file }
+        Known { written: if is_entry { text } else { noted(entry) }, parsed, from_file, at: entry.at }
     }
 }
 
@@ -238,9 +242,12 @@ fn compare(there: &[Read], known: &[Known]) -> Compared {
 }
 
 /// What entries tell of iterations.
+#[derive(Default)]
 struct Told {
     /// By unit and number, as far as an entry has one.
     own: HashMap<(TaskId, Option<u32>), Own>,
+    /// When somebody last told of a unit.
+    spoken: HashMap<TaskId, Timestamp>,
     made: HashSet<(Kind, TaskId, u32, String)>,
 }
 
@@ -257,22 +264,31 @@ struct Own {
 }
 
 impl Told {
-    fn of<'e>(entries: impl Iterator<Item = &'e Entry>) -> Told {
-        let mut told = Told { own: HashMap::new(), made: HashSet::new() };
-        for entry in entries {
-            let Head { kind, unit: Some(unit), number, time } = &entry.head else { continue };
-            if entry.made {
-                let number = number.unwrap_or_default();
-                told.made.insert((*kind, unit.clone(), number, time.clone().unwrap_or_default()));
-            } else if matches!(kind, Kind::Iteration | Kind::Other) && !entry.is_placeholder() {
-                let own = told.own.entry((unit.clone(), *number)).or_default();
-                own.entries += 1;
-                own.blocked |= entry.is_blocked() || !entry.blockers.is_empty();
-                own.whole |= entry.is_done() && !entry.commit.is_empty();
-                own.remaining.clone_from(&entry.remaining);
-            }
+    /// Take in an entry, and when it was heard; `None`: it is news.
+    fn hear(&mut self, entry: &Entry, at: Option<Timestamp>, chronicle: &Chronicle) {
+        let Head { kind, unit: Some(unit), number, time } = &entry.head else { return };
+        if entry.made {
+            let number = number.unwrap_or_default();
+            self.made.insert((*kind, unit.clone(), number, time.clone().unwrap_or_default()));
+            return;
         }
-        told
+        if !matches!(kind, Kind::Iteration | Kind::Other) || entry.is_placeholder() {
+            return;
+        }
+        let last = self.spoken.entry(unit.clone()).or_default();
+        *last = at.unwrap_or(Timestamp(i64::MAX)).max(*last);
+        // One who looked once more and was told that it is the first iteration tells of no other.
+        let passes = chronicle.task(unit).map(|story| story.passes.as_slice()).unwrap_or_default();
+        let within =
+            |at: Timestamp, pass: &Pass| pass.began < at && pass.ended.is_none_or(|ended| at <= ended);
+        if at.is_some_and(|at| passes.iter().any(|pass| within(at, pass))) {
+            return;
+        }
+        let own = self.own.entry((unit.clone(), *number)).or_default();
+        own.entries += 1;
+        own.blocked |= entry.is_blocked() || !entry.blockers.is_empty();
+        own.whole |= entry.is_done() && !entry.commit.is_empty();
+        own.remaining.clone_from(&entry.remaining);
     }
 
     /// An agent's entry for this iteration, which then stands for no other: one with its number, or with none.
@@ -282,6 +298,14 @@ impl Told {
             own.entries = own.entries.checked_sub(1)?;
             Some(own.clone())
         })
+    }
+
+    /// Somebody told of the unit since this pass began, or Piton did in their place.
+    fn knows(&self, unit: &TaskId, pass: &Pass) -> bool {
+        let head = passed_over(unit, pass);
+        let made = head.and_then(|head| Some((head.kind, head.unit?, head.number?, head.time?)));
+        made.is_some_and(|made| self.made.contains(&made))
+            || self.spoken.get(unit).is_some_and(|at| pass.began <= *at)
     }
 
     fn has_made(&self, kind: Kind, ended: &Ended<'_>) -> bool {
@@ -294,8 +318,20 @@ fn untold(state: &State, chronicle: &Chronicle, mut told: Told) -> Vec<Section> 
     let mut news: Vec<(Timestamp, Section)> = Vec::new();
     for task in state.tasks() {
         let Some(story) = chronicle.task(&task.id) else { continue };
-        for ended in ended(&task.id, story) {
+        let whole = state.run().is_some_and(|run| is_review(run, task));
+        for pass in story.passes.iter().filter(|pass| !told.knows(&task.id, pass)) {
+            let Some((at, text)) = pass.ended.zip(looked_again(&task.id, pass)) else { continue };
+            news.push((at, Section { task: Some(task.id.clone()), text }));
+        }
+        for ended in ended(&task.id, story, whole) {
             let section = |text| (ended.at, Section { task: Some(ended.unit.clone()), text });
+            if whole {
+                // Whoever mends what was found may tell of it; what counts is what the next review says.
+                let found = ended.news("").or_else(|| ended.passed());
+                let found = found.filter(|(kind, _)| !told.has_made(*kind, &ended));
+                news.extend(found.map(|(_, text)| section(text)));
+                continue;
+            }
             let made = told.has_made(Kind::Iteration, &ended);
             let own = if ended.is_iteration() && !made { told.take(&ended) } else { None };
             if ended.is_iteration() && !made && own.is_none() {

@@ -1,5 +1,6 @@
 //! Logs as agents and people leave them, and what Piton makes of them.
 
+mod passes;
 mod rows;
 mod settling;
 

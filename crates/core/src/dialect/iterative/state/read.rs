@@ -10,6 +10,7 @@ use super::file::ROOT;
 use super::words::{PhaseWord, UnitWord, waits};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::fields::{Fields, Reader, get};
+use crate::dialect::iterative::rebuild::Claim;
 use crate::dialect::json::{self, Kind, Node};
 use crate::dialect::shape;
 use crate::plan::{Mode, TaskId};
@@ -120,6 +121,11 @@ impl ForeignUnit {
     pub fn blocker(&self) -> Option<&str> {
         let is_blocked = self.status == UnitWord::Blocked;
         is_blocked.then(|| self.reason.as_deref().unwrap_or("blocked, nobody says why"))
+    }
+
+    /// What is compared with the log and with git.
+    pub fn claim(&self) -> Claim {
+        Claim { status: self.status.status(), iterations: self.iterations }
     }
 
     /// What a run takes over of it. It is done only with a proof: without one it is to be done, and an iteration that

@@ -62,6 +62,19 @@ impl UnitWord {
         }
     }
 
+    /// What somebody who uses it says of a task.
+    pub(super) fn status(self) -> Status {
+        match self {
+            UnitWord::Pending => Status::Pending,
+            UnitWord::InProgress => Status::InProgress,
+            UnitWord::Confirming => Status::Confirming,
+            UnitWord::Verifying => Status::Verifying,
+            UnitWord::Done => Status::Completed,
+            UnitWord::Blocked => Status::Blocked,
+            UnitWord::Timeout => Status::Abandoned,
+        }
+    }
+
     /// The word exactly as it is written.
     pub fn exact(word: &str) -> Option<UnitWord> {
         UnitWord::ALL.into_iter().find(|known| known.word() == word)

@@ -9,9 +9,9 @@ use super::words::{PhaseWord, UnitWord};
 use crate::dialect::chronicle::{Chronicle, Commit, Story};
 use crate::dialect::execute::state::{Map, Time};
 use crate::dialect::issue::state::created_at;
-use crate::dialect::iterative::plan::REVIEW;
+use crate::dialect::iterative::plan::is_review;
 use crate::dialect::shape;
-use crate::plan::{Dialect, Iterative, Mode};
+use crate::plan::{Iterative, Mode};
 use crate::run::{Proof, Run, State, Status, Task};
 
 /// So many characters of a hash tell commits apart, for people and for this file.
@@ -23,16 +23,12 @@ pub fn project(state: &State, chronicle: &Chronicle) -> Option<StateFile> {
     let unsaid = Iterative::default();
     let about = run.settings.iterative.as_deref().unwrap_or(&unsaid);
     let none = Story::default();
-    let is_review = |task: &Task| {
-        let group = run.groups.get(task.group as usize);
-        run.settings.dialect == Dialect::Iterative && group.is_some_and(|group| group.id.as_str() == REVIEW)
-    };
     let all = state.tasks().filter(|task| !task.removed);
     let mut all: Vec<(&Task, &Story)> =
         all.map(|task| (task, chronicle.task(&task.id).unwrap_or(&none))).collect();
     all.sort_by_key(|(_, story)| story.added);
     let commits = commits(&all, chronicle);
-    let (review, units) = all.into_iter().partition(|(task, _)| is_review(task));
+    let (review, units) = all.into_iter().partition(|(task, _)| is_review(run, task));
     Some(Writer { state, run, chronicle, about, units, review }.file(commits))
 }
 

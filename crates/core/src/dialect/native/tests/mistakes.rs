@@ -17,20 +17,20 @@ fn syntax() {
 #[test]
 fn unknown_keys() {
     insta::assert_snapshot!(check("tasks = []\nmax_parallel = 3\nfrobnicate = 1\n@T1\ndeps = []\ntitel = 'x'\ntimeout_s = 3"), @r"
-    1:1 `tasks` error: unknown key `tasks` in the plan | did you mean `task`? | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
-    2:1 `max_parallel` error: unknown key `max_parallel` in the plan | it belongs in `[policy]` | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
-    3:1 `frobnicate` error: unknown key `frobnicate` in the plan | nothing reads this | known here: `name`, `policy`, `agents`, `worktree`, `defaults`, `group`, `task`
+    1:1 `tasks` error: unknown key `tasks` in the plan | did you mean `task`? | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `group`, `task`
+    2:1 `max_parallel` error: unknown key `max_parallel` in the plan | it belongs in `[policy]` | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `group`, `task`
+    3:1 `frobnicate` error: unknown key `frobnicate` in the plan | nothing reads this | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `group`, `task`
     9:1 `deps` error: unknown key `deps` in `[[task]]` | Piton calls this `depends_on` | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     10:1 `titel` error: unknown key `titel` in `[[task]]` | did you mean `title`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[policy]\nparallel = 3\nattempts = 3\n@T1\n[[task.checks_]]"), @r"
-    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
-    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`
+    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
+    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
     9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
-    insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodel = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
-    3:1 `model` error: unknown key `model` in `[agents.NAME]` | nothing reads this | known here: `command`, `prompt`, `env`
+    insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodels = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
+    3:1 `models` error: unknown key `models` in `[agents.NAME]` | did you mean `model`? | known here: `adapter`, `command`, `prompt`, `env`, `program`, `model`, `max_turns`, `budget_usd`, `permissions`
     4:1 `[[task]]` error: this task is in no group | add `group = "g"` | a plan that declares groups has every task in one
     10:6 `'g'` warning: no task is in the group `g` | it will be passed over
     11:1 `name` error: unknown key `name` in `[[group]]` | Piton calls this `title` | known here: `id`, `title`
@@ -66,7 +66,7 @@ fn wrong_types() {
     1:9 `1` error: an entry of `task` must be a table | this is a number
     ");
     insta::assert_snapshot!(check("[agents]\ndefault = 'claude'\n@T1\ndepends_on = 'T0'\nfiles = [1]\nconfirm = 'yes'\nsilence = 5\nattempts = 1.5"), @r#"
-    2:11 `'claude'` error: the agent `default` must be a table with a `command` | this is text
+    2:11 `'claude'` error: the agent `default` must be a table with a `command` or an `adapter` | this is text
     8:14 `'T0'` error: `depends_on` must be a list, in `[` and `]` | this is text
     9:10 `1` error: an entry of `files` must be text | this is a number
     10:11 `'yes'` error: `confirm` must be `true` or `false` | this is text
@@ -248,6 +248,26 @@ fn agents() {
     5:11 `'a {prompt} | tee'` warning: `|` reaches the agent as an argument | no shell reads this | write `command = ["sh", "-c", "…"]` if a shell is wanted
     5:11 `'a {prompt} | tee'` warning: `{prompt}` stays as it is: this agent gets its prompt on stdin | add `prompt = "file"` to have it replaced by a path
     "#);
+    insta::assert_snapshot!(check("[agents.a]\nadapter = 'claud'\n[agents.b]\nadapter = 'codex'\ncommand = 'codex'\nmax_turns = 3\nbudget_usd = 1\n[agents.c]\nadapter = 'claude'\nprogram = 'bin/claude'\nmodel = '--x'\nmax_turns = 0\nbudget_usd = -1.5\npermissions = 'some'\n[agents.d]\ncommand = 'd'\nmodel = 'x'\n@T1\nagent = 'a'"), @r#"
+    2:11 `'claud'` error: `adapter` cannot be "claud" | did you mean "claude"? | choose one of `command`, `claude`, `codex`, `gemini`, `opencode`
+    5:11 `'codex'` error: `command` means nothing to the adapter `codex` | Piton knows how this client is started; `program` says where it is
+    6:13 `3` error: `max_turns` means nothing to the adapter `codex` | this client cannot be held to it; `timeout` bounds every agent
+    7:14 `1` error: `budget_usd` means nothing to the adapter `codex` | this client cannot be held to it; `timeout` bounds every agent
+    10:11 `'bin/claude'` error: `program` is a path that begins nowhere | write a name, or a path that begins with `/`
+    11:9 `'--x'` error: `model` begins with a dash | the client would take it for an option
+    12:13 `0` error: `max_turns` is out of range | 1 to 10000 is allowed
+    13:14 `-1.5` error: `budget_usd` is out of range | more than 0, and at most 1000000
+    14:15 `'some'` error: `permissions` cannot be "some" | not one of the choices | choose one of `narrow`, `all`
+    17:9 `'x'` error: `model` means nothing to the adapter `command` | only clients that Piton knows have this
+    "#);
+    let known = "[agents.a]\nadapter = 'claude'\nprogram = '/opt/claude'\nmodel = 'opus'\nmax_turns = 40\nbudget_usd = 2.5\npermissions = 'all'\n[agents.b]\nadapter = 'codex'\n";
+    let (config, wrong) = read_config(known);
+    assert_eq!(wrong, []);
+    assert_eq!(config.agents["a"].budget, Some(2_500_000));
+    assert_eq!(
+        check_with("[agents.a]\nmodel = 'sonnet'\n[agents.b]\nadapter = 'gemini'\n@T1\nagent = 'a'", &config),
+        "fine"
+    );
     let (config, _) = read_config(one);
     assert_eq!(check_with("[agents.claude]\nenv = { A = 'b' }\n@T1\nagent = 'claude'", &config), "fine");
 }
@@ -265,11 +285,30 @@ fn files_of_tasks_at_once() {
 #[test]
 fn the_project_file_says_nothing_about_tasks() {
     insta::assert_snapshot!(check_config("name = 'x'\n[[task]]\nid = 'T1'\n[agents.default]\nprompt = 'stdin'\n[default]\nattempts = 1"), @r#"
-    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `defaults`, `gates`
-    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `defaults`, `gates`
+    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `gates`
+    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `gates`
     4:1 `[agents.default]` error: `[agents.NAME]` has no `command` | add `command = ["my-agent", "--flag"]`
-    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `defaults`, `gates`
+    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `gates`
     "#);
     insta::assert_snapshot!(check_config("[policy"), @"1:8 `` error: this is not TOML: unclosed table, expected `]` | reading stopped here");
     assert_eq!(read_config("").0, Config::default());
+}
+
+#[test]
+fn fences_have_no_holes_by_mistake() {
+    let text = "[policy]\nprotected = ['tests/**', '/etc', '../x', 'a[']\nprotect = 'deny'\nstartup = '0s'\n\
+                [sandbox]\nmode = 'none'\nwritable = ['~/.cache', 'x', '~/../y', '/', \"/a\\u0007b\"]\nmemory_mib = 1\n@T1";
+    insta::assert_snapshot!(check(text), @r#"
+    2:26 `'/etc'` error: "/etc" cannot be a pattern in `protected`: it is not a path from the top of the project | write it like `tests/**`
+    2:34 `'../x'` error: "../x" cannot be a pattern in `protected`: it is not a path from the top of the project | write it like `tests/**`
+    2:42 `'a['` error: "a[" cannot be a pattern in `protected`: unclosed character class; missing ']' | write it like `tests/**`
+    3:11 `'deny'` error: `protect` cannot be "deny" | not one of the choices | choose one of `report`, `block`
+    4:11 `'0s'` error: `startup` is no time at all | must be more than 0
+    6:8 `'none'` error: `mode` cannot be "none" | not one of the choices | choose one of `auto`, `on`, `off`
+    7:25 `'x'` error: "x" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
+    7:30 `'~/../y'` error: "~/../y" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
+    7:40 `'/'` error: "/" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
+    7:45 `"/a\u0007b"` error: "/a\u{7}b" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
+    8:14 `1` error: `memory_mib` is out of range | 64 to 16777216 is allowed
+    "#);
 }

@@ -192,6 +192,7 @@ fn stopped(reason: &StopReason) -> (Level, String) {
             (Warning, format!("Paused, since the list changed: {}", one_line(detail)))
         }
         StopReason::Elsewhere { detail } => (Info, format!("Paused: {detail}")),
+        StopReason::Budget { detail } => (Info, format!("Stopped: {detail}")),
         StopReason::Environment { detail } => (Error, format!("Failed: {detail}")),
     }
 }

@@ -253,6 +253,7 @@ impl Writer<'_> {
                 StopReason::LandingWaits { .. } => Some("landing_waits"),
                 StopReason::PlanChanged { .. } => Some("task_edited"),
                 StopReason::Elsewhere { .. } => Some("elsewhere"),
+                StopReason::Budget { .. } => Some("budget"),
                 StopReason::Environment { .. } => Some("environment"),
                 // More was added, or something is to be tried again.
                 StopReason::Completed | StopReason::Ended => unfinished(),

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod fenced;
+
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};

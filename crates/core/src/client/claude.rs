@@ -1,0 +1,124 @@
+//! Claude Code: `--output-format stream-json --verbose`.
+//!
+//! Several `result`s may come in one run, when it is woken by something in the background; `subtype` says `success`
+//! even of a request that failed; and an interruption may end it with exit status 0 and without any `result`.
+
+use serde_json::Value;
+
+use super::json::{dollars, list, name, reason, session, text, tokens};
+use super::{End, Fault, Happening};
+use crate::run::{ByModel, Usage};
+use crate::time::Timestamp;
+
+/// The model of messages that the client makes up itself.
+const SYNTHETIC: &str = "<synthetic>";
+
+pub(super) fn happenings(line: &Value) -> Vec<Happening> {
+    match (text(line, "type"), text(line, "subtype")) {
+        ("system", "init") => {
+            session(line, "session_id").map(|id| Happening::Session { id }).into_iter().collect()
+        }
+        ("system", "api_retry") => {
+            let status = line.get("error_status").and_then(Value::as_u64);
+            let status = status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
+            vec![Happening::Retry { reason: reason(&format!("{}{status}", text(line, "error"))) }]
+        }
+        // What a subagent says is not what the agent says.
+        ("assistant", _) if line.get("parent_tool_use_id").is_none_or(Value::is_null) => said(line),
+        ("user", _) => {
+            let content = line.get("message").map(|message| list(message, "content")).unwrap_or_default();
+            let results = content.iter().filter(|block| text(block, "type") == "tool_result");
+            results.map(|block| Happening::ToolResult { failed: block["is_error"] == true }).collect()
+        }
+        ("rate_limit_event", _) => match line.get("rate_limit_info") {
+            Some(info) if text(info, "status") == "rejected" => {
+                vec![Happening::Limit { until: resets(info) }]
+            }
+            _ => Vec::new(),
+        },
+        ("result", subtype) => result(line, subtype),
+        _ => Vec::new(),
+    }
+}
+
+fn said(line: &Value) -> Vec<Happening> {
+    let Some(message) = line.get("message") else { return Vec::new() };
+    if text(message, "model") == SYNTHETIC {
+        let info = line.get("api_error_params").and_then(|params| params.get("rate_limit_info"));
+        return info.map(|info| Happening::Limit { until: resets(info) }).into_iter().collect();
+    }
+    let block = |block: &Value| match text(block, "type") {
+        "text" => Some(Happening::Message {
+            of: text(message, "id").to_owned(),
+            text: text(block, "text").to_owned(),
+        }),
+        "tool_use" => Some(Happening::ToolCall { tool: name(text(block, "name")) }),
+        _ => None,
+    };
+    list(message, "content").iter().filter_map(block).collect()
+}
+
+/// Seconds since the epoch.
+fn resets(info: &Value) -> Option<Timestamp> {
+    let seconds = info.get("resetsAt").and_then(Value::as_i64)?;
+    Some(Timestamp(seconds.checked_mul(1000)?))
+}
+
+fn result(line: &Value, subtype: &str) -> Vec<Happening> {
+    let mut happenings = Vec::new();
+    if let Some(models) = line.get("modelUsage").and_then(Value::as_object) {
+        let of: ByModel = models.iter().map(|(model, used)| (name(model), usage(used))).collect();
+        happenings.push(Happening::Usage { so_far: true, of });
+    }
+    let end = if line["is_error"] == true || subtype.starts_with("error") {
+        let errors: Vec<&str> = list(line, "errors").iter().filter_map(Value::as_str).collect();
+        let words = if errors.is_empty() { text(line, "result").to_owned() } else { errors.join("; ") };
+        let words = if words.trim().is_empty() { format!("it ended with {subtype}") } else { words };
+        End::Broken { fault: fault(line, subtype, &words), reason: reason(&words) }
+    } else {
+        End::Finished
+    };
+    happenings.push(Happening::End(end));
+    happenings
+}
+
+fn usage(used: &Value) -> Usage {
+    let count = |key: &str| used.get(key).and_then(Value::as_u64);
+    let cached = count("cacheReadInputTokens");
+    let input = [count("inputTokens"), cached, count("cacheCreationInputTokens")];
+    Usage { cost: dollars(used.get("costUSD")), ..tokens(&input, cached, &[count("outputTokens")]) }
+}
+
+fn fault(line: &Value, subtype: &str, words: &str) -> Fault {
+    match (subtype, text(line, "terminal_reason")) {
+        ("error_max_turns" | "error_max_budget_usd", _)
+        | (_, "max_turns" | "budget_exhausted" | "prompt_too_long") => return Fault::Own,
+        _ => {}
+    }
+    if text(line, "api_error") == "usage_limit_reached" {
+        return Fault::Limit;
+    }
+    match line.get("api_error_status").and_then(Value::as_u64) {
+        // Too many requests, a slow request, a conflict: all of these pass.
+        Some(408 | 409 | 429 | 500..) => Fault::Outside,
+        Some(400..=499) => Fault::Person,
+        _ => fault_of_words(words),
+    }
+}
+
+/// What the client complains about in words alone.
+pub(super) fn fault_of_words(words: &str) -> Fault {
+    let has = |part: &str| words.contains(part);
+    if has("No conversation found with session ID") {
+        Fault::Gone
+    } else if has("unknown option")
+        || has("--dangerously-skip-permissions cannot be used")
+        || has("Invalid API key")
+        || has("Please run /login")
+        || has("Credit balance is too low")
+    {
+        Fault::Person
+    } else {
+        Fault::Outside
+    }
+}

@@ -1,0 +1,146 @@
+//! Codex: `exec --json`.
+//!
+//! Errors are sentences without a code. `error` lines are mostly warnings; only `turn.failed` ends a turn. Usage counts
+//! on when a conversation is gone on with.
+
+use jiff::civil::{DateTime, Time};
+use jiff::tz::TimeZone;
+use serde_json::Value;
+
+use super::json::{name, reason, session, text, tokens};
+use super::{End, Fault, Happening};
+use crate::run::ByModel;
+use crate::time::Timestamp;
+
+pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
+    let item = line.get("item").unwrap_or(&Value::Null);
+    match text(line, "type") {
+        "thread.started" => {
+            session(line, "thread_id").map(|id| Happening::Session { id }).into_iter().collect()
+        }
+        "item.started" if is_call(item) => vec![call(item)],
+        "item.completed" if is_call(item) => {
+            vec![Happening::ToolResult { failed: text(item, "status") != "completed" }]
+        }
+        "item.completed" if text(item, "type") == "agent_message" => {
+            vec![Happening::Message { of: text(item, "id").to_owned(), text: text(item, "text").to_owned() }]
+        }
+        "error" => vec![Happening::Retry { reason: reason(text(line, "message")) }],
+        "turn.completed" => {
+            let used = line.get("usage").unwrap_or(&Value::Null);
+            let count = |key: &str| used.get(key).and_then(Value::as_u64);
+            let usage =
+                tokens(&[count("input_tokens")], count("cached_input_tokens"), &[count("output_tokens")]);
+            let told = usage.input.is_some().then(|| Happening::Usage {
+                so_far: true,
+                // Which model it was is not said.
+                of: ByModel::from([(String::new(), usage)]),
+            });
+            told.into_iter().chain([Happening::End(End::Finished)]).collect()
+        }
+        "turn.failed" => {
+            let words = line.get("error").map(|error| text(error, "message")).unwrap_or_default();
+            let fault = fault(words);
+            let limit = (fault == Fault::Limit).then(|| Happening::Limit { until: try_again_at(words, now) });
+            let end = Happening::End(End::Broken { fault, reason: reason(words) });
+            limit.into_iter().chain([end]).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn is_call(item: &Value) -> bool {
+    matches!(
+        text(item, "type"),
+        "command_execution" | "file_change" | "mcp_tool_call" | "web_search" | "collab_tool_call"
+    )
+}
+
+fn call(item: &Value) -> Happening {
+    let tool = match text(item, "tool") {
+        "" => text(item, "type"),
+        tool => tool,
+    };
+    Happening::ToolCall { tool: name(tool) }
+}
+
+/// What a failed turn complains about. These are the client's own words: a tool's output never comes here.
+fn fault(words: &str) -> Fault {
+    let words = words.replace('’', "'");
+    let has = |part: &str| words.contains(part);
+    let refused = ["status 400", "status 401", "status 403", "status 404"].iter().any(|status| has(status));
+    // A request that is wrong in itself is told as the server's own JSON.
+    let own_json = words.trim_start().starts_with('{') && has("invalid_request_error");
+    if has("hit your usage limit") {
+        Fault::Limit
+    } else if has("context window") {
+        Fault::Own
+    } else if refused
+        || own_json
+        || has("Quota exceeded")
+        || has("billing")
+        || has("does not exist")
+        || has("is not supported")
+        || has("Missing environment variable")
+        || has("refresh token")
+    {
+        Fault::Person
+    } else {
+        Fault::Outside
+    }
+}
+
+/// What stands outside of the stream.
+pub(super) fn fault_of_words(words: &str, code: i32) -> Fault {
+    let has = |part: &str| words.contains(part);
+    if has("no rollout found for thread id") {
+        Fault::Gone
+    } else if code == 2 || has("Not inside a trusted directory") || has("Error loading config") {
+        Fault::Person
+    } else {
+        Fault::Outside
+    }
+}
+
+/// `… or try again at 10:43 PM.`, `… at Nov 20th, 2026 11:49 AM.` The client is started in UTC, so this is UTC.
+fn try_again_at(words: &str, now: Timestamp) -> Option<Timestamp> {
+    let (_, at) = words.rsplit_once("try again at ").or_else(|| words.rsplit_once("Try again at "))?;
+    let at = at.trim().trim_end_matches('.');
+    let now = jiff::Timestamp::from_millisecond(now.0).ok()?.to_zoned(TimeZone::UTC);
+    let until = match Time::strptime("%I:%M %p", at) {
+        Ok(time) => {
+            let today = now.date().to_datetime(time).to_zoned(TimeZone::UTC).ok()?;
+            // Told without a day it is the next time the clock shows this.
+            if today.timestamp() < now.timestamp() {
+                today.tomorrow().ok()?.with().time(time).build().ok()?
+            } else {
+                today
+            }
+        }
+        Err(_) => {
+            let plain =
+                ["st,", "nd,", "rd,", "th,"].iter().fold(at.to_owned(), |at, end| at.replacen(end, ",", 1));
+            DateTime::strptime("%b %d, %Y %I:%M %p", plain).ok()?.to_zoned(TimeZone::UTC).ok()?
+        }
+    };
+    Some(Timestamp(until.timestamp().as_millisecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_limit_is_read_from_a_sentence() {
+        let now = Timestamp::parse("2026-11-15T20:43:00Z").expect("a time");
+        let read = |words: &str| try_again_at(words, now).map(|until| until.to_string());
+        let today = "You’ve hit your usage limit. Visit https://x or try again at 10:43 PM.";
+        assert_eq!(read(today).as_deref(), Some("2026-11-15T22:43:00Z"));
+        assert_eq!(read("try again at 1:05 AM.").as_deref(), Some("2026-11-16T01:05:00Z"));
+        let later = "or try again at Nov 20th, 2026 11:49 AM.";
+        assert_eq!(read(later).as_deref(), Some("2026-11-20T11:49:00Z"));
+        assert_eq!(read("or try again at Aug 1st, 2027 12:00 AM.").as_deref(), Some("2027-08-01T00:00:00Z"));
+        assert_eq!(read("You’ve hit your usage limit. Try again later."), None);
+        assert_eq!(read("try again at the end of time"), None);
+    }
+}

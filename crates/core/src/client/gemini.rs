@@ -1,0 +1,85 @@
+//! Gemini CLI: `-o stream-json`.
+//!
+//! Its exit status is what is left of an HTTP status in eight bits, so the last `result` counts. It tells of retries on
+//! standard error alone.
+
+use serde_json::Value;
+
+use super::json::{name, reason, session, text, tokens};
+use super::{End, Fault, Happening};
+use crate::run::ByModel;
+
+pub(super) fn happenings(line: &Value) -> Vec<Happening> {
+    match text(line, "type") {
+        "init" => session(line, "session_id").map(|id| Happening::Session { id }).into_iter().collect(),
+        "message" if text(line, "role") == "assistant" => {
+            let of = if line["delta"] == true { "delta" } else { "whole" };
+            vec![Happening::Message { of: of.to_owned(), text: text(line, "content").to_owned() }]
+        }
+        "tool_use" => vec![Happening::ToolCall { tool: name(text(line, "tool_name")) }],
+        "tool_result" => vec![Happening::ToolResult { failed: text(line, "status") != "success" }],
+        "error" => vec![Happening::Retry { reason: reason(text(line, "message")) }],
+        "result" => result(line),
+        _ => Vec::new(),
+    }
+}
+
+fn result(line: &Value) -> Vec<Happening> {
+    let mut happenings = Vec::new();
+    if let Some(stats) = line.get("stats") {
+        let usage = |of: &Value| {
+            let count = |key: &str| of.get(key).and_then(Value::as_u64);
+            tokens(&[count("input_tokens")], count("cached"), &[count("output_tokens")])
+        };
+        let models = stats.get("models").and_then(Value::as_object).filter(|models| !models.is_empty());
+        let of: ByModel = match models {
+            Some(models) => models.iter().map(|(model, used)| (name(model), usage(used))).collect(),
+            None => ByModel::from([(String::new(), usage(stats))]),
+        };
+        happenings.push(Happening::Usage { so_far: false, of });
+    }
+    let end = match text(line, "status") {
+        "success" => End::Finished,
+        status => {
+            let words = match line.get("error") {
+                Some(Value::String(words)) => words.as_str(),
+                Some(error) => text(error, "message"),
+                None => status,
+            };
+            let kind = line.get("error").map(|error| text(error, "type")).unwrap_or_default();
+            End::Broken { fault: fault(kind, words), reason: reason(words) }
+        }
+    };
+    happenings.push(Happening::End(end));
+    happenings
+}
+
+fn fault(kind: &str, words: &str) -> Fault {
+    let has = |part: &str| words.contains(part);
+    if kind == "FatalTurnLimitedError" {
+        Fault::Own
+    } else if has("daily quota") {
+        Fault::Limit
+    } else if kind == "FatalAuthenticationError"
+        || has("UNAUTHENTICATED")
+        || has("PERMISSION_DENIED")
+        || has("INVALID_ARGUMENT")
+        || has("NOT_FOUND")
+    {
+        Fault::Person
+    } else {
+        Fault::Outside
+    }
+}
+
+/// The few statuses that are its own and not a server's.
+pub(super) fn fault_of_exit(code: i32) -> Fault {
+    match code {
+        // Authentication, settings, a folder that is not trusted.
+        41 | 52 | 55 => Fault::Person,
+        // Bad input: of what Piton gives it, only the conversation can be wrong.
+        42 => Fault::Gone,
+        53 => Fault::Own,
+        _ => Fault::Outside,
+    }
+}

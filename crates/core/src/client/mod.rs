@@ -1,0 +1,271 @@
+//! What a client says while it works, and what its end means.
+//!
+//! Clients write a line of JSON for whatever happens. Each has a file here that turns such a line into [`Happening`]s,
+//! the one vocabulary of all of them; a [`Story`] is what they come to. The end of a try is the end of its process,
+//! judged with what the client said last about it: never the exit status alone, for a client may end with 0 after an
+//! interruption, and never a word in the output of a tool, for files are full of such words.
+
+mod claude;
+mod codex;
+mod gemini;
+mod json;
+mod opencode;
+#[cfg(test)]
+mod tests;
+
+use crate::plan::Adapter;
+use crate::run::ByModel;
+use crate::terminal::clean_text;
+use crate::time::Timestamp;
+
+/// Something that happened in a client, in words that all of them share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// The conversation has this name; it can be gone on with.
+    Session {
+        id: String,
+    },
+    /// The agent says something. Parts of one message follow each other and have the same `of`.
+    Message {
+        of: String,
+        text: String,
+    },
+    ToolCall {
+        tool: String,
+    },
+    /// `failed` also where the call was refused: neither makes a try fail.
+    ToolResult {
+        failed: bool,
+    },
+    /// The client tries again by itself. Only a warning.
+    Retry {
+        reason: String,
+    },
+    /// A usage limit, with the time it ends where the client tells.
+    Limit {
+        until: Option<Timestamp>,
+    },
+    /// What was used: all of the session so far, or of one step more.
+    Usage {
+        so_far: bool,
+        of: ByModel,
+    },
+    /// The client says that it has ended, or one turn of it; the last one counts.
+    End(End),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    Finished,
+    Broken { fault: Fault, reason: String },
+}
+
+/// Whose fault it is, and so what helps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The try itself: its turns, its budget or its room for words are used up.
+    Own,
+    /// A usage limit: it ends by itself.
+    Limit,
+    /// Servers, networks, somebody who stopped it: run again.
+    Outside,
+    /// Credentials, payment, settings: only a person can help.
+    Person,
+    /// There is no such conversation to go on with.
+    Gone,
+}
+
+/// How the process ended, if it ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+/// What the end of a try means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It says that it has finished. Only a claim.
+    Finished,
+    Broken {
+        fault: Fault,
+        reason: String,
+    },
+}
+
+/// Said before the prompt of a try that goes on in the conversation of an earlier one. The prompt follows, since nobody
+/// knows how much of it the client had kept when it was interrupted.
+pub const GO_ON: &str = "You were interrupted in the middle of this task. Your conversation and your worktree are as \
+                         they were; a command that ran then may have been cut off. Look at what is there, and go on. \
+                         This is the task once more:\n\n";
+
+/// The longest piece of what is not JSON that is kept: error messages come at the end.
+const NOISE: usize = 4 * 1024;
+
+/// What the lines so far come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Story {
+    adapter: Adapter,
+    /// The conversation, once the client has named it.
+    pub session: Option<String>,
+    /// The last thing the agent said.
+    pub said: String,
+    /// What the session has used, where the client tells.
+    pub used: Option<ByModel>,
+    /// Calls of tools.
+    pub calls: u32,
+    end: Option<End>,
+    limit: Option<Timestamp>,
+    retry: Option<String>,
+    speaking: Option<String>,
+    open_call: Option<String>,
+    noise: String,
+}
+
+impl Story {
+    /// The story of a client's output. `None` for a client that writes whatever it likes.
+    pub fn of(adapter: Adapter, output: &[u8], now: Timestamp) -> Option<Story> {
+        if adapter.is_command() {
+            return None;
+        }
+        let mut story = Story {
+            adapter,
+            session: None,
+            said: String::new(),
+            used: None,
+            calls: 0,
+            end: None,
+            limit: None,
+            retry: None,
+            speaking: None,
+            open_call: None,
+            noise: String::new(),
+        };
+        for line in String::from_utf8_lossy(output).lines() {
+            match happenings(adapter, line, now) {
+                Some(happenings) => happenings.into_iter().for_each(|happening| story.take(happening)),
+                None => story.hear_noise(line),
+            }
+        }
+        Some(story)
+    }
+
+    fn take(&mut self, happening: Happening) {
+        match happening {
+            Happening::Session { id } => self.session = Some(id),
+            Happening::Message { of, text } => {
+                if self.speaking.as_ref() != Some(&of) {
+                    self.said.clear();
+                } else if self.adapter != Adapter::Gemini {
+                    self.said.push('\n');
+                }
+                self.said.push_str(&text);
+                self.speaking = Some(of);
+                self.end = None;
+            }
+            Happening::ToolCall { tool } => {
+                self.calls = self.calls.saturating_add(1);
+                self.open_call = Some(tool);
+                self.speaking = None;
+                self.end = None;
+            }
+            Happening::ToolResult { .. } => self.open_call = None,
+            Happening::Retry { reason } => self.retry = Some(reason),
+            Happening::Limit { until } => self.limit = until.or(self.limit),
+            Happening::Usage { so_far: true, of } => self.used = Some(of),
+            Happening::Usage { so_far: false, of } => {
+                let used = self.used.get_or_insert_default();
+                for (model, usage) in of {
+                    let sum = used.entry(model).or_default();
+                    *sum = sum.plus(usage);
+                }
+            }
+            Happening::End(end) => self.end = Some(end),
+        }
+    }
+
+    fn hear_noise(&mut self, line: &str) {
+        let line = clean_text(line.as_bytes());
+        if line.trim().is_empty() {
+            return;
+        }
+        self.noise.push_str(line.trim_end());
+        self.noise.push('\n');
+        if self.noise.len() > 2 * NOISE {
+            self.noise = end_of(&self.noise, NOISE).to_owned();
+        }
+    }
+
+    /// What the end of the process means.
+    pub fn meaning(&self, exit: Exit) -> Meaning {
+        match (&self.end, exit) {
+            (Some(End::Broken { fault, reason }), _) => broken(*fault, reason),
+            (Some(End::Finished), Exit::Code(0)) => Meaning::Finished,
+            (Some(End::Finished), exit) => {
+                broken(Fault::Outside, &format!("it said that it had finished, but {}", told(exit)))
+            }
+            (None, Exit::Signal(_)) => broken(Fault::Outside, &format!("the client {}", told(exit))),
+            (None, Exit::Code(code)) => {
+                let fault = match self.adapter {
+                    Adapter::Claude => claude::fault_of_words(&self.noise),
+                    Adapter::Codex => codex::fault_of_words(&self.noise, code),
+                    Adapter::Gemini => gemini::fault_of_exit(code),
+                    Adapter::Opencode => opencode::fault_of_words(&self.noise),
+                    Adapter::Command => Fault::Outside,
+                };
+                broken(fault, &self.without_a_word(code))
+            }
+        }
+    }
+
+    /// When the limit ends that the try ended with, as far as that is known.
+    pub fn limit(&self) -> Option<Timestamp> {
+        self.limit
+    }
+
+    fn without_a_word(&self, code: i32) -> String {
+        let during = self.open_call.as_ref().map(|tool| format!(", during a call of {tool}"));
+        let complains = |line: &&str| line.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("error"));
+        let complaint = self.noise.lines().rfind(complains).or(self.noise.lines().last());
+        let last = complaint.map(|line| format!(": {line}"));
+        let retry = self.retry.as_ref().map(|reason| format!(", while it tried again: {reason}"));
+        let more = last.or(retry).or(during).unwrap_or_default();
+        format!("the client did not say how it ended (exit status {code}){more}")
+    }
+}
+
+/// What one line says; `None` if it is none of the client's lines.
+pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Happening>> {
+    let line = line.trim();
+    if !line.starts_with('{') {
+        return None;
+    }
+    let value: serde_json::Value = serde_json::from_str(line).ok()?;
+    Some(match adapter {
+        Adapter::Command => return None,
+        Adapter::Claude => claude::happenings(&value),
+        Adapter::Codex => codex::happenings(&value, now),
+        Adapter::Gemini => gemini::happenings(&value),
+        Adapter::Opencode => opencode::happenings(&value),
+    })
+}
+
+fn broken(fault: Fault, reason: &str) -> Meaning {
+    Meaning::Broken { fault, reason: reason.to_owned() }
+}
+
+fn told(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("ended with exit status {code}"),
+        Exit::Signal(signal) => format!("was killed by signal {signal}"),
+    }
+}
+
+/// At most so many bytes of the end.
+fn end_of(text: &str, most: usize) -> &str {
+    let mut start = text.len().saturating_sub(most);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}

@@ -1,0 +1,63 @@
+//! opencode: `run --format json`.
+//!
+//! There is no last line: the last step that finished with `stop` is the end. Steps tell their own usage.
+
+use serde_json::Value;
+
+use super::json::{dollars, name, reason, session, text, tokens};
+use super::{End, Fault, Happening};
+use crate::run::{ByModel, Usage};
+
+pub(super) fn happenings(line: &Value) -> Vec<Happening> {
+    let named = session(line, "sessionID").map(|id| Happening::Session { id });
+    let part = line.get("part").unwrap_or(&Value::Null);
+    let more = match text(line, "type") {
+        "text" => {
+            let of = text(part, "messageID").to_owned();
+            vec![Happening::Message { of, text: text(part, "text").to_owned() }]
+        }
+        "tool_use" => {
+            let failed = part.get("state").is_none_or(|state| text(state, "status") != "completed");
+            vec![Happening::ToolCall { tool: name(text(part, "tool")) }, Happening::ToolResult { failed }]
+        }
+        "step_finish" => step(part),
+        "error" => vec![Happening::End(broken(line.get("error").unwrap_or(&Value::Null)))],
+        _ => Vec::new(),
+    };
+    named.into_iter().chain(more).collect()
+}
+
+fn step(part: &Value) -> Vec<Happening> {
+    let mut happenings = Vec::new();
+    if let Some(told) = part.get("tokens") {
+        let count = |key: &str| told.get(key).and_then(Value::as_u64);
+        let cache = |key: &str| told.get("cache").and_then(|cache| cache.get(key)).and_then(Value::as_u64);
+        let input = [count("input"), cache("read"), cache("write")];
+        let usage = tokens(&input, cache("read"), &[count("output"), count("reasoning")]);
+        let usage = Usage { cost: dollars(part.get("cost")), ..usage };
+        happenings.push(Happening::Usage { so_far: false, of: ByModel::from([(String::new(), usage)]) });
+    }
+    if text(part, "reason") == "stop" {
+        happenings.push(Happening::End(End::Finished));
+    }
+    happenings
+}
+
+fn broken(error: &Value) -> End {
+    let data = error.get("data").unwrap_or(&Value::Null);
+    let words = match text(data, "message") {
+        "" => text(error, "name"),
+        words => words,
+    };
+    let fault = match data.get("statusCode").and_then(Value::as_u64) {
+        Some(408 | 409 | 429 | 500..) => Fault::Outside,
+        Some(400..=499) => Fault::Person,
+        _ if text(error, "name") == "ProviderAuthError" => Fault::Person,
+        _ => Fault::Outside,
+    };
+    End::Broken { fault, reason: reason(words) }
+}
+
+pub(super) fn fault_of_words(words: &str) -> Fault {
+    if words.contains("Session not found") { Fault::Gone } else { Fault::Outside }
+}

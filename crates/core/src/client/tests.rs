@@ -1,0 +1,131 @@
+//! Streams of the real clients, recorded against a scripted model and cleaned of what is not looked at.
+
+use super::*;
+
+/// When they were recorded.
+const NOW: &str = "2026-11-15T20:43:30Z";
+
+/// The recording, and how its process ended.
+macro_rules! streams {
+    ($($name:literal $exit:expr),* $(,)?) => {
+        &[$(($name, $exit, include_bytes!(concat!("fixtures/", $name, ".jsonl")) as &[u8])),*]
+    };
+}
+
+const STREAMS: &[(&str, Exit, &[u8])] = streams![
+    "claude-plain" Exit::Code(0),
+    "claude-429-twice" Exit::Code(0),
+    "claude-429-forever" Exit::Code(1),
+    "claude-server" Exit::Code(1),
+    "claude-limit" Exit::Code(1),
+    "claude-quoted" Exit::Code(0),
+    "claude-auth" Exit::Code(1),
+    "claude-billing" Exit::Code(1),
+    "claude-denied" Exit::Code(0),
+    "claude-turns" Exit::Code(1),
+    "claude-budget" Exit::Code(1),
+    "claude-killed" Exit::Signal(9),
+    "claude-resumed" Exit::Code(0),
+    "claude-gone" Exit::Code(1),
+    "claude-badflag" Exit::Code(1),
+    "claude-stopped" Exit::Code(143),
+    "claude-interrupted" Exit::Code(0),
+    "claude-woken" Exit::Code(0),
+    "codex-plain" Exit::Code(0),
+    "codex-429-twice" Exit::Code(0),
+    "codex-429-forever" Exit::Code(1),
+    "codex-500" Exit::Code(1),
+    "codex-cut" Exit::Code(1),
+    "codex-limit" Exit::Code(1),
+    "codex-limit2" Exit::Code(1),
+    "codex-limit3" Exit::Code(1),
+    "codex-quoted" Exit::Code(0),
+    "codex-auth" Exit::Code(1),
+    "codex-quota" Exit::Code(1),
+    "codex-400" Exit::Code(1),
+    "codex-404" Exit::Code(1),
+    "codex-killed" Exit::Signal(9),
+    "codex-resumed" Exit::Code(0),
+    "codex-gone" Exit::Code(1),
+    "codex-badflag" Exit::Code(2),
+    "gemini-plain" Exit::Code(0),
+    "gemini-auth" Exit::Code(145),
+    "gemini-gone" Exit::Code(42),
+    "opencode-plain" Exit::Code(0),
+    "opencode-auth" Exit::Code(1),
+    "opencode-gone" Exit::Code(1),
+];
+
+fn story(name: &str, output: &[u8]) -> Story {
+    let adapter = Adapter::ALL.into_iter().find(|adapter| name.starts_with(adapter.name()));
+    let now = Timestamp::parse(NOW).expect("a time");
+    Story::of(adapter.expect("a client"), output, now).expect("it has a stream")
+}
+
+fn shown(name: &str, exit: Exit, output: &[u8]) -> String {
+    let story = story(name, output);
+    let meaning = match story.meaning(exit) {
+        Meaning::Finished => "finished".to_owned(),
+        Meaning::Broken { fault: Fault::Limit, reason } => {
+            let until = story.limit().map_or("?".to_owned(), |until| until.to_string());
+            format!("limit until {until}: {reason}")
+        }
+        Meaning::Broken { fault, reason } => format!("{fault:?}: {reason}"),
+    };
+    let used = match &story.used {
+        None => "unknown".to_owned(),
+        Some(used) => serde_json::to_string(used).expect("plain values"),
+    };
+    let session = if story.session.is_some() { "session" } else { "no session" };
+    format!("{name}, {session}, {} calls, said {:?}\n  {meaning}\n  {used}\n", story.calls, story.said)
+}
+
+#[test]
+fn every_recorded_end_means_what_it_meant() {
+    let all: String = STREAMS.iter().map(|(name, exit, output)| shown(name, *exit, output)).collect();
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_stream_that_breaks_off_anywhere_is_never_taken_for_done() {
+    for (name, _, output) in STREAMS {
+        let lines: Vec<&[u8]> = output.split_inclusive(|byte| *byte == b'\n').collect();
+        for cut in 0..lines.len() {
+            let story = story(name, &lines[..cut].concat());
+            let ended = lines[..cut].iter().any(|line| {
+                let line = String::from_utf8_lossy(line);
+                ["\"type\":\"result\"", "\"turn.completed\"", "\"reason\":\"stop\""]
+                    .iter()
+                    .any(|end| line.contains(end))
+            });
+            let finished = story.meaning(Exit::Code(0)) == Meaning::Finished;
+            assert!(!finished || ended, "{name} after {cut} lines");
+            assert_ne!(story.meaning(Exit::Signal(9)), Meaning::Finished, "{name} after {cut} lines");
+        }
+    }
+}
+
+#[test]
+fn who_goes_on_after_an_end_has_not_ended() {
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"modelUsage":{}}"#;
+    let call = r#"{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":"Bash"}]}}"#;
+    let meaning = |lines: &[&str]| story("claude", lines.join("\n").as_bytes()).meaning(Exit::Code(0));
+    assert_eq!(meaning(&[end]), Meaning::Finished);
+    assert!(matches!(meaning(&[end, call]), Meaning::Broken { fault: Fault::Outside, .. }));
+    assert_eq!(meaning(&[end, call, end]), Meaning::Finished);
+}
+
+#[test]
+fn a_message_is_the_text_of_its_parts() {
+    let part = |id: &str, text: &str| {
+        format!(
+            r#"{{"type":"assistant","message":{{"id":"{id}","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+        )
+    };
+    let said =
+        story("claude", [part("a", "One."), part("b", "Two."), part("b", "Three.")].join("\n").as_bytes());
+    assert_eq!(said.said, "Two.\nThree.");
+    let delta =
+        |text: &str| format!(r#"{{"type":"message","role":"assistant","content":"{text}","delta":true}}"#);
+    assert_eq!(story("gemini", [delta("Al"), delta("l.")].join("\n").as_bytes()).said, "All.");
+}

@@ -1,0 +1,206 @@
+//! `[agents.NAME]`: who does the work.
+
+use toml::de::DeValue;
+
+use super::config::read_command;
+use super::walk::{Said, Section, Walk};
+use crate::diagnostic::Diagnostic;
+use crate::plan::{Adapter, Agent, Argv, Permissions, PromptBy};
+
+/// Nobody bounds a try by more than this; a larger number is a mistake.
+const MOST_TURNS: u32 = 10_000;
+const MOST_DOLLARS: f64 = 1_000_000.0;
+
+/// Keys that mean something to one kind of agent only.
+const OF_COMMANDS: [&str; 2] = ["command", "prompt"];
+const OF_CLIENTS: [&str; 5] = ["program", "model", "max_turns", "budget_usd", "permissions"];
+/// What only one client can be held to. A limit that nobody keeps must not be said.
+const OF_CLAUDE: [&str; 2] = ["max_turns", "budget_usd"];
+
+/// An agent, completed by the weaker file's agent of that name. One without a command, which is an error, is kept
+/// all the same, so that tasks that name it are not wrong too.
+pub(super) fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Option<&Agent>) -> Agent {
+    let adapters = Adapter::ALL.map(|adapter| (adapter.name(), adapter));
+    let said = section.choice(walk, "adapter", &adapters);
+    let misspelt = said.is_none() && section.has("adapter");
+    let adapter = said.or(weaker.map(|agent| agent.adapter)).unwrap_or_default();
+    // Of another client, nothing but the environment is of use.
+    let same = weaker.filter(|agent| agent.adapter == adapter);
+    let mut agent = same.cloned().unwrap_or_else(|| Agent {
+        adapter,
+        env: weaker.map(|agent| agent.env.clone()).unwrap_or_default(),
+        ..Agent::default()
+    });
+    refuse_foreign_keys(walk, section, adapter);
+    read_env(walk, section, &mut agent);
+    if adapter.is_command() {
+        read_command_agent(walk, section, same.is_none() && !misspelt, &mut agent);
+        return agent;
+    }
+    let program = section.line(walk, "program").and_then(|said| read_program(walk, &said));
+    agent.program = program.or(agent.program);
+    let model = section.line(walk, "model").and_then(|said| not_an_option(walk, "model", &said));
+    agent.model = model.or(agent.model);
+    agent.max_turns = section.number(walk, "max_turns", 1..=MOST_TURNS).or(agent.max_turns);
+    agent.budget =
+        section.get("budget_usd").and_then(|said| read_dollars(walk, "budget_usd", &said)).or(agent.budget);
+    let permissions = [("narrow", Permissions::Narrow), ("all", Permissions::All)];
+    agent.permissions = section.choice(walk, "permissions", &permissions).unwrap_or(agent.permissions);
+    agent
+}
+
+fn refuse_foreign_keys(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adapter) {
+    let foreign: &[&str] = match adapter {
+        Adapter::Command => &OF_CLIENTS,
+        Adapter::Claude => &OF_COMMANDS,
+        Adapter::Codex | Adapter::Gemini | Adapter::Opencode => {
+            &[OF_COMMANDS[0], OF_COMMANDS[1], OF_CLAUDE[0], OF_CLAUDE[1]]
+        }
+    };
+    for key in foreign {
+        if let Some(said) = section.get(key) {
+            let message = format!("`{key}` means nothing to the adapter `{}`", adapter.name());
+            let label = match adapter {
+                Adapter::Command => "only clients that Piton knows have this",
+                _ if OF_CLAUDE.contains(key) => {
+                    "this client cannot be held to it; `timeout` bounds every agent"
+                }
+                _ => "Piton knows how this client is started; `program` says where it is",
+            };
+            walk.push(Diagnostic::error(said.at, message).label(label));
+        }
+    }
+}
+
+fn read_env(walk: &mut Walk<'_>, section: &Section<'_>, agent: &mut Agent) {
+    let Some(Said { value: table, .. }) = section.table(walk, "env") else { return };
+    for (name, value) in table.iter() {
+        let key = name.get_ref().as_ref();
+        if key.is_empty() || key.contains('=') || key.chars().any(char::is_control) {
+            let message = format!("{key:?} cannot name an environment variable");
+            walk.push(Diagnostic::error(name.span(), message).label("letters, digits and `_`"));
+            continue;
+        }
+        match value.get_ref() {
+            DeValue::String(text) if text.contains('\0') => {
+                let message = format!("the value of `{key}` holds a NUL character");
+                walk.push(Diagnostic::error(value.span(), message).label("no process can be given this"));
+            }
+            DeValue::String(text) => drop(agent.env.insert(key.to_owned(), text.clone().into_owned())),
+            other => walk.wrong(&format!("`{key}`"), "text, in quotes", other, value.span()),
+        }
+    }
+}
+
+fn read_command_agent(walk: &mut Walk<'_>, section: &Section<'_>, required: bool, agent: &mut Agent) {
+    let command = section.get("command");
+    if required {
+        section.require(walk, "command", "[\"my-agent\", \"--flag\"]");
+    }
+    if let Some(words) = command.as_ref().and_then(|said| read_words(walk, said)) {
+        agent.command = words;
+    }
+    let ways = [("stdin", PromptBy::Stdin), ("file", PromptBy::File)];
+    agent.prompt = section.choice(walk, "prompt", &ways).unwrap_or(agent.prompt);
+    if agent.command.is_empty() {
+        return;
+    }
+    let place = command.map_or_else(|| section.at.clone(), |said| said.at);
+    match (agent.prompt, agent.command.iter().any(|word| word.contains("{prompt}"))) {
+        (PromptBy::File, false) => walk.push(
+            Diagnostic::error(
+                place,
+                "this agent gets its prompt as a file, but its command does not name it",
+            )
+            .label("put `{prompt}` where the path belongs"),
+        ),
+        (PromptBy::Stdin, true) => walk.push(
+            Diagnostic::warning(place, "`{prompt}` stays as it is: this agent gets its prompt on stdin")
+                .label("add `prompt = \"file\"` to have it replaced by a path"),
+        ),
+        (PromptBy::File, true) | (PromptBy::Stdin, false) => {}
+    }
+}
+
+/// An agent's command: never through a shell.
+fn read_words(walk: &mut Walk<'_>, said: &Said<&DeValue<'_>>) -> Option<Vec<String>> {
+    let DeValue::String(line) = said.value else {
+        return match read_command(walk, "`command`", said)? {
+            Argv::Words(words) => Some(words),
+            Argv::Shell(_) | Argv::Look { .. } | Argv::Review { .. } => None,
+        };
+    };
+    walk.text_of("`command`", said.value, &said.at)?;
+    let words = shell_words::split(line).unwrap_or_default();
+    if words.first().is_none_or(String::is_empty) || line.contains('\0') {
+        let message = "`command` cannot be split into words";
+        walk.push(
+            Diagnostic::error(said.at.clone(), message).label("a quote is open, or there is no first word"),
+        );
+        return None;
+    }
+    if let Some(operator) =
+        words.iter().find(|word| matches!(word.as_str(), "|" | "||" | "&&" | "&" | ";" | ">" | "<"))
+    {
+        walk.push(
+            Diagnostic::warning(said.at.clone(), format!("`{operator}` reaches the agent as an argument"))
+                .label("no shell reads this")
+                .help("write `command = [\"sh\", \"-c\", \"…\"]` if a shell is wanted"),
+        );
+    }
+    Some(words)
+}
+
+/// A name or an absolute path: what lies beside the plan is not where an agent is started.
+fn read_program(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
+    if said.value.contains('/') && !said.value.starts_with('/') {
+        let message = "`program` is a path that begins nowhere";
+        walk.push(
+            Diagnostic::error(said.at.clone(), message).label("write a name, or a path that begins with `/`"),
+        );
+        return None;
+    }
+    not_an_option(walk, "program", said)
+}
+
+/// What stands on a command line must not be taken for an option there.
+fn not_an_option(walk: &mut Walk<'_>, key: &str, said: &Said<&str>) -> Option<String> {
+    if said.value.starts_with('-') {
+        let message = format!("`{key}` begins with a dash");
+        walk.push(
+            Diagnostic::error(said.at.clone(), message).label("the client would take it for an option"),
+        );
+        return None;
+    }
+    Some(said.value.to_owned())
+}
+
+/// Dollars, as millionths.
+pub(super) fn read_dollars(walk: &mut Walk<'_>, key: &str, said: &Said<&DeValue<'_>>) -> Option<u64> {
+    let written = match said.value {
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+        other => {
+            walk.wrong(&format!("`{key}`"), "a number of dollars, like 2.50", other, said.at.clone());
+            return None;
+        }
+    };
+    match written.parse::<f64>() {
+        Ok(dollars) if (0.000_001..=MOST_DOLLARS).contains(&dollars) =>
+        {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "between 1 and 10^12"
+            )]
+            Some((dollars * 1e6).round() as u64)
+        }
+        _ => {
+            walk.push(
+                Diagnostic::error(said.at.clone(), format!("`{key}` is out of range"))
+                    .label("more than 0, and at most 1000000"),
+            );
+            None
+        }
+    }
+}

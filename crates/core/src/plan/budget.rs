@@ -1,0 +1,28 @@
+//! What a run and each of its tasks may use.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Span;
+
+/// `[budget]`: what is not bounded is `None`. Money is in millionths of a dollar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budget {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_usd: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_tokens: Option<u64>,
+    /// The time of all its agents together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_time: Option<Span>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_usd: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_tokens: Option<u64>,
+}
+
+impl Budget {
+    pub fn is_unbounded(&self) -> bool {
+        *self == Budget::default()
+    }
+}

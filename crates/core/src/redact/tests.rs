@@ -1,0 +1,166 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn redactor(values: &[&str]) -> Arc<Redactor> {
+    Arc::new(Redactor::new(values.iter().map(|value| (*value).to_owned())))
+}
+
+fn in_pieces<'p>(redactor: &Arc<Redactor>, pieces: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
+    let mut stream = redactor.stream();
+    let mut out: Vec<u8> = pieces.into_iter().flat_map(|piece| stream.push(piece)).collect();
+    out.extend(stream.finish());
+    out
+}
+
+#[test]
+fn names_say_what_is_secret_and_short_or_plain_values_are_not() {
+    for name in
+        ["OPENAI_API_KEY", "GITHUB_TOKEN", "db-password", "AWS_SECRET_ACCESS_KEY", "CLIENT.SECRET", "APIKEY"]
+    {
+        assert!(is_secret(name, "Xy12345678"), "{name}");
+    }
+    for (name, value) in [
+        ("KEYBOARD_LAYOUT", "Xy12345678"),
+        ("API_KEY", "short"),
+        ("TOKEN", "development"),
+        ("SSH_AUTH_SOCK", "/run/user/1000/ssh"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/google.json"),
+        ("SECRETS_DIR", "/run/secrets"),
+    ] {
+        assert!(!is_secret(name, value), "{name}={value}");
+    }
+    assert!(is_secret("AWS_SECRET_ACCESS_KEY", "/abc/def+ghi=1234"), "a key may begin like a path");
+}
+
+#[test]
+fn known_values_go_and_what_overlaps_goes_as_one() {
+    let redactor = redactor(&["abcdefgh", "efghijkl", "a\"b\nc defg"]);
+    let text = |text: &str| redactor.text(text).into_owned();
+    assert_eq!(text("x abcdefgh y"), "x [redacted] y");
+    assert_eq!(text("abcdefghijkl."), "[redacted].");
+    assert_eq!(text("abcdefghabcdefgh"), "[redacted][redacted]");
+    assert_eq!(text("abcdefg efghijk"), "abcdefg efghijk");
+    assert_eq!(text("{\"k\":\"a\\\"b\\nc defg\"}"), "{\"k\":\"[redacted]\"}", "as JSON writes it");
+    assert!(
+        format!("{redactor:?} {:?}", redactor.stream()).find("abcd").is_none(),
+        "nor does it show them itself"
+    );
+}
+
+#[test]
+fn what_looks_like_a_key_goes_and_what_only_speaks_of_one_stays() {
+    let redactor = redactor(&[]);
+    let long = "A1b2".repeat(12);
+    for key in [
+        format!("sk-ant-api03-{long}"),
+        format!("sk-proj-{long}-_x"),
+        format!("sk-{long}"),
+        format!("ghp_{long}"),
+        format!("github_pat_{long}_{long}"),
+        "AKIAIOSFODNN7EXAMPLE".to_owned(),
+        format!("AIza{long}"),
+        format!("xoxb-1234-{long}"),
+        format!("eyJhbGciOiJIUzI1NiJ9.eyJ{long}.{long}-{long}"),
+    ] {
+        assert_eq!(redactor.text(&format!("key={key}, ok")), "key=[redacted], ok", "{key}");
+        assert_eq!(redactor.text(&format!("\"{key}\"")), "\"[redacted]\"");
+    }
+    let pem = format!("-----BEGIN RSA PRIVATE KEY-----\n{long}\n{long}==\n-----END RSA PRIVATE KEY-----\n");
+    assert_eq!(redactor.text(&pem), "[redacted]-----END RSA PRIVATE KEY-----\n");
+    for plain in [
+        "task-0123456789012345678901234567890123456789",
+        "sk-learn and sk-fold are modules",
+        "-----BEGIN PRIVATE KEY----- opens a key",
+        "eyJ is how JSON begins in base64",
+        "4f0c0e1d9b7a6c5d4e3f2a1b0c9d8e7f6a5b4c3d",
+        "http://localhost:8080/ghp_?x=AKIA",
+    ] {
+        assert_eq!(redactor.text(plain), plain);
+    }
+}
+
+#[test]
+fn nothing_waits_for_more_that_cannot_become_a_secret() {
+    let mut stream = redactor(&["swordfish-1234"]).stream();
+    assert_eq!(stream.push(b"working... "), b"working... ");
+    assert_eq!(stream.push(b"50%"), b"50%");
+    assert_eq!(stream.push(b"\nsword"), b"\n");
+    assert_eq!(stream.push(b"s drawn"), b"swords drawn");
+    assert_eq!(stream.push(b" swordfish-12"), b" ");
+    assert_eq!(stream.push(b"34"), b"[redacted]");
+    assert_eq!(stream.finish(), b"");
+}
+
+/// What is expected, in the plainest way: every byte of every occurrence is covered, and covered stretches that
+/// overlap are one.
+fn model(values: &[String], text: &[u8]) -> Vec<u8> {
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for at in 0..text.len() {
+        for value in values.iter().filter(|value| text[at..].starts_with(value.as_bytes())) {
+            match found.last_mut().filter(|(_, end)| at < *end) {
+                Some((_, end)) => *end = (*end).max(at + value.len()),
+                None => found.push((at, at + value.len())),
+            }
+        }
+    }
+    let (mut out, mut at) = (Vec::new(), 0);
+    for (start, end) in found {
+        out.extend_from_slice(&text[at..start]);
+        out.extend_from_slice(MARK.as_bytes());
+        at = end;
+    }
+    out.extend_from_slice(&text[at..]);
+    out
+}
+
+/// Text in which values, their halves and pieces of keys come often.
+fn text(values: Vec<String>) -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        3 => prop::sample::select(values).prop_flat_map(|value| {
+            (0..=value.len(), 0..=value.len()).prop_map(move |(a, b)| value.as_bytes()[a.min(b)..a.max(b)].to_vec())
+        }),
+        2 => prop::sample::select(vec!["sk-", "ghp_", "ab", "eyJ", ".eyJ", " ", "\n", "-----BEGIN ", "PRIVATE KEY-----"])
+            .prop_map(|piece| piece.as_bytes().to_vec()),
+        1 => "[a-zA-Z0-9]{1,40}".prop_map(String::into_bytes),
+        1 => prop::collection::vec(any::<u8>(), 0..6),
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+fn values() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec("[ab-]{8,14}", 1..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn no_value_survives_and_nothing_else_is_touched_however_it_is_cut(
+        (values, text) in values().prop_flat_map(|values| (Just(values.clone()), text(values))),
+        cuts in prop::collection::vec(0..12_usize, 1..40),
+    ) {
+        let redactor = Arc::new(Redactor::new(values.clone()));
+        let whole = redactor.bytes(&text);
+        let mut pieces = Vec::new();
+        let mut rest = &text[..];
+        for cut in cuts.iter().cycle().take(10_000) {
+            if rest.is_empty() {
+                break;
+            }
+            let (piece, left) = rest.split_at((*cut).min(rest.len()));
+            pieces.push(piece);
+            rest = left;
+        }
+        pieces.push(rest);
+        prop_assert_eq!(&in_pieces(&redactor, pieces), &whole, "cutting changes nothing");
+        for value in &values {
+            prop_assert!(!whole.windows(value.len()).any(|part| part == value.as_bytes()));
+        }
+        if !redactor.shapes.finds(&model(&values, &text)) {
+            prop_assert_eq!(whole, model(&values, &text));
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Tokens and money as people read them.
+
+use crate::run::{Bill, Bills, ByModel, Usage};
+
+/// `12.3k tokens in (9k cached), 450 out, $0.42`; what is not known is left out, and said if nothing is.
+fn usage(used: &Usage) -> String {
+    let cached =
+        used.cached.filter(|&n| n > 0).map(|n| format!(" ({} cached)", short(n))).unwrap_or_default();
+    let parts = [
+        used.input.map(|n| format!("{} tokens in{cached}", short(n))),
+        used.output.map(|n| format!("{} out", short(n))),
+        used.cost.map(|micros| format!("${:.2}", dollars(micros))),
+    ];
+    let known: Vec<String> = parts.into_iter().flatten().collect();
+    if known.is_empty() { "an unknown amount".to_owned() } else { known.join(", ") }
+}
+
+/// What a client told about one try.
+pub fn used(told: Option<&ByModel>) -> String {
+    match told {
+        None => "an unknown amount".to_owned(),
+        Some(models) if models.is_empty() => "nothing".to_owned(),
+        Some(models) => {
+            let named = |(model, used): (&String, &Usage)| match model.as_str() {
+                "" => usage(used),
+                model => format!("{} of {model}", usage(used)),
+            };
+            models.iter().map(named).collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// All of a run in one line; `None` if no client of it tells.
+pub fn bill(bills: &Bills) -> Option<String> {
+    let mut sum = Bill::default();
+    bills.values().flat_map(|models| models.values()).for_each(|bill| sum.merge(bill));
+    let untold = match sum.unmeasured {
+        0 => String::new(),
+        n => format!(" ({} not measured)", if n == 1 { "1 try".to_owned() } else { format!("{n} tries") }),
+    };
+    (!sum.is_empty()).then(|| format!("{}{untold}", usage(&sum.usage)))
+}
+
+/// Millionths as dollars.
+pub fn dollars(micros: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "nobody pays so much that a cent is lost")]
+    let dollars = micros as f64 / 1e6;
+    dollars
+}
+
+/// `950`, `12.3k`, `4.5M`.
+fn short(n: u64) -> String {
+    let tenths = |unit: u64, sign: &str| match (n / unit, n % unit * 10 / unit) {
+        (whole, 0) => format!("{whole}{sign}"),
+        (whole, tenth) => format!("{whole}.{tenth}{sign}"),
+    };
+    match n {
+        0..1000 => n.to_string(),
+        1000..1_000_000 => tenths(1000, "k"),
+        _ => tenths(1_000_000, "M"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_measured_is_said_so() {
+        let told = Usage { input: Some(12_345), cached: Some(9000), output: Some(450), cost: Some(421_000) };
+        assert_eq!(usage(&told), "12.3k tokens in (9k cached), 450 out, $0.42");
+        let tokens = Usage { input: Some(2_000_000), output: Some(0), ..Usage::default() };
+        assert_eq!(usage(&tokens), "2M tokens in, 0 out");
+        assert_eq!(used(None), "an unknown amount");
+        assert_eq!(used(Some(&ByModel::new())), "nothing");
+        assert_eq!(used(Some(&ByModel::from([("m".into(), tokens)]))), "2M tokens in, 0 out of m");
+        let mut bills = Bills::new();
+        assert_eq!(bill(&bills), None);
+        bills.entry("a".into()).or_default().entry("m".into()).or_default().add(Some(told));
+        bills.entry("b".into()).or_default().entry(String::new()).or_default().add(None);
+        let said = "12.3k tokens in (9k cached), 450 out, $0.42 (1 try not measured)";
+        assert_eq!(bill(&bills).as_deref(), Some(said));
+        bills.remove("a");
+        assert_eq!(bill(&bills).as_deref(), Some("an unknown amount (1 try not measured)"));
+    }
+}

@@ -1,0 +1,42 @@
+//! Claude Code, `claude -p`.
+
+use piton_core::plan::{Agent, Permissions};
+
+use super::{Place, Session, dollars};
+use crate::keeper::{JobSpec, StopSignal};
+
+/// Nothing that is not for the work, and nothing that lives on when the work is done: a shell in the background would
+/// keep the client alive after its last word.
+const QUIET: [(&str, &str); 3] = [
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+    // It would try wrong credentials ten times, with growing pauses. What passes by itself is tried again by Piton.
+    ("CLAUDE_CODE_MAX_RETRIES", "4"),
+];
+
+/// An agent that was started by an agent is no part of it.
+const NOT_ITS_OWN: [&str; 2] = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
+
+pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> JobSpec {
+    let mut words = place.words(agent, &["-p", "--output-format", "stream-json", "--verbose"]);
+    words.extend(match agent.permissions {
+        Permissions::Narrow => ["--permission-mode", "dontAsk", "--allowedTools", "Bash", "Edit(./**)"]
+            .map(str::to_owned)
+            .to_vec(),
+        Permissions::All => vec!["--dangerously-skip-permissions".to_owned()],
+    });
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.map(|value| [name.to_owned(), value]).into_iter().flatten());
+    };
+    option("--model", agent.model.clone());
+    option("--max-turns", agent.max_turns.map(|turns| turns.to_string()));
+    option("--max-budget-usd", agent.budget.map(dollars));
+    if let Some(session) = session {
+        option(if session.resumes { "--resume" } else { "--session-id" }, session.id.clone());
+    }
+    let mut job = place.job(agent, words, &QUIET);
+    job.env_remove.extend(NOT_ITS_OWN.map(str::to_owned));
+    // It ends its tools, also those that went into sessions of their own.
+    job.stop_signal = StopSignal::Term;
+    job
+}

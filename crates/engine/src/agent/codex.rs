@@ -1,0 +1,77 @@
+//! Codex, `codex exec`.
+
+use std::{fs, io};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Agent, Permissions};
+
+use super::{Place, Session};
+use crate::disk;
+use crate::keeper::{JobSpec, StopSignal};
+
+/// No servers but the model's, and no waiting for ever for one that is not there.
+const QUIET: [&str; 4] = [
+    "analytics.enabled=false",
+    "features.plugins=false",
+    "features.unbounded_connection_retries=false",
+    "check_for_update_on_startup=false",
+];
+
+pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> io::Result<JobSpec> {
+    let resumed = session.filter(|session| session.resumes).and_then(|session| session.id.as_ref());
+    let command: &[&str] = if resumed.is_some() { &["exec", "resume"] } else { &["exec"] };
+    let mut words = place.words(agent, command);
+    words.extend(["--json", "--skip-git-repo-check"].map(str::to_owned));
+    let mut set = |setting: String| words.extend(["-c".to_owned(), setting]);
+    QUIET.into_iter().for_each(|setting| set(setting.to_owned()));
+    if agent.permissions == Permissions::Narrow {
+        set("sandbox_mode=\"workspace-write\"".to_owned());
+        set(format!("sandbox_workspace_write.writable_roots={}", toml_list(&writable(place))));
+    } else {
+        words.push("--dangerously-bypass-approvals-and-sandbox".to_owned());
+    }
+    words.extend(agent.model.iter().flat_map(|model| ["-m".to_owned(), model.clone()]));
+    words.extend(resumed.cloned());
+    // The prompt is on standard input.
+    words.push("-".to_owned());
+    // It tells the end of a limit by the local clock, and nobody can tell afterwards which clock that was.
+    let mut job = place.job(agent, words, &[]);
+    job.env.insert("TZ".to_owned(), "UTC".to_owned());
+    if agent.permissions == Permissions::Narrow && is_home_temporary(agent) {
+        let temporary = place.folder().join("tmp");
+        disk::private_folder(&temporary)?;
+        job.env.insert("TMPDIR".to_owned(), temporary.into_string());
+    }
+    // At a TERM it dies and leaves what its tools had started.
+    job.stop_signal = StopSignal::Int;
+    Ok(job)
+}
+
+/// Beside the worktree: where `piton report` writes, and of git what a commit on a detached HEAD needs.
+fn writable(place: &Place<'_>) -> Vec<Utf8PathBuf> {
+    let mut folders = vec![place.folder().to_owned()];
+    folders.extend(git_folders(place.cwd).into_iter().flatten());
+    folders
+}
+
+/// The folder of a linked worktree in the repository, and that of the objects.
+fn git_folders(worktree: &Utf8Path) -> Option<[Utf8PathBuf; 2]> {
+    let pointer = fs::read_to_string(worktree.join(".git")).ok()?;
+    let own = worktree.join(pointer.strip_prefix("gitdir: ")?.trim_end());
+    let common = own.join(fs::read_to_string(own.join("commondir")).ok()?.trim_end());
+    Some([own, common.join("objects").canonicalize_utf8().ok()?])
+}
+
+/// Its sandbox does not work while its home lies in the folder for temporary files, and the run ends with 0 all the same.
+fn is_home_temporary(agent: &Agent) -> bool {
+    let variable = |name: &str| agent.env.get(name).cloned().or_else(|| std::env::var(name).ok());
+    let home = variable("CODEX_HOME").or_else(|| Some(format!("{}/.codex", variable("HOME")?)));
+    let temporary = variable("TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
+    home.is_some_and(|home| Utf8Path::new(&home).starts_with(temporary))
+}
+
+/// TOML and JSON write such a list alike.
+fn toml_list(paths: &[Utf8PathBuf]) -> String {
+    let words: Vec<&str> = paths.iter().map(|path| path.as_str()).collect();
+    serde_json::Value::from(words).to_string()
+}

@@ -1,0 +1,97 @@
+//! Trying a client out: which version it is, and whether it answers.
+
+use std::io;
+
+use camino::Utf8Path;
+use piton_core::plan::{Adapter, Agent};
+use piton_core::run::ByModel;
+use piton_core::terminal::clean_text;
+use piton_core::time::Span;
+
+use super::{Place, hear, start};
+use crate::disk;
+use crate::keeper::{Ended, Job, JobSpec, KeeperError};
+
+/// A client that is asked for its version and says nothing in this time says nothing.
+const VERSION: Span = Span::seconds(30);
+/// One answer, from a model that may be busy.
+const ANSWER: Span = Span::minutes(5);
+
+const PROMPT: &str =
+    "This is a test of the connection. Use no tool and change nothing. Answer with one word: ready\n";
+
+/// The version of each client that its adapter was tried with, end to end.
+pub fn checked_version(adapter: Adapter) -> Option<&'static str> {
+    match adapter {
+        Adapter::Command => None,
+        Adapter::Claude => Some("2.1.325"),
+        Adapter::Codex => Some("0.166.0"),
+        Adapter::Gemini => Some("0.61.0"),
+        Adapter::Opencode => Some("1.18.33"),
+    }
+}
+
+/// What is started: a name, or a path.
+pub fn program(agent: &Agent) -> &str {
+    match (agent.adapter, agent.command.first()) {
+        (Adapter::Command, Some(first)) => first,
+        (adapter, _) => agent.program.as_deref().unwrap_or(adapter.name()),
+    }
+}
+
+/// The version a client tells, or why there is none. It runs in `folder`, which is for nothing else.
+pub fn version(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<String, String> {
+    let mut spec = JobSpec::new([program(agent), "--version"], folder);
+    spec.env = agent.env.clone();
+    spec.wall_ms = Some(VERSION.0);
+    let job = Job::at(folder.join("version"));
+    let outcome = job.run(&spec, keeper).map_err(|error| error.to_string())?;
+    match outcome.ended {
+        Ended::Exited { code: 0 } => {
+            let said = clean_text(&job.output().tail(4096).unwrap_or_default());
+            let digits = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+            let found = said.split_whitespace().find(digits);
+            found.map(str::to_owned).ok_or_else(|| "it does not tell its version".to_owned())
+        }
+        Ended::NotStarted { .. } => Err("not installed".to_owned()),
+        _ => Err("it does not tell its version".to_owned()),
+    }
+}
+
+/// What one question came to.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Why it is no answer.
+    pub wrong: Option<String>,
+    pub said: String,
+    pub used: Option<ByModel>,
+    pub took: Span,
+}
+
+/// Ask a client one harmless question, in a folder that is for nothing else.
+pub fn trial(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<Trial, KeeperError> {
+    let (job, cwd) = (Job::at(folder.join("job")), folder.join("work"));
+    let prompt = job.dir().join("prompt.md");
+    let prepare = || -> io::Result<JobSpec> {
+        disk::private_folder(&cwd)?;
+        disk::private_folder(job.dir())?;
+        disk::write(&prompt, PROMPT.as_bytes())?;
+        start(agent, &Place { cwd: &cwd, prompt: &prompt }, None)
+    };
+    let failed = |source| KeeperError::File { deed: "write in", path: folder.to_owned(), source };
+    let mut spec = prepare().map_err(failed)?;
+    spec.wall_ms = Some(ANSWER.0);
+    let outcome = job.run(&spec, keeper)?;
+    let heard = hear(agent, &job, None, &outcome.ended, 16 * 1024).map_err(failed)?;
+    let wrong = match (&outcome.ended, heard.broken) {
+        (_, Some((_, reason))) => Some(reason),
+        (Ended::Exited { code: 0 }, None) => None,
+        (Ended::Exited { code }, None) => Some(format!("it ended with exit status {code}")),
+        (Ended::Signalled { signal }, None) => Some(format!("it was killed by signal {signal}")),
+        (Ended::NotStarted { reason }, None) => Some(format!("it could not be started: {reason}")),
+        (Ended::WallClock, None) => Some(format!("it had not answered after {ANSWER}")),
+        (_, None) => Some("it was stopped".to_owned()),
+    };
+    let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
+    Ok(Trial { wrong, said: heard.said, used: heard.used, took })
+}

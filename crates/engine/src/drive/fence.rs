@@ -1,0 +1,238 @@
+//! What surrounds an agent's try: what it may touch, what was touched although it is not the agent's, and what of its
+//! work somebody should look at.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use piton_core::plan::{Digest, Oid, Protect, Protected};
+use piton_core::run::{CheckResult, Command, Note, Verdict};
+use piton_core::time::Span;
+use serde::{Deserialize, Serialize};
+
+use super::order::{Order, Trouble};
+use crate::keeper::{Job, JobSpec};
+use crate::{disk, sandbox, secrets};
+
+/// What was there before the try, in the folder of its job.
+const BEFORE: &str = "before.json";
+/// So many things that were seen are told.
+const MOST: usize = 20;
+/// A larger outbox is nobody's report, and is not kept.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// What an agent should leave as it is.
+#[derive(Debug, Serialize, Deserialize)]
+struct Seen {
+    refs: BTreeMap<String, Oid>,
+    settings: BTreeMap<String, Digest>,
+    /// Not looked at where a fence keeps the agent out of it.
+    #[serde(default)]
+    checkout: Option<Vec<String>>,
+    #[serde(default)]
+    ties: BTreeMap<String, String>,
+}
+
+/// Enclose the agent, and remember how things are outside.
+pub(super) fn put_up(order: &Order, job: &Job, spec: &mut JobSpec) -> Result<(), Trouble> {
+    let place = order.workplace()?;
+    let guard = order.guard();
+    guard.enclose(spec, job, &place)?;
+    let before = job.dir().join(BEFORE);
+    if before.exists() || job.is_begun()? {
+        return Ok(());
+    }
+    if let Some(seen) = look(order, !guard.is_in_force())? {
+        let text = serde_json::to_vec(&seen).map_err(|error| Trouble::Defect(error.to_string()))?;
+        disk::write(&before, &text)?;
+    }
+    Ok(())
+}
+
+fn look(order: &Order, with_checkout: bool) -> Result<Option<Seen>, Trouble> {
+    let Some(repo) = &order.site.repo else { return Ok(None) };
+    let _slot = order.site.slots.take();
+    let in_place = order.run.settings.no_commits;
+    Ok(Some(Seen {
+        refs: repo.all_refs()?,
+        settings: repo.settings_seen(),
+        checkout: (with_checkout && !in_place).then(|| repo.changes_in_checkout()).transpose()?,
+        ties: if in_place { BTreeMap::new() } else { order.worktree()?.ties() },
+    }))
+}
+
+/// Compare with before. What is Piton's own is put back; anything else may be somebody's own work and is only told.
+pub(super) fn take_down(order: &Order, job: &Job) -> Result<Vec<Command>, Trouble> {
+    sandbox::clear(job);
+    scrub(job)?;
+    let Ok(text) = fs::read(job.dir().join(BEFORE)) else { return Ok(Vec::new()) };
+    let Ok(before) = serde_json::from_slice::<Seen>(&text) else { return Ok(Vec::new()) };
+    // Before anything else is asked of git in there.
+    let mut put_back = Vec::new();
+    if !before.ties.is_empty() {
+        let ties = order.worktree()?.tie_again(&before.ties)?;
+        put_back.extend(ties.iter().map(|name| format!("{name} of the worktree")));
+    }
+    let Some(now) = look(order, before.checkout.is_some())? else { return Ok(Vec::new()) };
+    let mut told = Vec::new();
+    refs(order, &before, &now, &mut put_back, &mut told)?;
+    let names: BTreeSet<&String> = before.settings.keys().chain(now.settings.keys()).collect();
+    let settings = names.into_iter().filter(|name| before.settings.get(*name) != now.settings.get(*name));
+    told.extend(settings.map(|name| format!("git's {name} was changed")));
+    if let (Some(before), Some(now)) = (&before.checkout, &now.checkout) {
+        let fresh = now.iter().filter(|file| !before.contains(file));
+        told.extend(fresh.map(|file| format!("{file} was changed in the main checkout")));
+    }
+    let note = |text: String| {
+        let note = Note::Entry { task: Some(order.task.id.clone()), text };
+        Command::Note { by: "Piton".to_owned(), note }
+    };
+    let attempt = order.task.attempt;
+    let about = [
+        (
+            put_back,
+            format!("While attempt {attempt} was at work, what is Piton's was changed, and is put back"),
+        ),
+        (
+            told,
+            format!(
+                "While attempt {attempt} was at work, this was seen outside of its worktree, and left as it is"
+            ),
+        ),
+    ];
+    let said = about.into_iter().filter(|(list, _)| !list.is_empty());
+    Ok(said.map(|(list, head)| note(format!("{head}: {}", shortened(&list)))).collect())
+}
+
+/// What was remembered is not needed any more.
+pub(super) fn forget(order: &Order, pass: u32) {
+    // A file too much does no harm.
+    let _ = fs::remove_file(order.job(&format!("agent{pass}")).dir().join(BEFORE));
+}
+
+/// Other tasks land, and people commit, while an agent works: a target that went forward is no news.
+fn refs(
+    order: &Order,
+    before: &Seen,
+    now: &Seen,
+    put_back: &mut Vec<String>,
+    told: &mut Vec<String>,
+) -> Result<(), Trouble> {
+    let repo = order.repo()?;
+    let own = Own::of(order, before);
+    let target = order.run.target.as_ref().map(|target| format!("refs/heads/{target}"));
+    let names: BTreeSet<&String> = before.refs.keys().chain(now.refs.keys()).collect();
+    for name in names {
+        let (was, found) = (before.refs.get(name), now.refs.get(name));
+        if was == found {
+            continue;
+        }
+        if own.has(name, was) {
+            if repo.put_back(name, was, found).is_ok() {
+                put_back.push(name.clone());
+                continue;
+            }
+        } else if Own::is_pitons(name) {
+            continue;
+        }
+        let forward = match (was, found) {
+            (Some(was), Some(found)) if Some(name) == target.as_ref() => repo.is_ancestor(was, found)?,
+            _ => false,
+        };
+        if !forward {
+            told.push(match (was, found) {
+                (Some(was), Some(found)) => format!("{name} moved from {} to {}", was.short(), found.short()),
+                (None, Some(found)) => format!("{name} was made at {}", found.short()),
+                (Some(was), None) => format!("{name}, which was at {}, was removed", was.short()),
+                (None, None) => continue,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The refs that nobody but this task's worker changes, and it rests while its agent is at work.
+struct Own {
+    prefix: String,
+    suffix: String,
+    branches: Vec<String>,
+}
+
+impl Own {
+    fn of(order: &Order, before: &Seen) -> Own {
+        let pin = |what: &str| format!("refs/piton/{}", order.pin_name(what));
+        // A branch of that name may be a person's; ours is where we last put it.
+        let shown = before.refs.get(&pin("shown"));
+        let branches = order.branches().map(|name| format!("refs/heads/{name}")).into_iter();
+        let branches = branches.filter(|name| shown.is_some() && before.refs.get(name) == shown).collect();
+        let (prefix, suffix) = (format!("refs/piton/{}/", order.run.id), format!("/{}", order.task.id));
+        Own { prefix, suffix, branches }
+    }
+
+    fn has(&self, name: &String, was: Option<&Oid>) -> bool {
+        let rescued = was.is_some() && name.starts_with("refs/piton/rescue/");
+        let pinned = name.starts_with(&self.prefix) && name.ends_with(&self.suffix);
+        rescued || pinned || self.branches.contains(name)
+    }
+
+    /// Of other tasks: they may be at them right now.
+    fn is_pitons(name: &str) -> bool {
+        name.starts_with("refs/piton/") || name.starts_with("refs/heads/worktree-")
+    }
+}
+
+fn shortened(list: &[String]) -> String {
+    let more = match list.len().saturating_sub(MOST) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    list.iter().take(MOST).map(String::as_str).collect::<Vec<_>>().join("; ") + &more
+}
+
+/// What the agent wrote by hand where only a command should write may hold anything.
+fn scrub(job: &Job) -> Result<(), Trouble> {
+    let outbox = job.dir().join("outbox.jsonl");
+    let Ok(data) = fs::symlink_metadata(&outbox) else { return Ok(()) };
+    if !data.is_file() || data.len() > LARGEST {
+        return Ok(fs::remove_file(&outbox)?);
+    }
+    let said = fs::read(&outbox)?;
+    let clean = secrets::redactor().bytes(&said);
+    if clean != said {
+        disk::write(&outbox, &clean)?;
+    }
+    Ok(())
+}
+
+/// The verdict on changes of what judges work: none if there are no such changes.
+pub(super) fn protected(order: &Order, tree: &Oid) -> Result<Option<CheckResult>, Trouble> {
+    let (repo, fences) = (order.repo()?, &order.run.settings.fences);
+    let Some(base) = &order.task.progress.base else { return Ok(None) };
+    let changed = repo.diff_names(&repo.tree_of(base)?, tree)?;
+    let touched = Protected::new(&fences.protected).touched(&changed, &order.spec.files);
+    if touched.is_empty() {
+        return Ok(None);
+    }
+    let reason = format!("the work changes {}", shortened(&touched));
+    let verdict = match fences.protect {
+        Protect::Report => Verdict::Noticed { reason },
+        Protect::Block => Verdict::Rejected { reason },
+    };
+    let tail = match fences.protect {
+        Protect::Report => String::new(),
+        Protect::Block => format!(
+            "These files decide how work is judged, and this task does not name them. Put them back as they were:\n{}\n",
+            touched.join("\n")
+        ),
+    };
+    Ok(Some(CheckResult {
+        name: "protected files".to_owned(),
+        check: Digest::of(&("protected files", &fences.protected)),
+        command: "a look at which files were changed".to_owned(),
+        verdict,
+        environment: Digest::of(&()),
+        took: Span(0),
+        log: String::new(),
+        tail,
+        tests: None,
+    }))
+}

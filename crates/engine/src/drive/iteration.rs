@@ -1,0 +1,100 @@
+//! An iteration of an iterative plan: what its agent is told, and what its end means. Whatever else the agent has to know
+//! stands in files that it is pointed to.
+
+use std::fs;
+
+use camino::Utf8Path;
+use piton_core::dialect::edit::What;
+use piton_core::dialect::iterative::guardrails::{self, Guardrail};
+use piton_core::dialect::iterative::plan::{LISTS, is_review};
+use piton_core::dialect::iterative::{ending, prompt};
+use piton_core::dialect::kept::Told;
+use piton_core::dialect::text;
+use piton_core::plan::{Dialect, Iterative, Mode};
+use piton_core::run::{AgentEnd, Command, Note};
+use piton_core::signal::{Output, Signal, heard};
+
+use super::order::Order;
+use crate::agent::{Message, Said};
+use crate::clock;
+use crate::keeper::Ended;
+
+/// What the list is about, if the task is one of its units. The review of the whole is none.
+fn about(order: &Order) -> Option<&Iterative> {
+    let settings = &order.run.settings;
+    let is_unit = settings.dialect == Dialect::Iterative && !is_review(&order.run, &order.task);
+    settings.iterative.as_deref().filter(|_| is_unit)
+}
+
+/// What the agent of this pass is told. One that confirms gets the first prompt, and is not told that it confirms.
+pub(super) fn prompt(order: &Order, pass: u32) -> Option<String> {
+    let about = about(order)?;
+    let outputs = about.units.get(&order.task.id).map(|unit| unit.outputs.as_slice()).unwrap_or_default();
+    let made = outputs.iter().map(|output| format!("`{output}` is there, and not empty"));
+    let criteria: Vec<String> = order.spec.criteria.iter().cloned().chain(made).collect();
+    let plan = Utf8Path::new(&order.run.plan);
+    let root =
+        order.site.project.root.canonicalize_utf8().unwrap_or_else(|_| order.site.project.root.clone());
+    let iteration = prompt::Iteration {
+        slug: &about.slug,
+        unit: order.task.id.as_str(),
+        title: &order.spec.title,
+        criteria: &criteria,
+        number: order.task.attempt,
+        limit: order.task.budget,
+        folder: plan.strip_prefix(&root).unwrap_or(plan).as_str(),
+        plan: LISTS[usize::from(about.mode == Mode::Knowledge)],
+        guardrails: &lessons(plan),
+        commits: !order.run.settings.no_commits,
+    };
+    Some(if pass == 0 { iteration.prompt() } else { iteration.confirming() })
+}
+
+/// What there is to heed; a file that cannot be read holds nothing.
+fn lessons(plan: &Utf8Path) -> Vec<Guardrail> {
+    let bytes = fs::read(plan.join(guardrails::FILE)).unwrap_or_default();
+    guardrails::parse(&text::decode(&bytes, false).text)
+}
+
+/// What the end of an agent means that ended well, and what is odd about how it said so. `None`: it ended otherwise, or
+/// worked on something else.
+pub(super) fn end(
+    order: &Order,
+    ended: &Ended,
+    output: Output<'_>,
+    told: &[Told],
+    said: Option<&Message>,
+) -> Option<(AgentEnd, Vec<Command>)> {
+    let Ended::Exited { code: 0 } = ended else { return None };
+    if order.run.settings.dialect != Dialect::Iterative {
+        return None;
+    }
+    let heard = heard(output, &order.task.id, clock::now());
+    if about(order).is_none() {
+        // Whoever mends what the review found may do so without a word, or ask for a person.
+        let Some(Signal::Escalate(reason)) = heard.signal else { return None };
+        return Some((AgentEnd::Blocked { reason }, Vec::new()));
+    }
+    let mut told = told.to_vec();
+    match said.map(|message| (&message.said, message.report.clone())) {
+        Some((Said::Failed { .. }, _)) => return None,
+        Some((Said::Done, report)) => told.push(by_command(What::ReportDone { report })),
+        Some((Said::Blocked { reason }, report)) => {
+            told.push(by_command(What::Blocked { reason: reason.clone(), report }));
+        }
+        None => {}
+    }
+    let odd = heard.notes.iter().take(MOST_ODD).map(|text| {
+        let note = Note::Entry { task: Some(order.task.id.clone()), text: text.clone() };
+        Command::Note { by: "piton".to_owned(), note }
+    });
+    Some((ending(&heard, &told), odd.collect()))
+}
+
+/// Whoever prints more that looks like a signal and is none prints something else.
+const MOST_ODD: usize = 5;
+
+fn by_command(what: What) -> Told {
+    let report = what.report().cloned().unwrap_or_default();
+    Told { what: Some(what), report, entries: Vec::new(), guardrails: Vec::new() }
+}

@@ -1,0 +1,178 @@
+//! What an agent is told, gathered from the journal: the same by the engine and by whoever asks what it would say.
+
+use piton_core::dialect::chronicle::Chronicle;
+use piton_core::plan::{RunId, TaskId, TaskSpec};
+use piton_core::prompt::{self, Advice, Broken, Caller, Prompts};
+use piton_core::run::{Event, Note, Recorded, Run, Task};
+use piton_core::view::{Form, Orientation};
+
+use crate::journal::{Journal, JournalError};
+
+/// Room for what the whole run has come to.
+const OF_RUN: usize = 24 * 1024;
+/// Room for what the tasks before it made.
+const OF_NEEDS: usize = 12 * 1024;
+/// So many of these tasks are looked at, and so many events of each: the last say what it came to.
+const NEEDS: usize = 32;
+const EVENTS: usize = 200;
+
+/// The words of others that go into a prompt.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    /// Why the last try failed, and what it is told about that.
+    pub failure: Option<(String, String)>,
+    /// What people and scripts say it should do.
+    pub advice: Vec<Advice>,
+    pub guardrails: Vec<Advice>,
+    /// What the tasks that it rests on made.
+    pub made: String,
+    /// What the run has come to, for an agent that is to look further than its task.
+    pub orientation: String,
+}
+
+impl Told {
+    pub(super) fn gather(
+        journal: &Journal,
+        run: &Run,
+        task: &Task,
+        spec: &TaskSpec,
+        guardrails: Vec<Advice>,
+    ) -> Result<Told, JournalError> {
+        let failure = failure(journal, &run.id, task)?;
+        let advice = advice(journal, &run.id, task, failure.as_ref())?;
+        let wider = run.settings.rung(task.spent) == Some(prompt::WIDER);
+        Ok(Told {
+            advice,
+            guardrails,
+            made: made(journal, run, spec)?,
+            orientation: if wider { orientation(journal, run)? } else { String::new() },
+            failure,
+        })
+    }
+
+    /// The text for one try. A confirming agent gets the first prompt and is not told that it confirms.
+    pub(super) fn text(
+        &self,
+        prompts: &Prompts,
+        run: &Run,
+        task: &Task,
+        spec: &TaskSpec,
+        pass: u32,
+    ) -> Result<String, Broken> {
+        let first = pass > 0;
+        let failure = self.failure.as_ref().filter(|_| !first);
+        let feedback = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
+        let caller = Caller {
+            role: run.settings.rung(task.spent).filter(|_| !first),
+            orientation: if first { "" } else { &self.orientation },
+            made: &self.made,
+            guardrails: &self.guardrails,
+            auto_answer: run.settings.auto_answer,
+        };
+        let (attempt, advice) = if first { (1, &[][..]) } else { (task.attempt, &self.advice[..]) };
+        prompt::prompt(prompts, spec, caller, attempt, feedback.map(String::as_str), advice)
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum NoPrompt {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error(transparent)]
+    Broken(#[from] Broken),
+}
+
+/// What an agent would be told that began to work on the task now; `None` if there is no such task.
+pub fn next_prompt(
+    journal: &Journal,
+    run: &Run,
+    id: &TaskId,
+    prompts: &Prompts,
+) -> Result<Option<String>, NoPrompt> {
+    let (Some(mut task), Some(spec)) = (journal.task(&run.id, id)?, journal.spec(&run.id, id)?) else {
+        return Ok(None);
+    };
+    if !(task.is_engines() && task.status().holds_slot()) {
+        task.attempt = task.spent + 1;
+    }
+    let told = Told::gather(journal, run, &task, &spec, guardrails(journal, &run.id)?)?;
+    Ok(Some(told.text(prompts, run, &task, &spec, 0)?))
+}
+
+pub(super) fn failure(
+    journal: &Journal,
+    run: &RunId,
+    task: &Task,
+) -> Result<Option<(String, String)>, JournalError> {
+    let Some(seq) = task.progress.feedback else { return Ok(None) };
+    Ok(journal.event(run, seq)?.and_then(|recorded| match recorded.event {
+        Event::Failed { reason, feedback, .. } => Some((reason, feedback)),
+        Event::Adopted { past, .. } => past.failure(),
+        _ => None,
+    }))
+}
+
+/// What was said about the task and is not part of its failure anyway.
+fn advice(
+    journal: &Journal,
+    run: &RunId,
+    task: &Task,
+    failure: Option<&(String, String)>,
+) -> Result<Vec<Advice>, JournalError> {
+    let told = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
+    let mut advice: Vec<Advice> = Vec::new();
+    for seq in &task.progress.advice {
+        let recorded = journal.event(run, *seq)?;
+        let Some((by, text)) = recorded.as_ref().and_then(|recorded| recorded.event.advice()) else {
+            continue;
+        };
+        if !told.is_some_and(|told| told.contains(text)) && advice.iter().all(|known| known.text != text) {
+            advice.push(Advice { by: by.to_owned(), text: text.to_owned() });
+        }
+    }
+    Ok(advice)
+}
+
+/// What everybody has to heed.
+pub(super) fn guardrails(journal: &Journal, run: &RunId) -> Result<Vec<Advice>, JournalError> {
+    Ok(journal.events_of_no_task(run)?.iter().filter_map(guardrail).collect())
+}
+
+pub(super) fn guardrail(recorded: &Recorded) -> Option<Advice> {
+    match &recorded.event {
+        Event::Noted { by, note: Note::Guardrail { text } } => {
+            Some(Advice { by: by.clone(), text: text.clone() })
+        }
+        _ => None,
+    }
+}
+
+/// What the tasks came to that this one rests on: only these, so that a step costs the same in a plan of any size.
+fn made(journal: &Journal, run: &Run, spec: &TaskSpec) -> Result<String, JournalError> {
+    let (mut needs, mut events) = (Vec::new(), Vec::new());
+    for id in spec.depends_on.iter().take(NEEDS) {
+        let Some(need) = journal.spec(&run.id, id)? else { continue };
+        // The plan's own event is what a story begins with, and may be long ago.
+        let mut told = journal.events(&run.id, 0, Some(id), 1)?;
+        let last = journal.last_events(&run.id, Some(id), EVENTS)?;
+        told.extend(last);
+        events.extend(told);
+        needs.push(need);
+    }
+    if needs.is_empty() {
+        return Ok(String::new());
+    }
+    events.sort_by_key(|recorded| recorded.seq);
+    events.dedup_by_key(|recorded| recorded.seq);
+    let mut told = Orientation::of_needs(run, &needs, &Chronicle::of(&events));
+    told.cut_to(OF_NEEDS, Form::Text);
+    Ok(told.to_string().trim().to_owned())
+}
+
+/// What the run has come to, in as much room as a prompt has for it.
+fn orientation(journal: &Journal, run: &Run) -> Result<String, JournalError> {
+    let chronicle = journal.chronicle(&run.id)?;
+    let mut told = Orientation::new(run, &journal.specs(&run.id)?, &chronicle, None);
+    told.cut_to(OF_RUN, Form::Text);
+    Ok(told.to_string())
+}

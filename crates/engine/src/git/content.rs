@@ -1,0 +1,29 @@
+//! Files by what they hold: whether something is what it was.
+
+use std::collections::BTreeMap;
+
+use piton_core::plan::{Oid, RepoPath};
+
+use super::door::{lossy, oid, portions};
+use super::error::GitError;
+use super::index::read_entries;
+use super::repo::Repo;
+
+impl Repo {
+    /// The files at a place in a commit or a tree, each with its object.
+    pub fn files_at(&self, tree: &Oid, place: &RepoPath) -> Result<BTreeMap<String, Oid>, GitError> {
+        let list = self.git().call(["ls-tree", "-r", "-z", tree.as_str(), "--", place.as_str()]).bytes()?;
+        let named = read_entries(&list).into_iter();
+        Ok(named.map(|entry| (entry.path.to_string_lossy().into_owned(), entry.oid)).collect())
+    }
+
+    /// Files of the checkout, each with the object that it would be. Nothing is written.
+    pub fn files_now(&self, files: &[String]) -> Result<BTreeMap<String, Oid>, GitError> {
+        let mut found = BTreeMap::new();
+        for portion in portions(files) {
+            let objects = lossy(&self.git().call(["hash-object", "--"]).args(portion).bytes()?);
+            found.extend(portion.iter().cloned().zip(objects.lines().filter_map(oid)));
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,43 @@
+//! No secret gets into the journal, whoever tells it. State files, prompts and reports are made from it.
+
+use std::borrow::Cow;
+
+use piton_core::redact::Redactor;
+use piton_core::run::Event;
+use serde_json::Value;
+
+/// The event without secrets. What the plan says stays as it is: its files hold the same, and are compared with it.
+pub(super) fn without_secrets(event: Event, redactor: &Redactor) -> Event {
+    let of_plan = matches!(
+        event,
+        Event::RunCreated { .. }
+            | Event::PlanAdopted { .. }
+            | Event::TaskAdded { .. }
+            | Event::TaskChanged { .. }
+            | Event::TaskRemoved { .. }
+    );
+    if of_plan {
+        return event;
+    }
+    let Ok(text) = serde_json::to_string(&event) else { return event };
+    if matches!(redactor.text(&text), Cow::Borrowed(_)) {
+        return event;
+    }
+    let Ok(mut value) = serde_json::to_value(&event) else { return event };
+    clean(&mut value, redactor);
+    // An id that holds a secret would be none any more; then it is worth more than the secret.
+    serde_json::from_value(value).unwrap_or(event)
+}
+
+fn clean(value: &mut Value, redactor: &Redactor) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(clean) = redactor.text(text) {
+                *text = clean;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, redactor)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| clean(field, redactor)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

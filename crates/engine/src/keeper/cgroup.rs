@@ -1,0 +1,93 @@
+//! A control group for one job, where the system lets us make one: whatever is in it can neither leave nor be
+//! overlooked. Where it does not, the tree is followed by descent and marker alone, which is enough but for a race.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::thread;
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::Digest;
+
+/// A group in which processes are still on their way out cannot be removed: so often it is tried, 10 ms apart.
+const REMOVAL_TRIES: u32 = 20;
+
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    dir: Utf8PathBuf,
+}
+
+impl Group {
+    /// One for this job, below the group that this process is in. Needs a kernel that can kill a whole group (5.14),
+    /// and the right to write there.
+    pub(super) fn make(marker: &str) -> Option<Group> {
+        let group =
+            Group { dir: own()?.join(format!("piton-{}", Digest::of_bytes(marker.as_bytes()).short())) };
+        match fs::create_dir(&group.dir) {
+            Ok(()) => {}
+            // Left by a keeper that was killed in the instant before it said so.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(_) => return None,
+        }
+        let writable = |name: &str| fs::File::options().write(true).open(group.dir.join(name)).is_ok();
+        if writable("cgroup.kill") && writable("cgroup.procs") {
+            return Some(group);
+        }
+        group.remove();
+        None
+    }
+
+    pub(super) fn at(dir: &Utf8Path) -> Group {
+        Group { dir: dir.to_owned() }
+    }
+
+    pub(super) fn dir(&self) -> &Utf8Path {
+        &self.dir
+    }
+
+    /// Put this process into it, and so everything it will ever start.
+    pub(super) fn enter(&self) -> io::Result<()> {
+        fs::write(self.dir.join("cgroup.procs"), "0")
+    }
+
+    pub(super) fn pids(&self) -> HashSet<i32> {
+        let listed = fs::read_to_string(self.dir.join("cgroup.procs")).unwrap_or_default();
+        listed.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// End everything in it at once.
+    pub(super) fn kill(&self) {
+        // What is left after this is in the next list of processes.
+        let _ = fs::write(self.dir.join("cgroup.kill"), "1");
+    }
+
+    pub(super) fn remove(&self) {
+        for _ in 0..REMOVAL_TRIES {
+            match fs::remove_dir(&self.dir) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {}
+                _ => return,
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Whether jobs get groups of their own here.
+pub fn groups_are_possible() -> bool {
+    let probe = Group::make(&format!("probe {}", std::process::id()));
+    probe.as_ref().map(Group::remove).is_some()
+}
+
+/// The folder of the group this process is in, of the hierarchy that can kill (version 2).
+fn own() -> Option<Utf8PathBuf> {
+    let path = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = path.lines().find_map(|line| line.strip_prefix("0::/"))?.to_owned();
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let mount = mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let place = words.next()?;
+        (words.next()? == "cgroup2").then(|| place.to_owned())
+    })?;
+    Some(Utf8Path::new(&mount).join(path))
+}

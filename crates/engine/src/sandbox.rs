@@ -1,0 +1,178 @@
+//! What an agent may write to. Its worktree, what it says, temporary files, its own settings, caches: nothing else of
+//! the machine, and of the repository only what a commit on a detached HEAD needs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Fences, Sandbox};
+use piton_core::redact;
+
+use crate::agent::OUTBOX;
+use crate::disk;
+use crate::keeper::{Fence, Job, JobSpec, Limits, fences_are_possible};
+use crate::project::Project;
+
+/// Where clients keep their settings and conversations, below the home folder.
+const CLIENTS: [&str; 10] = [
+    ".claude",
+    ".claude.json",
+    ".claude.json.backup",
+    ".codex",
+    ".gemini",
+    ".config/opencode",
+    ".local/share/opencode",
+    ".local/state/opencode",
+    ".local/share/claude",
+    ".local/state/claude",
+];
+/// Variables that say so.
+const CLIENT_HOMES: [&str; 3] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_CONFIG_DIR"];
+/// What builds fetch once for all: without these, an agent could not even build. Programs are in none of them.
+const CACHES: [&str; 13] = [
+    ".cache",
+    ".npm",
+    ".yarn/berry/cache",
+    ".local/share/pnpm",
+    ".bun/install/cache",
+    ".cargo/registry",
+    ".cargo/git",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".cargo/.global-cache",
+    "go/pkg",
+    ".gradle/caches",
+    ".m2/repository",
+];
+/// Temporary files of everybody.
+const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+/// Those of one attempt, in its folder.
+const OWN_TEMPORARY: &str = "tmp";
+/// What an agent's git does besides what it is asked: its commits are on the disk when it says so, and it does not
+/// clean up a repository that others work in.
+const GIT: [(&str, &str); 3] = [("core.fsync", "committed"), ("gc.auto", "0"), ("maintenance.auto", "false")];
+
+/// Whether a fence is put up, here and now.
+pub fn is_in_force(mode: Sandbox) -> bool {
+    mode != Sandbox::Off && fences_are_possible().is_ok()
+}
+
+/// Keeps the agents of a run where they belong.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    fences: Fences,
+    root: Utf8PathBuf,
+    /// The git directory that all worktrees share.
+    common: Option<Utf8PathBuf>,
+}
+
+impl Guard {
+    /// `mode`: what this start of Piton was asked for, if anything.
+    pub fn new(fences: &Fences, mode: Option<Sandbox>, project: &Project) -> Guard {
+        let fences = Fences { sandbox: mode.unwrap_or(fences.sandbox), ..fences.clone() };
+        let common = project.repo().ok().flatten().map(|repo| real(repo.common_dir()));
+        Guard { fences, root: real(&project.root), common }
+    }
+
+    pub(crate) fn is_in_force(&self) -> bool {
+        is_in_force(self.fences.sandbox)
+    }
+
+    /// Make the job of an agent in `place` one that stays there and within its limits.
+    pub(crate) fn enclose(&self, spec: &mut JobSpec, job: &Job, place: &Utf8Path) -> io::Result<()> {
+        let (secrets, plain): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut spec.env)
+            .into_iter()
+            .partition(|(name, value)| redact::is_secret(name, value));
+        spec.secrets.extend(secrets);
+        spec.env = plain;
+        let inherited =
+            spec.env.get("GIT_CONFIG_COUNT").cloned().or_else(|| std::env::var("GIT_CONFIG_COUNT").ok());
+        let first: usize = inherited.and_then(|count| count.parse().ok()).unwrap_or(0);
+        for (number, (key, value)) in (first..).zip(GIT) {
+            spec.env.insert(format!("GIT_CONFIG_KEY_{number}"), key.to_owned());
+            spec.env.insert(format!("GIT_CONFIG_VALUE_{number}"), value.to_owned());
+        }
+        spec.env.insert("GIT_CONFIG_COUNT".to_owned(), (first + GIT.len()).to_string());
+        spec.watched = Some(place.to_owned());
+        spec.startup_ms = self.fences.startup.map(|span| span.0);
+        let memory = self.fences.memory_mib.map(|mib| u64::from(mib) * 1024 * 1024);
+        spec.limits = Limits { memory, processes: self.fences.processes.map(u64::from) };
+        if self.is_in_force() || self.fences.sandbox == Sandbox::On {
+            let writable = self.writable(spec, job, place)?;
+            spec.fence = Some(Fence { writable, required: self.fences.sandbox == Sandbox::On });
+        }
+        Ok(())
+    }
+
+    fn writable(&self, spec: &mut JobSpec, job: &Job, place: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
+        let mut all = vec![place.to_owned()];
+        all.extend(self.of_git(place).into_iter().flatten());
+        // Not the attempt's folder itself: the keeper writes there, and would follow where a link leads.
+        if let Some(outbox) = spec.env.get(OUTBOX) {
+            fs::File::options().create(true).append(true).open(outbox)?;
+            all.push(outbox.into());
+        }
+        let temporary = self.temporary(place);
+        if !temporary.iter().any(|folder| *folder == real(&temp_dir())) {
+            let own = job.dir().join(OWN_TEMPORARY);
+            disk::private_folder(&own)?;
+            spec.env.insert("TMPDIR".to_owned(), own.into_string());
+        }
+        all.extend(temporary);
+        let folders = job.dir().read_dir_utf8()?.flatten().filter(|entry| entry.path().is_dir());
+        all.extend(folders.map(|entry| entry.path().to_owned()));
+        let homes = CLIENT_HOMES.iter().filter_map(|name| said(spec, name));
+        all.extend(homes.map(Utf8PathBuf::from));
+        let usual = std::env::var("HOME").unwrap_or_default();
+        if let Some(own) = spec.env.get("HOME").filter(|own| **own != usual) {
+            all.push(own.into());
+        }
+        if let Some(cache) = said(spec, "XDG_CACHE_HOME") {
+            all.push(cache.into());
+        }
+        all.extend(CLIENTS.iter().chain(&CACHES).map(|name| Utf8Path::new(&usual).join(name)));
+        let more = self.fences.writable.iter().map(|path| match path.strip_prefix("~/") {
+            Some(below) => Utf8Path::new(&usual).join(below),
+            None => path.into(),
+        });
+        all.extend(more);
+        all.retain(|path| path.is_absolute());
+        Ok(all)
+    }
+
+    /// What a commit on a detached HEAD writes: objects, and the worktree's own index, HEAD and log.
+    fn of_git(&self, place: &Utf8Path) -> Option<[Utf8PathBuf; 2]> {
+        let common = self.common.as_ref()?;
+        let link = fs::read_to_string(place.join(".git")).ok()?;
+        let own = real(&place.join(link.strip_prefix("gitdir:")?.trim()));
+        let is_ours = own.parent() == Some(&common.join("worktrees"));
+        is_ours.then(|| [common.join("objects"), own])
+    }
+
+    /// Everybody's temporary folders, but for those in which the project itself is, or other worktrees are.
+    fn temporary(&self, place: &Utf8Path) -> Vec<Utf8PathBuf> {
+        let place = real(place);
+        let kept = [Some(self.root.as_path()), self.common.as_deref(), place.parent()];
+        let all = TEMPORARY.iter().map(Utf8PathBuf::from).chain([temp_dir()]).map(|folder| real(&folder));
+        all.filter(|folder| !kept.iter().flatten().any(|kept| kept.starts_with(folder))).collect()
+    }
+}
+
+/// Remove what an attempt that is over needed for itself only.
+pub(crate) fn clear(job: &Job) {
+    // What cannot be removed goes with the run's folder.
+    let _ = fs::remove_dir_all(job.dir().join(OWN_TEMPORARY));
+}
+
+fn said(spec: &JobSpec, name: &str) -> Option<String> {
+    spec.env.get(name).cloned().or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
+}
+
+fn temp_dir() -> Utf8PathBuf {
+    Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| "/tmp".into())
+}
+
+fn real(path: &Utf8Path) -> Utf8PathBuf {
+    path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned())
+}

@@ -1,0 +1,95 @@
+//! The secrets of this process: what its environment holds under a name that says so, and what plans give to agents.
+//! All that agents and checks say is written without them, and they themselves are written nowhere.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use piton_core::plan::Agent;
+use piton_core::redact::{self, MARK, Redactor};
+
+#[derive(Default)]
+struct Known {
+    /// What plans give to agents, by agent and variable.
+    given: BTreeMap<(String, String), String>,
+    /// Made when it is needed.
+    redactor: Option<Arc<Redactor>>,
+}
+
+fn known() -> MutexGuard<'static, Known> {
+    static KNOWN: OnceLock<Mutex<Known>> = OnceLock::new();
+    KNOWN.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What hides the secrets of this process.
+pub fn redactor() -> Arc<Redactor> {
+    let mut known = known();
+    let Known { given, redactor } = &mut *known;
+    let make = || Arc::new(Redactor::new(inherited().chain(given.values().cloned())));
+    Arc::clone(redactor.get_or_insert_with(make))
+}
+
+/// Take the secrets out of a plan's agents, so that nobody can write them down; this process remembers them.
+pub fn withhold(agents: &mut BTreeMap<String, Agent>) {
+    for (name, agent) in agents {
+        let mut secret: Vec<_> =
+            agent.env.iter_mut().filter(|(key, value)| redact::is_secret(key, value)).collect();
+        let mut known = known();
+        for (key, value) in &mut secret {
+            let value = std::mem::replace(*value, MARK.to_owned());
+            known.given.insert((name.clone(), (*key).clone()), value);
+            known.redactor = None;
+        }
+    }
+}
+
+/// Give them back to agents that are about to be started. What nobody remembers, they have to find in the environment.
+pub(crate) fn restore(agents: &mut BTreeMap<String, Agent>) {
+    let known = known();
+    for (name, agent) in agents {
+        agent.env.retain(|key, value| match known.given.get(&(name.clone(), key.clone())) {
+            Some(secret) if value == MARK => {
+                value.clone_from(secret);
+                true
+            }
+            _ => value != MARK,
+        });
+    }
+}
+
+/// What hides the secrets of a process that is started with `added` to its environment.
+pub(crate) fn of_environment(added: &BTreeMap<String, String>) -> Arc<Redactor> {
+    let secret = added.iter().filter(|(name, value)| redact::is_secret(name, value));
+    Arc::new(Redactor::new(inherited().chain(secret.map(|(_, value)| value.clone()))))
+}
+
+fn inherited() -> impl Iterator<Item = String> {
+    let pairs = std::env::vars_os();
+    let texts = pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(|(name, value)| redact::is_secret(name, value)).map(|(_, value)| value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_written_without_its_secrets_and_agents_get_them_all_the_same() {
+        let env = [("A_TOKEN", "canary-12345678"), ("LOG", "1")];
+        let env = env.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let agent: Agent = serde_json::from_value(serde_json::json!({ "command": ["x"] })).expect("an agent");
+        let agent = Agent { env: env.clone().into(), ..agent };
+        let mut agents = BTreeMap::from([("secrets-test".to_owned(), agent)]);
+        withhold(&mut agents);
+        let written = serde_json::to_string(&agents).expect("it can be written");
+        assert!(!written.contains("canary") && written.contains("LOG"), "{written}");
+        assert_eq!(redactor().text("say canary-12345678"), "say [redacted]");
+        restore(&mut agents);
+        assert_eq!(agents["secrets-test"].env, env.into());
+        // Another process knows of none.
+        let mut agents =
+            BTreeMap::from([("elsewhere".to_owned(), agents.remove("secrets-test").expect("it is there"))]);
+        agents.values_mut().for_each(|agent| drop(agent.env.insert("A_TOKEN".to_owned(), MARK.to_owned())));
+        restore(&mut agents);
+        assert_eq!(agents["elsewhere"].env.keys().collect::<Vec<_>>(), ["LOG"]);
+    }
+}

@@ -1,0 +1,104 @@
+//! `piton agents`: which clients are here, and whether one answers. Neither touches the project.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use piton_core::plan::{Adapter, Agent};
+use piton_core::view;
+use piton_engine::agent;
+use serde_json::json;
+
+use super::{Exit, FINE, run};
+use crate::args::{Agents, AgentsCommand};
+use crate::failure::{ERROR, Failure, Outcome};
+use crate::ui::{self, BAD, DIM, GOOD};
+use crate::{find, reading};
+
+pub(crate) fn agents(args: &Agents) -> Outcome<Exit> {
+    match &args.command {
+        None => list(args.json),
+        Some(AgentsCommand::Test { name }) => test(name),
+    }
+}
+
+/// The profiles of piton.toml, and the clients that none of them uses.
+fn known() -> Outcome<BTreeMap<String, Agent>> {
+    let mut agents = reading::config(&find::here()?)?.map(|config| config.agents).unwrap_or_default();
+    for adapter in Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command()) {
+        if agents.values().all(|agent| agent.adapter != adapter) {
+            agents.entry(adapter.name().to_owned()).or_insert(Agent { adapter, ..Agent::default() });
+        }
+    }
+    Ok(agents)
+}
+
+fn list(as_json: bool) -> Outcome<Exit> {
+    let keeper = run::keeper()?;
+    let mut rows = Vec::new();
+    for (name, agent) in known()? {
+        let (adapter, program) = (agent.adapter, agent::program(&agent));
+        let (_kept, folder) = folder()?;
+        // Any program may be a `command`; what it makes of `--version` nobody knows.
+        let version = match adapter {
+            Adapter::Command => Err("a command of your own".to_owned()),
+            _ => agent::version(&agent, &folder, &keeper),
+        };
+        let checked = agent::checked_version(adapter);
+        if as_json {
+            rows.push(json!({
+                "name": name, "adapter": adapter, "program": program, "model": agent.model,
+                "version": version.as_ref().ok(), "problem": version.as_ref().err(), "checked_version": checked,
+            }));
+            continue;
+        }
+        let told = match (&version, checked) {
+            (Ok(version), Some(checked)) if version == checked => {
+                ui::styled(GOOD, format!("{version}, the version that was checked"))
+            }
+            (Ok(version), Some(checked)) => format!("{version}; checked was {checked}"),
+            (Ok(version), None) => version.clone(),
+            (Err(problem), _) => ui::styled(DIM, problem),
+        };
+        let model = agent.model.as_ref().map(|model| format!("  {}", ui::plain(model))).unwrap_or_default();
+        ui::answer_line(format!("{:12} {:9} {told}{model}", ui::plain(&name), adapter.name()));
+    }
+    if as_json {
+        ui::answer_json(&json!({ "agents": rows }));
+    }
+    Ok(FINE)
+}
+
+fn test(name: &str) -> Outcome<Exit> {
+    let agents = known()?;
+    let agent = agents.get(name).ok_or_else(|| {
+        let names: Vec<&str> = agents.keys().map(String::as_str).collect();
+        Failure::new(format!("there is no agent `{name}`; known here: {}", names.join(", ")))
+    })?;
+    let (_kept, folder) = folder()?;
+    let trial =
+        agent::trial(agent, &folder, &run::keeper()?).map_err(|error| Failure::new(error.to_string()))?;
+    match trial.wrong {
+        None => {
+            ui::answer_line(ui::styled(GOOD, format!("{name} answered after {}", trial.took)));
+            let said = ui::plain(&trial.said);
+            said.lines().take(10).for_each(|line| ui::answer_line(format!("  {line}")));
+            if !agent.adapter.is_command() {
+                ui::answer_line(format!("  used: {}", view::used(trial.used.as_ref())));
+            }
+            Ok(FINE)
+        }
+        Some(reason) => {
+            ui::answer_line(ui::styled(BAD, format!("{name} did not answer: {}", ui::plain(&reason))));
+            Ok(ERROR)
+        }
+    }
+}
+
+/// A place for the client, gone with what it holds when the first of these is dropped.
+fn folder() -> Outcome<(tempfile::TempDir, Utf8PathBuf)> {
+    let kept = tempfile::Builder::new().prefix("piton-agents-").tempdir();
+    let kept = kept.map_err(Failure::io("cannot make a temporary folder"))?;
+    let path = Utf8PathBuf::from_path_buf(kept.path().to_owned());
+    let path = path.map_err(|path| Failure::new(format!("{} is not UTF-8", path.display())))?;
+    Ok((kept, path))
+}

@@ -1,0 +1,70 @@
+//! Engines and clients that are killed in the middle of a tool call.
+
+use piton_testkit::models::{Models, say, script, shell};
+use piton_testkit::sandbox::{Running, task};
+use rustix::process::Signal;
+
+use crate::{Bench, Client, run, with_each_client};
+
+with_each_client![
+    a_client_whose_engine_is_killed_is_adopted,
+    a_client_that_is_killed_goes_on_in_the_same_conversation,
+    a_conversation_that_is_gone_is_begun_anew,
+];
+
+/// A run whose client is in the middle of a tool call, which ends when somebody comes to `gate`.
+fn in_a_call(bench: &Bench) -> (Models, Running) {
+    let (arrived, gate) = (bench.sandbox.fifo("arrived"), bench.sandbox.fifo("gate"));
+    let done = "echo done > T1.txt";
+    // Who begins anew finds what the first one left, and need not wait.
+    let wait = format!("test -e begun || {{ touch begun; cat {arrived}; cat {gate}; }}");
+    let models = bench.serve([
+        script("You were interrupted", [shell(done), say("I went on, and it is done.")]),
+        script("Please do T1", [shell(&format!("{wait}; {done}")), say("It is done.")]),
+    ]);
+    bench.plan(&models, &format!("attempts = 1\n{}", task("T1", "")));
+    let mut engine = bench.run().spawn();
+    engine.until_at(&bench.sandbox, "arrived");
+    (models, engine)
+}
+
+fn a_client_whose_engine_is_killed_is_adopted(bench: &Bench) {
+    let (models, engine) = in_a_call(bench);
+    engine.signal(Signal::KILL);
+    assert_eq!(engine.wait().code, None);
+    let mut again = bench.run().spawn();
+    again.until_says("engine started");
+    bench.sandbox.meet("gate");
+    let _ = again.wait().exits(0);
+    assert_eq!(models.served().len(), 2, "nothing was asked twice: {:?}", models.served());
+    assert_eq!(bench.used().len(), 1);
+}
+
+fn a_client_that_is_killed_goes_on_in_the_same_conversation(bench: &Bench) {
+    let (models, engine) = in_a_call(bench);
+    bench.kill_client();
+    let _ = engine.wait().exits(0).says("was killed by signal 9");
+    let served = models.served();
+    let [first, on, _] = &served[..] else { panic!("three requests: {served:?}") };
+    assert!(on.prompt.starts_with("You were interrupted") && on.length > first.length + 1, "{served:?}");
+    assert!(bench.argv("T1", "2.agent0").contains("resume"), "it was told to go on");
+    // What was used before the kill nobody told; the rest is told by the conversation as a whole.
+    let used = bench.used();
+    assert!(used[0].is_null() && used[1].to_string().contains("\"input\":200"), "{used:?}");
+    assert_eq!(bench.processes(), []);
+}
+
+fn a_conversation_that_is_gone_is_begun_anew(bench: &Bench) {
+    let (models, engine) = in_a_call(bench);
+    let home = bench.sandbox.root().join("home");
+    let kept = match bench.client {
+        Client::Claude => home.join(".claude/projects"),
+        Client::Codex | Client::Gemini | Client::Opencode => home.join(".codex/sessions"),
+    };
+    std::fs::remove_dir_all(kept).expect("conversations are kept there");
+    bench.kill_client();
+    // The third try has no conversation to go on with, and does what the first one was asked.
+    let _ = engine.wait().exits(0).says("the next try begins a new conversation");
+    assert_eq!(bench.events("agent_ended").len(), 3);
+    assert!(models.served().iter().all(|served| !served.prompt.starts_with("You were interrupted")));
+}

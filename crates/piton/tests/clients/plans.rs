@@ -1,0 +1,84 @@
+//! Whole plans, and what is not done although a client ends well.
+
+use piton_testkit::models::{say, script, shell, tool};
+use piton_testkit::sandbox::task;
+use serde_json::{Value, json};
+
+use crate::{Bench, Client, run, with_each_client};
+
+with_each_client![
+    a_plan_is_worked_on_to_its_last_commit,
+    what_a_client_was_not_allowed_or_did_not_do_is_not_done,
+    nothing_of_a_client_outlives_it,
+    a_client_can_be_tried_out,
+];
+
+fn a_plan_is_worked_on_to_its_last_commit(bench: &Bench) {
+    let work = |id: &str| {
+        script(
+            &format!("Please do {id}"),
+            [
+                shell(&format!("echo \"You've hit your usage limit\" > {id}.txt && cat {id}.txt")),
+                shell(&format!("git add -A && git commit -qm 'By the agent: {id}'")),
+                say(&format!("It is done.\n<signal>{id}_DONE</signal>")),
+            ],
+        )
+    };
+    let review = script("# Review", [say("I looked at it.\n\nFINDINGS: none")]);
+    let models = bench.serve([review, work("T1"), work("T2"), work("T3")]);
+    let reviewed = "checks = [\"test -s T3.txt\", { review = \"default\" }]\ndepends_on = [\"T1\", \"T2\"]";
+    bench.plan(&models, &[task("T1", ""), task("T2", ""), task("T3", reviewed)].concat());
+    let _ = bench.run().run().exits(0).says("every task is completed");
+    let log = bench.sandbox.git(["log", "--format=%s", "main"]);
+    for id in ["T1", "T2", "T3"] {
+        assert!(log.contains(&format!("By the agent: {id}")), "{log}");
+    }
+    let status = bench.sandbox.run("status --plan plan.toml --json").exits(0);
+    let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
+    let used = &status["used"][0];
+    assert_eq!((&used["agent"], &used["tries"]), (&json!("default"), &json!(4)), "{used}");
+    assert_eq!((&used["input_tokens"], &used["output_tokens"]), (&json!(1000), &json!(100)), "{used}");
+    assert_eq!(used["cost_usd"].is_null(), bench.client == Client::Codex, "it tells no cost: {used}");
+    assert_eq!(status["tasks"][0]["used"]["input_tokens"], 300);
+    let _ = bench.sandbox.run("status --plan plan.toml").exits(0).says("used: 1k tokens in, 100 out");
+    assert_eq!(bench.processes(), []);
+}
+
+fn what_a_client_was_not_allowed_or_did_not_do_is_not_done(bench: &Bench) {
+    let outside = bench.sandbox.root().join("outside.txt");
+    let forbidden = match bench.client {
+        Client::Claude => tool("Write", json!({ "file_path": outside, "content": "x" })),
+        Client::Codex | Client::Gemini | Client::Opencode => shell(&format!("echo x > {outside}")),
+    };
+    let models = bench.serve([
+        script("Please do T1", [forbidden, say("I was not allowed to, but all is well.")]),
+        script("Please do T2", [say("There is no such thing.\n<signal>BLOCKED: nobody knows it</signal>")]),
+    ]);
+    bench.plan(&models, &format!("attempts = 1\n{}{}", task("T1", ""), task("T2", "")));
+    let _ = bench.run().run().exits(4).says("nobody knows it");
+    assert!(!outside.exists());
+    let status = bench.sandbox.run("status --plan plan.toml --json").exits(0);
+    let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
+    assert_eq!([&status["tasks"][0]["status"], &status["tasks"][1]["status"]], ["abandoned", "blocked"]);
+}
+
+fn nothing_of_a_client_outlives_it(bench: &Bench) {
+    let linger = "nohup setsid sleep 600 >/dev/null 2>&1 & echo started > T1.txt";
+    let models = bench.serve([script("Please do T1", [shell(linger), say("It runs.")])]);
+    bench.plan(&models, &task("T1", ""));
+    let _ = bench.run().run().exits(0);
+    assert_eq!(bench.processes(), []);
+}
+
+fn a_client_can_be_tried_out(bench: &Bench) {
+    let models = bench.serve([script("one word: ready", [say("ready")])]);
+    bench.plan(&models, &task("T1", ""));
+    // The profile is a project's as well as a plan's.
+    let plan = bench.sandbox.read("plan.toml");
+    let agents = plan.find("[agents").zip(plan.find("[policy]")).map(|(from, to)| &plan[from..to]);
+    bench.sandbox.write("piton.toml", agents.expect("an agent"));
+    let _ = bench.sandbox.run("agents test default").exits(0).says("default answered").says("ready");
+    let _ = bench.sandbox.run("agents test nobody").exits(1).says("there is no agent `nobody`");
+    let name = bench.client.name();
+    let _ = bench.sandbox.run("agents").exits(0).says(name).says("the version that was checked");
+}

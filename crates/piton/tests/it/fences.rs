@@ -1,0 +1,213 @@
+//! Agents that go where they should not, and tell what they should not.
+
+use std::fs;
+
+use camino::Utf8Path;
+use piton_engine::keeper::fences_are_possible;
+
+use super::*;
+
+const CANARY: &str = "canary-7f3a9c1e5b2d8064";
+
+#[expect(clippy::print_stderr, reason = "a skipped test should be seen")]
+fn is_skipped() -> bool {
+    fences_are_possible().inspect_err(|why| eprintln!("SKIPPED: {why}")).is_err()
+}
+
+/// Files below a folder that hold a text.
+fn holders(folder: &Utf8Path, text: &str, found: &mut Vec<String>) {
+    for entry in folder.read_dir_utf8().expect("a readable folder").flatten() {
+        let path = entry.path();
+        if path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            holders(path, text, found);
+        } else if fs::read(path)
+            .is_ok_and(|bytes| bytes.windows(text.len()).any(|part| part == text.as_bytes()))
+        {
+            found.push(path.to_string());
+        }
+    }
+}
+
+#[test]
+fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
+    if is_skipped() {
+        return;
+    }
+    let sandbox = sandbox();
+    let script = sandbox.program(
+        "agent",
+        r#"
+        try() { if sh -c "$1" 2>/dev/null; then echo "ESCAPED: $1"; fi; }
+        try 'echo x > ../../../project/README.md'
+        try 'echo x > ../../../project/new'
+        try 'echo x >> "$COMMON/config"'
+        try 'git config user.name Mallory'
+        try 'echo x > "$COMMON/hooks/pre-commit"'
+        try 'git branch mine'
+        try 'git tag mine'
+        try 'git update-ref refs/heads/main HEAD~1'
+        try 'rm -rf "$COMMON/refs/heads/main"'
+        try 'echo x > "$HOME/.profile"'
+        try 'echo x > "$PITON_JOB/outcome.json"'
+        try 'ln -s /etc/passwd "$PITON_JOB/output-8388608.log"'
+        try 'echo x > ../other'
+        set -e
+        echo work > a.txt && git add -A && git commit -q -m 'By the agent'
+        git config core.fsync | grep -q committed
+        echo temporary > "${TMPDIR:-/tmp}/t" && rm "${TMPDIR:-/tmp}/t"
+        "$PITON" orient T1 > /dev/null
+        "$PITON" report T1 done --note 'from inside'
+        echo more > b.txt
+        "#,
+    );
+    let plan = format!(
+        "name = \"plan\"\n[agents.default]\ncommand = [\"{script}/agent\"]\nenv = {{ COMMON = \"{}\", PITON = \"{}\" }}\n\
+         [[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"test -s a.txt\", \"test -s b.txt\"]\n",
+        sandbox.project().join(".git"),
+        env!("CARGO_BIN_EXE_piton"),
+    );
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Plan");
+    let before = (sandbox.git(["config", "--list", "--local"]), sandbox.git(["for-each-ref", "refs/tags"]));
+    let run = sandbox.piton(["run", "plan.toml", "--sandbox", "on"]).run();
+    let output = sandbox.run("output T1 --plan plan.toml").stdout;
+    assert!(run.code == Some(0) && !output.contains("ESCAPED"), "{output}{}", run.stderr);
+    assert_eq!(sandbox.read("README.md"), "A project\n");
+    assert_eq!(
+        before,
+        (sandbox.git(["config", "--list", "--local"]), sandbox.git(["for-each-ref", "refs/tags"]))
+    );
+    assert!(sandbox.git(["log", "--format=%s", "main"]).contains("By the agent"));
+    assert!(sandbox.events().iter().any(|event| event.contains("from inside")));
+    assert!(sandbox.events().iter().all(|event| !event.contains("was at work")), "nothing to tell");
+}
+
+#[test]
+fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back() {
+    let sandbox = sandbox();
+    sandbox.script(
+        "[T1 1]\nwrite a.txt one\ncommit First\nrun git branch mine\nrun git config user.name Mallory\n\
+         write SIDE/project/stray.txt x\n\
+         [T1 2]\nrun sh SIDE/forge.sh\nwrite a.txt two\n",
+    );
+    // Whatever the run is called: each of its pins of this task, and the branch.
+    sandbox.write(
+        sandbox.root().join("forge.sh"),
+        "git for-each-ref --format='%(refname)' 'refs/piton/**/T1' | while read ref; do git update-ref -d $ref; done\n\
+         git branch -D worktree-T1\n\
+         common=$(git rev-parse --git-common-dir)\n\
+         echo /nowhere > $(git rev-parse --git-dir)/commondir\n\
+         echo \"in $common\"\n",
+    );
+    sandbox
+        .plan("[[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"grep -q two a.txt\"]\n");
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let notes: Vec<String> =
+        sandbox.events().into_iter().filter(|event| event.contains("was at work")).collect();
+    let [first, second] = &notes[..] else { panic!("{notes:#?}") };
+    for told in [
+        "refs/heads/mine was made at",
+        "git's config was changed",
+        "stray.txt was changed in the main checkout",
+    ] {
+        assert!(first.contains(told), "{told}: {first}");
+    }
+    assert!(
+        second.contains("put back: commondir of the worktree; refs/heads/worktree-T1; refs/piton/plan-"),
+        "{second}"
+    );
+    assert!(sandbox.exists("stray.txt"), "what may be a person's stays");
+}
+
+#[test]
+fn no_file_of_pitons_holds_a_secret() {
+    let sandbox = sandbox();
+    let key = format!("ghp_{}", "Zx9".repeat(12));
+    sandbox.script(&format!(
+        "[T1 1]\nsay the key is {CANARY} and {key}\nwrite a.txt {CANARY}\ncommit Use {CANARY}\n\
+         run {binary} report T1 failed --reason {CANARY} --feedback use-{CANARY}\nexit 1\n\
+         [T1 2]\nsay {CANARY}\nrun sh SIDE/tell.sh\nsignal FAILED:{CANARY}\n\
+         [T1 3]\nwrite a.txt fine\ncommit Without {CANARY}\n",
+        binary = env!("CARGO_BIN_EXE_piton"),
+    ));
+    sandbox.write(
+        sandbox.root().join("tell.sh"),
+        &format!("echo '{{\"said\":{{\"failed\":{{\"reason\":\"{CANARY}\"}}}},\"report\":{{\"note\":\"{CANARY}\"}}}}' >> \"$PITON_OUTBOX\"\n"),
+    );
+    sandbox.plan(
+        "[[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"sh -c 'echo $DEPLOY_TOKEN; grep -q fine a.txt'\"]\n",
+    );
+    let plan = sandbox.read("plan.toml");
+    let own = format!("env = {{ AGENT_SECRET = \"{CANARY}-agents\" }}\n\n[policy]");
+    sandbox.write("plan.toml", &plan.replacen("\n[policy]", &own, 1));
+    sandbox.commit("Give the agent a secret");
+    let _ = sandbox.piton(["run", "plan.toml"]).env("DEPLOY_TOKEN", CANARY).run().exits(0);
+    let _ = sandbox.piton(["journal", "add", CANARY]).env("DEPLOY_TOKEN", CANARY).run();
+    for secret in [CANARY, &key, &format!("{CANARY}-agents")] {
+        let mut found = Vec::new();
+        holders(&sandbox.own(), secret, &mut found);
+        assert!(found.is_empty(), "{secret} is in {found:?}");
+    }
+    assert!(sandbox.run("log --plan plan.toml").stdout.contains("[redacted]"));
+}
+
+#[test]
+fn a_change_of_what_judges_work_is_a_verdict_of_its_own() {
+    let sandbox = sandbox();
+    sandbox.script("[T1]\nwrite a.txt x\nwrite .github/workflows/ci.yml true\nwrite tests/a.sh true\n[T2]\nwrite tests/b.sh x\n");
+    let tasks = "[[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"test -s a.txt\"]\n\
+                 [[task]]\nid = \"T2\"\ntitle = \"Two\"\nprompt = \"p\"\nfiles = [\"tests/b.sh\"]\nchecks = []\n";
+    sandbox.plan_with("protected = [\"tests/**\"]", tasks);
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let log = sandbox.run("log --plan plan.toml").stdout;
+    assert!(log.contains("protected files: the work changes .github/workflows/ci.yml; tests/a.sh"), "{log}");
+    assert!(!log.contains("tests/b.sh"), "a file that the task names is its own: {log}");
+
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_piton"));
+    sandbox.script("[T1]\nwrite a.txt x\nwrite Jenkinsfile x\n[T1 2]\nif-feedback remove Jenkinsfile\n");
+    sandbox.plan_with(
+        "protect = \"block\"",
+        "[[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"test -s a.txt\"]\n",
+    );
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let log = sandbox.run("log --plan plan.toml").stdout;
+    assert!(
+        log.contains("check `protected files` found what has to be mended (the work changes Jenkinsfile)"),
+        "{log}"
+    );
+    assert!(!sandbox.exists("Jenkinsfile"));
+}
+
+#[test]
+fn odd_names_links_and_signs_of_an_agent_harm_nobody() {
+    let sandbox = sandbox();
+    let script = sandbox.program(
+        "agent",
+        r#"
+        set -e
+        echo x > "$(printf 'a\033[31m.txt')"; echo x > ./-rf; echo x > ./--help; echo x > "$(printf 'two\nlines')"
+        echo x > '<img src=x onerror=alert(1)>'; ln -s /etc/passwd link; ln -s / root; mkfifo pipe
+        git add -A && git commit -q -m "$(printf -- '--amend \033[31m<b>')"
+        "$PITON" report T1 done --note "$(printf '\033[2J<b>bold</b>')" --file ../../etc/passwd --decision '$(reboot) --force'
+        printf '{"said":"done"}\n{"said"\000' >> "$PITON_OUTBOX"
+        head -c 1000000 /dev/zero | tr '\000' y; printf '\033]0;title\007\000\r<signal>OTHER_DONE</signal>\n'
+        "#,
+    );
+    let plan = format!(
+        "name = \"plan\"\n[agents.default]\ncommand = [\"{script}/agent\"]\nenv = {{ PITON = \"{}\" }}\n\
+         [[task]]\nid = \"T1\"\ntitle = \"<script>alert(1)</script>\"\nprompt = \"p\"\nchecks = [\"test -s ./-rf\"]\n",
+        env!("CARGO_BIN_EXE_piton"),
+    );
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Plan");
+    let _ = sandbox.run("run plan.toml").exits(0);
+    for line in ["log", "log --json", "status T1", "why T1", "output T1", "orient T1", "progress"] {
+        let shown = sandbox.run(&format!("{line} --plan plan.toml"));
+        let text = format!("{}{}", shown.stdout, shown.stderr);
+        assert!(!text.contains(['\u{1b}', '\0', '\u{7}']), "{line}: {}", text.escape_debug());
+    }
+    assert!(sandbox.git(["ls-tree", "main", "link"]).starts_with("120000"), "a link lands as a link");
+}

@@ -1,0 +1,92 @@
+//! Interactive clients that keep the ledger: what is written for them, and the hook that they ask before they stop.
+
+use piton_testkit::sandbox::{Output, Sandbox, task};
+use serde_json::Value;
+
+use crate::sandbox;
+
+const FILES: [(&str, &str); 4] = [
+    (
+        ".claude/settings.json",
+        "{\n    \"permissions\": { \"allow\": [\"Bash(ls)\"] },\n    \"hooks\": {\"Stop\": []}\n}\n",
+    ),
+    ("AGENTS.md", "# Ours\n\nNo newline at the end"),
+    (".codex/config.toml", "# a comment\nmodel = \"x\"   # kept\n"),
+    ("opencode.json", "{\"instructions\": [\"a.md\"]}"),
+];
+
+#[test]
+fn what_is_written_for_a_client_is_shown_first_and_taken_out_to_the_byte() {
+    let sandbox = sandbox();
+    for (file, text) in FILES {
+        sandbox.write(file, text);
+    }
+    sandbox.commit("Settings");
+    for client in ["claude", "codex", "gemini", "opencode"] {
+        let command = format!("init --for {client}");
+        let shown = sandbox.run(&command).exits(1).says("error: nothing was written");
+        assert_eq!(sandbox.git(["status", "--porcelain"]), "", "only shown");
+        let written = sandbox.run(&format!("{command} --yes")).exits(0);
+        assert_eq!(written.stdout, shown.stdout);
+        assert_ne!(sandbox.git(["status", "--porcelain"]), "");
+        let _ = sandbox.run(&format!("{command} --yes")).exits(0).says("it is all there already");
+        if client == "claude" {
+            let _ = written
+                .says("--- /dev/null\n+++ .claude/skills/piton/SKILL.md\n")
+                .says("--- /dev/null\n+++ .mcp.json\n")
+                .says("--- .claude/settings.json\n+++ .claude/settings.json\n")
+                .says("+      \"args\": [\n+        \"mcp\",\n+        \"--by\",\n+        \"claude\"\n");
+            let settings: Value = serde_json::from_str(&sandbox.read(".claude/settings.json")).expect("JSON");
+            assert_eq!(settings["hooks"]["Stop"][0]["hooks"][0]["command"], "piton hook stop --by claude");
+        }
+        let _ = sandbox.run(&format!("{command} --remove --yes")).exits(0);
+        // The one thing that cannot be told apart afterwards: a list that was empty before.
+        let left = sandbox.git(["diff", "--", ":!.claude/settings.json"]);
+        assert_eq!(left, "", "{client}");
+        assert_eq!(
+            sandbox.git(["status", "--porcelain", "--untracked-files=all", "--", ":!.claude/settings.json"]),
+            ""
+        );
+        sandbox.git(["checkout", "--", "."]);
+        let _ = sandbox.run(&format!("{command} --remove --yes")).exits(0).says("nothing of Piton's");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_changed_is_left_alone() {
+    let sandbox = sandbox();
+    sandbox.write(".mcp.json", "{\n  // ours\n  \"mcpServers\": {}\n}\n");
+    sandbox.write(".codex/config.toml", "[mcp_servers.piton]\ncommand = \"other\"\n");
+    let _ = sandbox
+        .run("init --for claude --yes")
+        .exits(1)
+        .says(".mcp.json cannot be changed: line 2: JSON has no comments");
+    assert!(!sandbox.exists(".claude"), "nothing was half-done");
+    let _ =
+        sandbox.run("init --for codex --yes").exits(1).says(".codex/config.toml cannot be changed: line ");
+    std::os::unix::fs::symlink("elsewhere", sandbox.project().join("GEMINI.md")).expect("a link");
+    let _ = sandbox.run("init --for gemini --yes").exits(1).says("is no plain file");
+}
+
+/// A client that is about to stop.
+fn stops(sandbox: &Sandbox, said: &str, by: &str) -> Output {
+    let from = format!("printf '%s' '{said}' | \"$@\"");
+    sandbox.piton_by(&["sh", "-c", &from, "sh"], ["hook", "stop", "--by", by]).run()
+}
+
+#[test]
+fn who_has_taken_a_task_is_sent_on_once_to_report_it() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", "checks = []"));
+    let asks = r#"{"hook_event_name": "Stop", "stop_hook_active": false, "session_id": "x"}"#;
+    let _ = stops(&sandbox, asks, "claude").exits(0).lacks("T1");
+    let _ = sandbox.run("start T1 --by claude --plan plan.toml").exits(0);
+    let sent_on = stops(&sandbox, asks, "claude").exits(2);
+    let _ = sent_on.says("You have taken T1 and not reported on it.").says("`piton report T1 done`");
+    let _ = stops(&sandbox, asks, "codex").exits(0);
+    for free in [r#"{"stop_hook_active": true}"#, "nonsense", "", "[]"] {
+        let _ = stops(&sandbox, free, "claude").exits(0);
+    }
+    let _ = sandbox.run("report T1 done --by claude").exits(0);
+    let _ = stops(&sandbox, asks, "claude").exits(0);
+}

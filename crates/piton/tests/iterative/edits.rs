@@ -1,0 +1,116 @@
+//! Files that others write: beside an engine, without one, and as commands.
+
+use piton_testkit::sandbox::until;
+
+use super::*;
+
+/// Change a file of the folder as an editor does: a copy beside it takes its place.
+fn edit(sandbox: &Sandbox, name: &str, change: impl FnOnce(String) -> String) {
+    let (path, half) = (format!("{PLAN}/{name}"), format!("{PLAN}/{name}.tmp"));
+    sandbox.write(&half, &change(sandbox.read(&path)));
+    std::fs::rename(sandbox.project().join(half), sandbox.project().join(path)).expect("one folder");
+}
+
+#[test]
+fn edits_beside_an_engine_are_heard_and_it_goes_on() {
+    let sandbox = habits("");
+    let waits = does(&sandbox, "T1", "test $turn != 1 || cat SIDE/gate");
+    act(&sandbox, &format!("[T1]\n{waits}{}", does_well("T1")));
+    sandbox.fifo("gate");
+    let mut run = sandbox.piton(["run", "habits"]).spawn();
+    run.until_says("T1       attempt 1 started");
+    edit(&sandbox, "state.json", |text| {
+        let text = text.replace("\"max_iterations\": 5", "\"max_iterations\": 9");
+        text.replacen('{', "{\n  \"owner\": \"ann\",", 1)
+            .replace("\"current_iteration\": 1", "\"current_iteration\": 7")
+    });
+    edit(&sandbox, "progress.md", |text| text + "\n## Note - 2026-01-15\nann looked at it\n");
+    edit(&sandbox, "guardrails.md", |text| {
+        text + "\n## Days\n- **When**: a day is read\n- **Problem**: it may be none\n- **Solution**: look at its form\n- **Learned**: ann\n"
+    });
+    let allowed = || sandbox.run("status T2 --json").exits(0).contains("\"attempts_allowed\": 9");
+    until("the new limit", || allowed().then_some(()));
+    run.until_says("## Note - 2026-01-15");
+    run.until_says("## Days");
+    run.until_at(&sandbox, "gate");
+    let _ = run.wait().exits(0);
+    let file = state(&sandbox);
+    assert_eq!((&file["owner"], &file["tasks"]["T2"]["max_iterations"]), (&"ann".into(), &9.into()));
+    let _ = sandbox.run("guardrail search FORM").exits(0).says("look at its form");
+    let _ = sandbox.run("guardrail search qqq").exits(0).says("none has these words");
+}
+
+#[test]
+fn an_old_entry_that_somebody_changes_is_told_and_left() {
+    let sandbox = habits("");
+    let _ = sandbox.run("run habits --task T1").exits(0);
+    edit(&sandbox, "progress.md", |text| text.replace("**Did:** all of it", "**Did:** much more than that"));
+    let _ = sandbox.run("journal add looked").exits(0);
+    let _ =
+        sandbox.run("log").exits(0).says("the entry `## T1 - Iteration 1` was changed after it was written");
+    assert!(log(&sandbox).contains("much more than that"), "nothing in it is ever changed back");
+    assert!(log(&sandbox).contains("> looked"));
+    let _ = sandbox.run("run habits").exits(0);
+}
+
+#[test]
+fn what_is_called_done_by_hand_is_judged() {
+    let refuses =
+        "test -f habits.sh && echo \"<signal>${unit}_VERIFIED</signal>\" || echo 'MAJOR: nothing is there'";
+    let sandbox = judged(&judges(refuses, CONTENT.1), "");
+    let _ = sandbox.run("next --plan habits").exits(0).says("T1");
+    edit(&sandbox, "tasks.md", |text| text.replace("- [ ] **T1**", "- [x] **T1**"));
+    let _ = sandbox.run("journal add looked").exits(0);
+    assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("in_progress", "   "));
+    sandbox.write("habits.sh", "case $1 in mark) ;; esac");
+    edit(&sandbox, "state.json", |text| {
+        text.replacen("\"status\": \"in_progress\"", "\"status\": \"done\"", 1)
+    });
+    let _ = sandbox.run("journal add looked").exits(0);
+    assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("done", "x  "));
+}
+
+/// What the document does by hand, each as a command.
+#[test]
+fn every_operation_of_the_document_is_a_command() {
+    let sandbox = habits("");
+    let run = |line: &str| sandbox.run(line).exits(0);
+    let _ = run("next --plan habits").says("T1").lacks("T2");
+    let _ = run("phase").says("plan");
+    let _ = run("phase discover");
+    let _ = run("phase").says("discover");
+    let _ = sandbox.run("phase execute").exits(1).says("the units tell");
+    let _ = run("start T1 --by ann");
+    let _ = run("phase").says("execute");
+    let _ = run("report T1 unfinished --by ann --did half --remaining rest");
+    sandbox.write("habits.sh", "case $1 in mark) ;; esac");
+    let _ = sandbox.run("confirm T1 --by bob").exits(1).says("there is nothing to confirm");
+    let _ = run("report T1 done --by ann --did all").says("piton confirm T1");
+    let unit = &state(&sandbox)["tasks"]["T1"];
+    assert_eq!((&unit["status"], &unit["confirmations_used"]), (&"confirming".into(), &1.into()), "{unit:#}");
+    let _ = sandbox.run("report T1 done --by ann").exits(1).says("somebody new has to confirm");
+    // Who was to confirm found something to do: somebody looks again.
+    sandbox.write("habits.sh", "case $1 in mark) echo;; esac");
+    let _ = run("confirm T1 --by bob --did more").says("piton confirm T1");
+    let _ = run("why T1").says("somebody new has to confirm that");
+    let _ = run("confirm T1 --by cleo").says("T1");
+    assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("done", "x  "));
+    let _ = run("report T2 blocked --blockers stuck --by ann");
+    assert_eq!(state(&sandbox)["tasks"]["T2"]["reason"], "stuck");
+    let _ = run("unblock T2");
+    let _ = run("raise T2 --attempts 9");
+    let _ = run("verify T2").says("✓");
+    let _ = run("skip T3 --reason later");
+    let _ = run("add T4 --title More --after T1 --file more.txt");
+    let _ = run("guardrail add heed");
+    let _ = run("next").says("T4").lacks("review");
+    let file = state(&sandbox);
+    assert_eq!(file["tasks"]["T2"]["max_iterations"], 9);
+    assert_eq!(
+        (&file["tasks"]["T3"]["status"], &file["tasks"]["T3"]["reason"]),
+        (&"pending".into(), &"Skipped: later".into())
+    );
+    assert_eq!(file["tasks"]["T4"]["status"], "pending");
+    assert!(sandbox.read(format!("{PLAN}/guardrails.md")).contains("**Solution**: heed"));
+    insta::assert_snapshot!("by_command", masked(&log(&sandbox)));
+}
