@@ -240,7 +240,7 @@ pub fn run_all(
         env: BTreeMap::new(),
         keeper,
         agents: &agents,
-        guard: Guard::new(&fences, None, project),
+        guard: Guard::new(&fences, sandbox::wished(), project),
         prompts: &prompts,
     };
     let mut results = Vec::new();

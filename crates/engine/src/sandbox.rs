@@ -14,6 +14,8 @@ use crate::disk;
 use crate::keeper::{Fence, Job, JobSpec, Limits, fences_are_possible};
 use crate::project::Project;
 
+/// The variable that says what is wanted where no flag does.
+pub const MODE: &str = "PITON_SANDBOX";
 /// Where clients keep their settings and conversations, below the home folder.
 const CLIENTS: [&str; 10] = [
     ".claude",
@@ -65,6 +67,12 @@ pub struct Guard {
     root: Utf8PathBuf,
     /// The git directory that all worktrees share.
     common: Option<Utf8PathBuf>,
+}
+
+/// What the environment asks for; a word that it does not know says nothing.
+pub(crate) fn wished() -> Option<Sandbox> {
+    let said = std::env::var(MODE).ok()?;
+    Sandbox::ALL.iter().find(|(name, _)| *name == said).map(|(_, mode)| *mode)
 }
 
 impl Guard {

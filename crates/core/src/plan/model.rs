@@ -247,6 +247,8 @@ impl Settings {
     pub const TRANSIENT_STREAK: u32 = 20;
     /// Tries within one attempt that may end in a transient failure.
     pub const TRANSIENT_TRIES: u32 = 5;
+    /// How often a verifier finds gaps before a person is asked, where work is done in iterations.
+    pub const REJECTIONS: u32 = 3;
     /// Conflicts in the life of a task.
     pub const CONFLICTS: u32 = 3;
 

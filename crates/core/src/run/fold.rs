@@ -1,6 +1,6 @@
 //! How each event changes the state. One match, and the few changes that take more than a line.
 
-use super::event::{AgentEnd, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
+use super::event::{AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Pass, Progress, Proof, Status, Task};
 use super::usage::{Bill, Bills, Usage};
@@ -184,6 +184,8 @@ impl State {
                 self.update(task, at, |task| task.decided = Status::Verifying)
             }
             Event::ChecksEnded { task, tree, results, .. } => self.update(task, at, |task| {
+                let rejects = |result: &CheckResult| matches!(result.verdict, Verdict::Rejected { .. });
+                task.progress.rejections += u32::from(results.iter().any(rejects));
                 for result in results.iter().filter(|result| result.verdict == Verdict::Pass) {
                     let pass = Pass {
                         tree: tree.clone(),
@@ -263,6 +265,7 @@ impl State {
                 task.conflicts = 0;
                 task.not_before = None;
                 task.progress.left_behind = false;
+                task.progress.rejections = 0;
                 task.decided = if task.attempt == 0 { Status::Pending } else { Status::Failed };
             }),
             Event::Reset { task, .. } => self.update(task, at, |task| {

@@ -224,6 +224,8 @@ pub struct Progress {
     pub reworked: u32,
     /// The last of them found nothing to do, or nobody has done anything yet.
     pub confirmed: bool,
+    /// How often a reviewer has found gaps since a person last looked.
+    pub rejections: u32,
     /// Evidence that need not be paid for again.
     pub passes: Vec<Pass>,
     /// Position in the order of verification.

@@ -10,8 +10,8 @@ use piton_core::dialect::iterative::plan::{LISTS, is_review};
 use piton_core::dialect::iterative::{ending, prompt};
 use piton_core::dialect::kept::Told;
 use piton_core::dialect::text;
-use piton_core::plan::{Dialect, Iterative, Mode};
-use piton_core::run::{AgentEnd, Command, Note};
+use piton_core::plan::{Dialect, Iterative, Mode, TaskSpec};
+use piton_core::run::{AgentEnd, Command, Note, Run, Task};
 use piton_core::signal::{Output, Signal, heard};
 
 use super::order::Order;
@@ -20,32 +20,31 @@ use crate::clock;
 use crate::keeper::Ended;
 
 /// What the list is about, if the task is one of its units. The review of the whole is none.
-fn about(order: &Order) -> Option<&Iterative> {
-    let settings = &order.run.settings;
-    let is_unit = settings.dialect == Dialect::Iterative && !is_review(&order.run, &order.task);
+fn about<'r>(run: &'r Run, task: &Task) -> Option<&'r Iterative> {
+    let settings = &run.settings;
+    let is_unit = settings.dialect == Dialect::Iterative && !is_review(run, task);
     settings.iterative.as_deref().filter(|_| is_unit)
 }
 
 /// What the agent of this pass is told. One that confirms gets the first prompt, and is not told that it confirms.
-pub(super) fn prompt(order: &Order, pass: u32) -> Option<String> {
-    let about = about(order)?;
-    let outputs = about.units.get(&order.task.id).map(|unit| unit.outputs.as_slice()).unwrap_or_default();
+pub(super) fn prompt(root: &Utf8Path, run: &Run, task: &Task, spec: &TaskSpec, pass: u32) -> Option<String> {
+    let about = about(run, task)?;
+    let outputs = about.units.get(&task.id).map(|unit| unit.outputs.as_slice()).unwrap_or_default();
     let made = outputs.iter().map(|output| format!("`{output}` is there, and not empty"));
-    let criteria: Vec<String> = order.spec.criteria.iter().cloned().chain(made).collect();
-    let plan = Utf8Path::new(&order.run.plan);
-    let root =
-        order.site.project.root.canonicalize_utf8().unwrap_or_else(|_| order.site.project.root.clone());
+    let criteria: Vec<String> = spec.criteria.iter().cloned().chain(made).collect();
+    let plan = Utf8Path::new(&run.plan);
+    let root = root.canonicalize_utf8().unwrap_or_else(|_| root.to_owned());
     let iteration = prompt::Iteration {
         slug: &about.slug,
-        unit: order.task.id.as_str(),
-        title: &order.spec.title,
+        unit: task.id.as_str(),
+        title: &spec.title,
         criteria: &criteria,
-        number: order.task.attempt,
-        limit: order.task.budget,
+        number: task.attempt,
+        limit: task.budget,
         folder: plan.strip_prefix(&root).unwrap_or(plan).as_str(),
         plan: LISTS[usize::from(about.mode == Mode::Knowledge)],
         guardrails: &lessons(plan),
-        commits: !order.run.settings.no_commits,
+        commits: !run.settings.no_commits,
     };
     Some(if pass == 0 { iteration.prompt() } else { iteration.confirming() })
 }
@@ -70,7 +69,7 @@ pub(super) fn end(
         return None;
     }
     let heard = heard(output, &order.task.id, clock::now());
-    if about(order).is_none() {
+    if about(&order.run, &order.task).is_none() {
         // Whoever mends what the review found may do so without a word, or ask for a person.
         let Some(Signal::Escalate(reason)) = heard.signal else { return None };
         return Some((AgentEnd::Blocked { reason }, Vec::new()));

@@ -6,7 +6,9 @@ use piton_core::prompt::{self, Advice, Broken, Caller, Prompts};
 use piton_core::run::{Event, Note, Recorded, Run, Task};
 use piton_core::view::{Form, Orientation};
 
+use super::iteration;
 use crate::journal::{Journal, JournalError};
+use crate::project::Project;
 
 /// Room for what the whole run has come to.
 const OF_RUN: usize = 24 * 1024;
@@ -84,6 +86,7 @@ pub enum NoPrompt {
 
 /// What an agent would be told that began to work on the task now; `None` if there is no such task.
 pub fn next_prompt(
+    project: &Project,
     journal: &Journal,
     run: &Run,
     id: &TaskId,
@@ -94,6 +97,9 @@ pub fn next_prompt(
     };
     if !(task.is_engines() && task.status().holds_slot()) {
         task.attempt = task.spent + 1;
+    }
+    if let Some(text) = iteration::prompt(&project.root, run, &task, &spec, 0) {
+        return Ok(Some(text));
     }
     let told = Told::gather(journal, run, &task, &spec, guardrails(journal, &run.id)?)?;
     Ok(Some(told.text(prompts, run, &task, &spec, 0)?))

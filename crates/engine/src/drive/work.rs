@@ -194,7 +194,9 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let path = job.dir().join("prompt.md");
     if path.exists() {
         // As an engine before this one wrote it.
-    } else if let Some(text) = iteration::prompt(order, pass) {
+    } else if let Some(text) =
+        iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass)
+    {
         disk::write(&path, text.as_bytes())?;
     } else {
         let text = order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);

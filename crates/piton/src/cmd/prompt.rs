@@ -16,10 +16,11 @@ pub(crate) fn prompt(args: &Prompt) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run(&args.which)?;
     let facts = status::facts(&journal, &run)?;
     let prompts = in_force(&project, &facts.settings.escalation)?;
-    let text = drive::next_prompt(&journal, &facts, &args.task, &prompts).map_err(|no| match no {
-        NoPrompt::Journal(error) => error.into(),
-        NoPrompt::Broken(broken) => Failure::new(broken.to_string()),
-    })?;
+    let text =
+        drive::next_prompt(&project, &journal, &facts, &args.task, &prompts).map_err(|no| match no {
+            NoPrompt::Journal(error) => error.into(),
+            NoPrompt::Broken(broken) => Failure::new(broken.to_string()),
+        })?;
     let text = text.ok_or_else(|| {
         Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
     })?;

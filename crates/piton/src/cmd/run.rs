@@ -134,8 +134,9 @@ fn habits(args: &Run, plan: &Plan) -> Outcome<Run> {
 
 /// What was asked for about the sandbox: by flag, or for everything that is started here, by variable.
 fn sandbox(args: &Run) -> Outcome<Option<Sandbox>> {
-    let said =
-        std::env::var("PITON_SANDBOX").ok().filter(|value| args.sandbox.is_none() && !value.is_empty());
+    let said = std::env::var(piton_engine::sandbox::MODE)
+        .ok()
+        .filter(|value| args.sandbox.is_none() && !value.is_empty());
     let Some(said) = said else { return Ok(args.sandbox.map(Into::into)) };
     let known = Sandbox::ALL.iter().find(|(name, _)| *name == said);
     let bad = || Failure::usage(format!("PITON_SANDBOX is `{said}`: it can be auto, on or off"));

@@ -104,6 +104,8 @@ fn help_of_run_tells_its_flags() {
           --reset-task <ID>        Start this task over first
           --replan                 Adopt the plan as it is now, task by task
           --dry-run                Show what would be done, and do nothing
+          --no-wait                Do not wait for the end of a usage limit: stop there (exit status 3),
+                                   to go on later
           --no-commits             Work in place, one task at a time: no worktree, branch or commit
           --commit-prefix <TEXT>   Put before `[ID]` in commit subjects
           --author <NAME <EMAIL>>  Author of Piton's commits

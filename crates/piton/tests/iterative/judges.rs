@@ -13,7 +13,18 @@ fn a_gap_that_a_verifier_finds_is_mended_in_another_iteration() {
     assert!(log.contains("**Signal:** GAPS_FOUND") && log.contains("> MAJOR: days are not checked"), "{log}");
     assert_eq!(state(&sandbox)["tasks"]["T1"]["iterations_used"], 2);
     let asked = sandbox.read(sandbox.root().join("verifierT1.md"));
-    assert!(asked.contains("Review whether T1 is done: Mark a day"), "{asked}");
+    assert!(asked.contains("Verify whether T1 is done: Mark a day"), "{asked}");
+}
+
+#[test]
+fn a_verifier_that_finds_gaps_three_times_is_answered_by_a_person() {
+    let verifier = "if test $unit = T2; then printf -- '- MAJOR: days are not checked\\n<signal>GAPS_FOUND</signal>\\n'; \
+                    else echo \"<signal>${unit}_VERIFIED</signal>\"; fi";
+    let tries: String = (2..=5).map(|n| format!("[T2 {n}]\nwrite gap {n}\n{}", does_well("T2"))).collect();
+    let sandbox = judged(&judges(verifier, CONTENT.1), &tries);
+    let _ = sandbox.run("run habits").exits(4).says("it has found gaps 3 times");
+    assert_eq!(statuses(&sandbox)[1], "blocked");
+    assert_eq!(state(&sandbox)["tasks"]["T2"]["iterations_used"], 3);
 }
 
 #[test]

@@ -17,9 +17,9 @@ fn syntax() {
 #[test]
 fn unknown_keys() {
     insta::assert_snapshot!(check("tasks = []\nmax_parallel = 3\nfrobnicate = 1\n@T1\ndeps = []\ntitel = 'x'\ntimeout_s = 3"), @r"
-    1:1 `tasks` error: unknown key `tasks` in the plan | did you mean `task`? | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `group`, `task`
-    2:1 `max_parallel` error: unknown key `max_parallel` in the plan | it belongs in `[policy]` | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `group`, `task`
-    3:1 `frobnicate` error: unknown key `frobnicate` in the plan | nothing reads this | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `group`, `task`
+    1:1 `tasks` error: unknown key `tasks` in the plan | did you mean `task`? | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `group`, `task`
+    2:1 `max_parallel` error: unknown key `max_parallel` in the plan | it belongs in `[policy]` | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `group`, `task`
+    3:1 `frobnicate` error: unknown key `frobnicate` in the plan | nothing reads this | known here: `name`, `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `group`, `task`
     9:1 `deps` error: unknown key `deps` in `[[task]]` | Piton calls this `depends_on` | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     10:1 `titel` error: unknown key `titel` in `[[task]]` | did you mean `title`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
@@ -285,10 +285,10 @@ fn files_of_tasks_at_once() {
 #[test]
 fn the_project_file_says_nothing_about_tasks() {
     insta::assert_snapshot!(check_config("name = 'x'\n[[task]]\nid = 'T1'\n[agents.default]\nprompt = 'stdin'\n[default]\nattempts = 1"), @r#"
-    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `gates`
-    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `gates`
+    1:1 `name` error: unknown key `name` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `gates`
+    2:3 `task` error: unknown key `task` in `piton.toml` | it belongs in the plan | known here: `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `gates`
     4:1 `[agents.default]` error: `[agents.NAME]` has no `command` | add `command = ["my-agent", "--flag"]`
-    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `sandbox`, `defaults`, `gates`
+    6:2 `default` error: unknown key `default` in `piton.toml` | did you mean `defaults`? | known here: `policy`, `agents`, `worktree`, `sandbox`, `budget`, `defaults`, `gates`
     "#);
     insta::assert_snapshot!(check_config("[policy"), @"1:8 `` error: this is not TOML: unclosed table, expected `]` | reading stopped here");
     assert_eq!(read_config("").0, Config::default());

@@ -1,0 +1,110 @@
+//! What failures cost and lead to.
+
+use super::Rules;
+use crate::plan::{Dialect, Exhausted, Oid, Settings};
+use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next, Verdict};
+use crate::run::schedule::LONGEST_LIMIT;
+use crate::run::task::Task;
+use crate::run::usage::task_over_budget;
+use crate::run::verdict;
+use crate::time::Span;
+
+impl Rules<'_> {
+    /// An agent's end as it can be true. A limit told as over, or as too far away, would be met again at once.
+    pub(super) fn believed(&self, end: &AgentEnd) -> AgentEnd {
+        match end {
+            AgentEnd::Limit { reason, until } => {
+                let soonest = self.now.plus(self.run.settings.backoff.max(Span::seconds(1)));
+                let until = (*until).max(soonest).min(self.now.plus(LONGEST_LIMIT));
+                AgentEnd::Limit { reason: reason.clone(), until }
+            }
+            end => end.clone(),
+        }
+    }
+
+    pub(super) fn agent_failure(&self, task: &Task, end: &AgentEnd) -> Option<Event> {
+        let behind = task.progress.behind.clone();
+        let failure =
+            |class, reason: &str, feedback: &str| Some(self.failure(task, class, reason, feedback, behind));
+        match end {
+            AgentEnd::Done => None,
+            AgentEnd::Failed { reason, feedback } => failure(Class::Code, reason, feedback),
+            AgentEnd::Blocked { reason } => failure(Class::Defect, reason, ""),
+            AgentEnd::Transient { reason } => failure(Class::Transient, reason, ""),
+            AgentEnd::Limit { reason, .. } => failure(Class::Limit, reason, ""),
+            AgentEnd::Stopped => failure(Class::Stopped, "stopped with the run", ""),
+        }
+    }
+
+    /// What a failure costs and leads to: the one place where attempts are spent.
+    pub(super) fn failure(
+        &self,
+        task: &Task,
+        class: Class,
+        reason: &str,
+        feedback: &str,
+        behind: Option<Oid>,
+    ) -> Event {
+        let again = Next::Again { not_before: None };
+        let skips = task.may_fail || self.run.settings.exhausted == Exhausted::Skip;
+        let spent = if skips { Next::Skipped } else { Next::Abandoned };
+        let over = task_over_budget(self.run, task);
+        let next = match class {
+            Class::Code if task.spent + 1 + task.progress.reworked >= task.budget => spent,
+            Class::Conflict if task.conflicts + 1 > Settings::CONFLICTS => spent,
+            // The task is not to blame, so it is not given up: a person looks at the agent.
+            Class::Transient if task.transient + 1 > Settings::TRANSIENT_TRIES => Next::Blocked,
+            Class::Transient => {
+                let pause = self.run.settings.backoff.0.saturating_mul(4_u64.saturating_pow(task.transient));
+                let pause = Span(pause).min(Settings::LONGEST_PAUSE);
+                Next::Again { not_before: Some(self.now.plus(scattered(pause, task))) }
+            }
+            Class::Defect if task.may_fail => Next::Skipped,
+            Class::Code | Class::Conflict | Class::Limit if over.is_some() => Next::Blocked,
+            Class::Defect => Next::Blocked,
+            Class::Code | Class::Conflict | Class::Limit | Class::Stopped => again,
+        };
+        Event::Failed {
+            task: task.id.clone(),
+            fence: task.fence,
+            class,
+            reason: match over.filter(|_| next == Next::Blocked) {
+                Some(over) => format!("{reason}; and the budget of the task is spent: {over}"),
+                None => reason.to_owned(),
+            },
+            feedback: feedback.to_owned(),
+            next,
+            behind,
+        }
+    }
+
+    /// The failure that checks amount to, if not all of them passed.
+    pub(super) fn not_passed(&self, task: &Task, results: &[CheckResult]) -> Option<Event> {
+        if let Some(impossible) = results.iter().find(|r| matches!(r.verdict, Verdict::Impossible { .. })) {
+            let reason = verdict::reason(std::slice::from_ref(impossible)).unwrap_or_default();
+            return Some(self.failure(task, Class::Defect, &reason, "", None));
+        }
+        let reason = verdict::reason(results)?;
+        let mut failed = self.failure(task, Class::Code, &reason, &verdict::feedback(results), None);
+        // Units of iterations are looked at so often and no more; their review as a whole has a budget for that.
+        let counts = self.run.settings.dialect == Dialect::Iterative && !task.check_first;
+        let rejected = results.iter().any(|result| matches!(result.verdict, Verdict::Rejected { .. }));
+        if let Event::Failed { next: next @ Next::Again { .. }, reason, .. } = &mut failed
+            && counts
+            && rejected
+            && task.progress.rejections + 1 >= Settings::REJECTIONS
+        {
+            *next = Next::Blocked;
+            *reason += &format!("; it has found gaps {} times", Settings::REJECTIONS);
+        }
+        Some(failed)
+    }
+}
+
+/// Up to a quarter shorter, each task differently: those that failed together need not try together again. By no dice, so
+/// that the same journal tells the same.
+fn scattered(pause: Span, task: &Task) -> Span {
+    let mix = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let part = task.id.as_str().bytes().fold(task.fence.wrapping_mul(0x9e37_79b9), mix) >> 16 & 0xff;
+    Span(pause.0 - pause.0 / 4 / 256 * part)
+}
