@@ -295,9 +295,9 @@ fn is_in_use(lock: &Path, places: &[Utf8PathBuf]) -> bool {
                 if targets.any(|target| target == lock) {
                     return true;
                 }
-                // Git closes a lock before it renames it.
+                // Git closes a lock before it renames it. Our own others only look around in a checkout.
                 let there = |cwd: PathBuf| places.iter().any(|place| cwd.starts_with(place));
-                if is_git && fs::read_link(process.join("cwd")).is_ok_and(there) {
+                if is_git && !is_our_child(&process) && fs::read_link(process.join("cwd")).is_ok_and(there) {
                     return true;
                 }
             }
@@ -307,6 +307,11 @@ fn is_in_use(lock: &Path, places: &[Utf8PathBuf]) -> bool {
         }
     }
     false
+}
+
+fn is_our_child(process: &Path) -> bool {
+    let ours = format!("PPid:\t{}", std::process::id());
+    fs::read_to_string(process.join("status")).is_ok_and(|status| status.lines().any(|line| line == ours))
 }
 
 /// A container without an init keeps the dead in its list.

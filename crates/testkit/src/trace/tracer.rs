@@ -240,7 +240,14 @@ impl Tracer {
             calls::Place::Descriptor(at) => Some(process::descriptor(args[*at])),
             _ => None,
         });
-        let paths = call.places.iter().map(|place| process::path(thread.as_raw(), &args, *place)).collect();
+        let paths: Vec<_> =
+            call.places.iter().map(|place| process::path(thread.as_raw(), &args, *place)).collect();
+        // What the kernel only shows as files, such as control groups, is on no disk.
+        if !paths.is_empty()
+            && paths.iter().all(|path| path.starts_with("/sys/") || path.starts_with("/proc/"))
+        {
+            return None;
+        }
         let who = self.who.entry(pid).or_insert_with(|| process::who(pid)).clone();
         let (root, thread) = (self.root, thread.as_raw());
         Some(Point { who, pid, thread, root, call: call.name, fd, paths, end: None })
