@@ -17,8 +17,8 @@ use crate::syscalls::seed;
 
 /// The end of a commit to the journal.
 pub(crate) const COMMIT: &str = "engine fsync p/.git/piton/piton.db-wal";
-/// How many cuts are made if nobody says more: what two cores do in half a minute.
-const SAMPLE: usize = 20;
+/// How many cuts are made if nobody says more: what two cores do in some twenty seconds.
+const SAMPLE: usize = 14;
 
 /// `piton run` until the power goes there: at the end of a sync, or when another change is about to be made.
 /// `None` if it does not get there.

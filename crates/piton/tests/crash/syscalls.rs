@@ -28,8 +28,8 @@ fn killed(mode: Mode) -> Killed {
     }
 }
 
-/// How many points are tried if nobody says more: what two cores do in about a minute.
-const SAMPLE: usize = 48;
+/// How many points are tried if nobody says more: what two cores do in half a minute.
+const SAMPLE: usize = 32;
 
 /// The n-th point of a kind, and a way to die there.
 pub(crate) type Case = (String, usize, Mode);

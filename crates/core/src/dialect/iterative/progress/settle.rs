@@ -300,6 +300,15 @@ impl Told {
         })
     }
 
+    /// There is an entry of this iteration.
+    fn tells(&self, unit: &TaskId, number: u32) -> bool {
+        let by_agent = |own: &(TaskId, Option<u32>)| own.0 == *unit && own.1.is_none_or(|own| own == number);
+        let made = |made: &(Kind, TaskId, u32, String)| {
+            made.0 == Kind::Iteration && made.1 == *unit && made.2 == number
+        };
+        self.own.keys().any(by_agent) || self.made.iter().any(made)
+    }
+
     /// Somebody told of the unit since this pass began, or Piton did in their place.
     fn knows(&self, unit: &TaskId, pass: &Pass) -> bool {
         let head = passed_over(unit, pass);
@@ -315,16 +324,25 @@ impl Told {
 
 /// What Piton has to tell, oldest first.
 fn untold(state: &State, chronicle: &Chronicle, mut told: Told) -> Vec<Section> {
-    let mut news: Vec<(Timestamp, Section)> = Vec::new();
+    // Of what came at one time, the iteration comes first, then who looked once more, then what was found.
+    let mut news: Vec<((Timestamp, u8), Section)> = Vec::new();
     for task in state.tasks() {
         let Some(story) = chronicle.task(&task.id) else { continue };
         let whole = state.run().is_some_and(|run| is_review(run, task));
+        let ends = ended(&task.id, story, whole);
         for pass in story.passes.iter().filter(|pass| !told.knows(&task.id, pass)) {
             let Some((at, text)) = pass.ended.zip(looked_again(&task.id, pass)) else { continue };
-            news.push((at, Section { task: Some(task.id.clone()), text }));
+            // An iteration of which nobody tells gets its entry when it is over, and who looked at it follows.
+            let own = ends.iter().find(|ended| ended.number == pass.attempt);
+            let at = match own.map(|own| own.at) {
+                _ if told.tells(&task.id, pass.attempt) => at,
+                Some(ended) => ended.max(at),
+                None => continue,
+            };
+            news.push(((at, 1), Section { task: Some(task.id.clone()), text }));
         }
-        for ended in ended(&task.id, story, whole) {
-            let section = |text| (ended.at, Section { task: Some(ended.unit.clone()), text });
+        for ended in ends {
+            let section = |text| ((ended.at, 2), Section { task: Some(ended.unit.clone()), text });
             if whole {
                 // Whoever mends what was found may tell of it; what counts is what the next review says.
                 let found = ended.news("").or_else(|| ended.passed());
@@ -335,7 +353,8 @@ fn untold(state: &State, chronicle: &Chronicle, mut told: Told) -> Vec<Section> 
             let made = told.has_made(Kind::Iteration, &ended);
             let own = if ended.is_iteration() && !made { told.take(&ended) } else { None };
             if ended.is_iteration() && !made && own.is_none() {
-                news.push(section(ended.fallback()));
+                let text = ended.fallback();
+                news.push(((ended.at, 0), Section { task: Some(ended.unit.clone()), text }));
             }
             if ended.is_told_by_fallback() && own.as_ref().is_none_or(|own| own.blocked && ended.is_blocker())
             {
@@ -351,6 +370,6 @@ fn untold(state: &State, chronicle: &Chronicle, mut told: Told) -> Vec<Section> 
             }
         }
     }
-    news.sort_by_key(|(at, _)| *at);
+    news.sort_by_key(|(place, _)| *place);
     news.into_iter().map(|(_, section)| section).collect()
 }

@@ -60,6 +60,17 @@ fn who_looks_once_more_and_says_nothing_gets_an_entry_of_their_own() {
     assert!(nothing(&settled(Some(&file), &bench)));
 }
 
+/// The entry of an iteration is made when it is over, which is after somebody looked at it once more.
+#[test]
+fn where_nobody_says_anything_the_iteration_stands_before_who_looked_at_it() {
+    let mut bench = confirming();
+    looks(&mut bench, None);
+    let file = after(None, &mut bench);
+    let kinds: Vec<Kind> = entries(&file).iter().map(|entry| entry.head.kind).collect();
+    assert_eq!(kinds, [Kind::Iteration, Kind::Revise], "{file}");
+    assert!(nothing(&settled(Some(&file), &bench)));
+}
+
 #[test]
 fn what_they_say_stands_for_no_iteration_but_theirs() {
     let mut bench = confirming();
