@@ -98,6 +98,8 @@ impl Project {
         let (_temp, root) = folder();
         let project = Project { repo: root.join("p"), root, _temp };
         fs::create_dir(&project.repo).unwrap();
+        // Where agents may write beside their worktree.
+        fs::create_dir(project.root.join(".cache")).unwrap();
         let config = "[user]\nname = Ann\nemail = ann@example.org\n[init]\ndefaultBranch = main\n\
                       [gc]\nauto = 0\n[maintenance]\nauto = false\n[advice]\ndetachedHead = false\n\
                       [core]\nfsync = committed,reference\nfsyncMethod = fsync\n";

@@ -24,10 +24,10 @@ pub(crate) fn figures() -> Vec<Figure> {
 }
 
 /// Writes down when it began.
-const STAMP: &str = "date +%s%N >> \"$HOME/began\"; echo $PITON_TASK > $PITON_TASK.txt";
+const STAMP: &str = "date +%s%N >> \"$HOME/.cache/began\"; echo $PITON_TASK > $PITON_TASK.txt";
 
 fn began(project: &Project) -> Vec<u128> {
-    let text = fs::read_to_string(project.root.join("began")).unwrap_or_default();
+    let text = fs::read_to_string(project.root.join(".cache/began")).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
@@ -56,7 +56,7 @@ fn stop(project: &Project, mut engine: Child) {
 
 /// From the start of an engine that goes on with 10,000 tasks to the first agent of it.
 fn resumed() -> Figure {
-    let agent = "date +%s%N >> \"$HOME/began\"; sleep 600";
+    let agent = "date +%s%N >> \"$HOME/.cache/began\"; sleep 600";
     let project = Project::new(&plan(10_000, 1, agent, |_| String::new()), 100);
     let _ = project.piton("next --plan plan.toml");
     let mut times = Vec::new();
@@ -74,7 +74,7 @@ fn resumed() -> Figure {
 fn at_rest() -> Vec<Figure> {
     const REST: Duration = Duration::from_secs(10);
     let project =
-        Project::new(&plan(10_000, 8, "date +%s%N >> \"$HOME/began\"; sleep 600", |_| String::new()), 100);
+        Project::new(&plan(10_000, 8, "date +%s%N >> \"$HOME/.cache/began\"; sleep 600", |_| String::new()), 100);
     let child = engine(&project);
     until(|| began(&project).len() == 8);
     thread::sleep(Duration::from_millis(500));
