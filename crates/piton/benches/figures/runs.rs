@@ -73,8 +73,10 @@ fn resumed() -> Figure {
 /// What an engine takes while agents work and nothing happens.
 fn at_rest() -> Vec<Figure> {
     const REST: Duration = Duration::from_secs(10);
-    let project =
-        Project::new(&plan(10_000, 8, "date +%s%N >> \"$HOME/.cache/began\"; sleep 600", |_| String::new()), 100);
+    let project = Project::new(
+        &plan(10_000, 8, "date +%s%N >> \"$HOME/.cache/began\"; sleep 600", |_| String::new()),
+        100,
+    );
     let child = engine(&project);
     until(|| began(&project).len() == 8);
     thread::sleep(Duration::from_millis(500));
