@@ -9,6 +9,7 @@ pub mod execute;
 pub mod export;
 mod fields;
 mod folder;
+mod foreign;
 mod found;
 pub mod issue;
 pub mod iterative;
@@ -24,3 +25,4 @@ pub mod toolchain;
 
 pub use addition::Addition;
 pub use folder::{Folder, Problem, Reading};
+pub use foreign::Understood;

@@ -8,28 +8,16 @@ use serde_json::{Map, Value};
 
 use super::known;
 use super::words::{ContextStatus, RunWord, TaskStatus};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::dialect::fields::{Fields, Reader, get};
-use crate::dialect::json::{self, Kind, Node};
+use crate::dialect::foreign::{self, Understood};
+use crate::dialect::json::{Kind, Node};
 use crate::dialect::shape;
 use crate::plan::TaskId;
 use crate::run::{PastCommit, PastError, PastFeedback};
 use crate::time::Timestamp;
 
-/// A state file as far as it was understood.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
-    /// To be used only if [`Reading::is_usable`].
-    pub state: ForeignState,
-    /// In the order of the text.
-    pub problems: Vec<Diagnostic>,
-}
-
-impl Reading {
-    pub fn is_usable(&self) -> bool {
-        self.problems.iter().all(|problem| problem.severity < Severity::Error)
-    }
-}
+pub type Reading = Understood<ForeignState>;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForeignState {
@@ -128,20 +116,7 @@ pub struct Context {
 
 /// Read a text. Bytes become text in [`crate::dialect::text`].
 pub fn read(text: &str) -> Reading {
-    let mut reader = Reader::default();
-    let mut state = ForeignState::default();
-    match json::parse(text) {
-        Ok((root, twice)) => {
-            reader.problems = twice;
-            if let Some(fields) = reader.object(&root, "the file") {
-                state = reader.state(fields);
-                state.value = root.value();
-            }
-        }
-        Err(broken) => reader.problems.push(broken),
-    }
-    reader.problems.sort_by_key(|problem| problem.span.start);
-    Reading { state, problems: reader.problems }
+    foreign::read(text, |reader, fields, value| ForeignState { value, ..reader.state(fields) })
 }
 
 impl Reader {
@@ -173,16 +148,10 @@ impl Reader {
             tasks: BTreeMap::new(),
             listed: BTreeMap::new(),
             context: self.context(root),
-            piton_seq: None,
-            piton_run: None,
+            piton_seq: foreign::piton_seq(root),
+            piton_run: foreign::piton_run(root),
             value: Value::Null,
         };
-        if let Some(Node { kind: Kind::Text(run), .. }) = get(root, "piton_run") {
-            state.piton_run = Some(run.clone());
-        }
-        if let Some(Node { kind: Kind::Number(number), .. }) = get(root, "piton_seq") {
-            state.piton_seq = number.as_u64();
-        }
         match get(root, "layers").map(|node| (node, &node.kind)) {
             Some((_, Kind::Object(layers))) => {
                 let named = layers.iter().filter(|(_, node)| matches!(node.kind, Kind::Object(_)));

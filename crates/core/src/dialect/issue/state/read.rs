@@ -8,28 +8,16 @@ use serde_json::{Map, Value};
 
 use super::entry::{self, told};
 use super::file::{ROOT, TaskWord};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::dialect::fields::{Fields, Reader, get};
-use crate::dialect::json::{self, Kind, Node};
+use crate::dialect::foreign::{self, Understood};
+use crate::dialect::json::{Kind, Node};
 use crate::dialect::shape;
 use crate::plan::TaskId;
 use crate::run::Report;
 use crate::time::Timestamp;
 
-/// A state file as far as it was understood.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
-    /// To be used only if [`Reading::is_usable`].
-    pub state: ForeignState,
-    /// In the order of the text.
-    pub problems: Vec<Diagnostic>,
-}
-
-impl Reading {
-    pub fn is_usable(&self) -> bool {
-        self.problems.iter().all(|problem| problem.severity < Severity::Error)
-    }
-}
+pub type Reading = Understood<ForeignState>;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForeignState {
@@ -100,20 +88,7 @@ pub struct ForeignTask {
 
 /// Read a text. Bytes become text in [`crate::dialect::text`].
 pub fn read(text: &str) -> Reading {
-    let mut reader = Reader::default();
-    let mut state = ForeignState::default();
-    match json::parse(text) {
-        Ok((root, twice)) => {
-            reader.problems = twice;
-            if let Some(fields) = reader.object(&root, "the file") {
-                state = whole(&mut reader, fields);
-                state.value = root.value();
-            }
-        }
-        Err(broken) => reader.problems.push(broken),
-    }
-    reader.problems.sort_by_key(|problem| problem.span.start);
-    Reading { state, problems: reader.problems }
+    foreign::read(text, |reader, fields, value| ForeignState { value, ..whole(reader, fields) })
 }
 
 fn whole(reader: &mut Reader, root: Fields) -> ForeignState {
@@ -127,14 +102,10 @@ fn whole(reader: &mut Reader, root: Fields) -> ForeignState {
         branch: reader.words(issue, "branch"),
         created_at: reader.time(root, "created_at"),
         updated_at: reader.time(root, "updated_at"),
+        piton_seq: foreign::piton_seq(root),
+        piton_run: foreign::piton_run(root),
         ..ForeignState::default()
     };
-    if let Some(Node { kind: Kind::Text(run), .. }) = get(root, "piton_run") {
-        state.piton_run = Some(run.clone());
-    }
-    if let Some(Node { kind: Kind::Number(number), .. }) = get(root, "piton_seq") {
-        state.piton_seq = number.as_u64();
-    }
     tasks(reader, root, &mut state);
     if let (Some(created), Some(updated), Some(node)) =
         (state.created_at, state.updated_at, get(root, "updated_at"))

@@ -8,10 +8,11 @@ use serde_json::{Map, Value};
 
 use super::file::ROOT;
 use super::words::{PhaseWord, UnitWord, waits};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::dialect::fields::{Fields, Reader, get};
+use crate::dialect::foreign::{self, Understood};
 use crate::dialect::iterative::rebuild::Claim;
-use crate::dialect::json::{self, Kind, Node};
+use crate::dialect::json::{Kind, Node};
 use crate::dialect::shape;
 use crate::plan::{Mode, TaskId};
 use crate::run::{CommitMade, Past, PastError, Proof, Status};
@@ -20,20 +21,7 @@ use crate::time::Timestamp;
 /// The keys that hold units, each of its mode.
 pub(super) const UNITS: [&str; 2] = ["tasks", "phases"];
 
-/// A state file as far as it was understood.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
-    /// To be used only if [`Reading::is_usable`].
-    pub state: ForeignState,
-    /// In the order of the text.
-    pub problems: Vec<Diagnostic>,
-}
-
-impl Reading {
-    pub fn is_usable(&self) -> bool {
-        self.problems.iter().all(|problem| problem.severity < Severity::Error)
-    }
-}
+pub type Reading = Understood<ForeignState>;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForeignState {
@@ -155,20 +143,7 @@ impl ForeignUnit {
 
 /// Read a text. Bytes become text in [`crate::dialect::text`].
 pub fn read(text: &str) -> Reading {
-    let mut reader = Reader::default();
-    let mut state = ForeignState::default();
-    match json::parse(text) {
-        Ok((root, twice)) => {
-            reader.problems = twice;
-            if let Some(fields) = reader.object(&root, "the file") {
-                state = whole(&mut reader, fields);
-                state.value = root.value();
-            }
-        }
-        Err(broken) => reader.problems.push(broken),
-    }
-    reader.problems.sort_by_key(|problem| problem.span.start);
-    Reading { state, problems: reader.problems }
+    foreign::read(text, |reader, fields, value| ForeignState { value, ..whole(reader, fields) })
 }
 
 fn whole(reader: &mut Reader, root: Fields) -> ForeignState {
@@ -181,18 +156,14 @@ fn whole(reader: &mut Reader, root: Fields) -> ForeignState {
         created: reader.time(root, "created"),
         updated: reader.time(root, "updated"),
         phase: phase(reader, root),
+        piton_seq: foreign::piton_seq(root),
+        piton_run: foreign::piton_run(root),
         ..ForeignState::default()
     };
     let current = ["current_task", "current_phase"].map(|name| reader.words(root, name));
     state.current = current.into_iter().flatten().next();
     // Only to be told what is wrong with it.
     reader.count(root, "current_iteration");
-    if let Some(Node { kind: Kind::Text(run), .. }) = get(root, "piton_run") {
-        state.piton_run = Some(run.clone());
-    }
-    if let Some(Node { kind: Kind::Number(number), .. }) = get(root, "piton_seq") {
-        state.piton_seq = number.as_u64();
-    }
     units(reader, root, &mut state);
     state.commits = commits(reader, root);
     compare(reader, root, &state);

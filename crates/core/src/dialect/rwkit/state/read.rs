@@ -12,9 +12,10 @@ use super::each_once;
 use super::file::foreign;
 use super::log::{self, Level};
 use super::words::{GateSaid, GateWord, RunWord, TaskWord};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Diagnostic;
 use crate::dialect::fields::{Fields, Reader, get};
-use crate::dialect::json::{self, Kind, Node};
+use crate::dialect::foreign::{self, Understood};
+use crate::dialect::json::{Kind, Node};
 use crate::dialect::shape;
 use crate::plan::TaskId;
 use crate::run::{Past, PastError, Proof, Report, Status};
@@ -23,20 +24,7 @@ use crate::time::Timestamp;
 /// Failures of a task after which nobody by the book tries again.
 const FAILURES: u32 = 4;
 
-/// A state file as far as it was understood.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Reading {
-    /// To be used only if [`Reading::is_usable`].
-    pub state: ForeignState,
-    /// In the order of the text.
-    pub problems: Vec<Diagnostic>,
-}
-
-impl Reading {
-    pub fn is_usable(&self) -> bool {
-        self.problems.iter().all(|problem| problem.severity < Severity::Error)
-    }
-}
+pub type Reading = Understood<ForeignState>;
 
 /// What a file of an older version does not tell is not there.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -172,20 +160,7 @@ impl Log {
 
 /// Read a text. Bytes become text in [`crate::dialect::text`].
 pub fn read(text: &str) -> Reading {
-    let mut reader = Reader::default();
-    let mut state = ForeignState::default();
-    match json::parse(text) {
-        Ok((root, twice)) => {
-            reader.problems = twice;
-            if let Some(fields) = reader.object(&root, "the file") {
-                state = whole(&mut reader, fields);
-                state.value = root.value();
-            }
-        }
-        Err(broken) => reader.problems.push(broken),
-    }
-    reader.problems.sort_by_key(|problem| problem.span.start);
-    Reading { state, problems: reader.problems }
+    foreign::read(text, |reader, fields, value| ForeignState { value, ..whole(reader, fields) })
 }
 
 fn whole(reader: &mut Reader, root: Fields) -> ForeignState {
@@ -207,14 +182,10 @@ fn whole(reader: &mut Reader, root: Fields) -> ForeignState {
         auto_answer: reader.truth(config, "auto_answer"),
         qa_cycles: reader.count(root, "qa_cycles").unwrap_or(0),
         phase: reader.words(point, "phase"),
+        piton_seq: foreign::piton_seq(root),
+        piton_run: foreign::piton_run(root),
         ..ForeignState::default()
     };
-    if let Some(Node { kind: Kind::Text(run), .. }) = get(root, "piton_run") {
-        state.piton_run = Some(run.clone());
-    }
-    if let Some(Node { kind: Kind::Number(number), .. }) = get(root, "piton_seq") {
-        state.piton_seq = number.as_u64();
-    }
     for (id, node) in part(reader, root, "user_stories") {
         let Some(fields) = reader.object(node, &format!("the story {id}")) else { continue };
         let title = reader.words(fields, "title").unwrap_or_default();
