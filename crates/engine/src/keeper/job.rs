@@ -175,7 +175,7 @@ pub struct Outcome {
 pub(super) struct Started {
     pub(super) at_ms: i64,
     pub(super) marker: String,
-    /// The control group its processes are in, where there is one.
+    /// The control group for its processes, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) group: Option<Utf8PathBuf>,
 }
@@ -345,12 +345,6 @@ impl Job {
     /// The marker's value: canonical, so that two ways to the folder give one marker.
     pub(super) fn marker(&self) -> String {
         self.dir.canonicalize_utf8().unwrap_or_else(|_| self.dir.clone()).into_string()
-    }
-
-    /// The control group of its processes, if it was started in one.
-    pub(super) fn group(&self) -> Result<Option<Group>, KeeperError> {
-        let started = self.read::<Started>("started")?;
-        Ok(started.and_then(|started| started.group).map(|dir| Group::at(&dir)))
     }
 
     pub(super) fn was_started(&self) -> Result<bool, KeeperError> {
