@@ -49,15 +49,30 @@ pub(super) mod lane {
 }
 
 fn lane_of(task: &Task) -> Option<i64> {
-    use Status::*;
-    match task.status() {
+    match usual_lane(task.status()) {
         _ if task.removed => None,
-        Pending | Failed if task.waiting > 0 => None,
-        Pending | Failed => Some(if task.not_before.is_some() { lane::PAUSED } else { lane::READY }),
+        Some(lane::READY) if task.waiting > 0 => None,
+        Some(lane::READY) if task.not_before.is_some() => Some(lane::PAUSED),
+        lane => lane,
+    }
+}
+
+fn usual_lane(status: Status) -> Option<i64> {
+    use Status::*;
+    match status {
+        Pending | Failed => Some(lane::READY),
         InProgress | Confirming | Verifying | Verified | Merging => Some(lane::UNDER_WAY),
         Abandoned | Blocked => Some(lane::NEEDS_A_PERSON),
         Completed | Skipped | Unreachable => None,
     }
+}
+
+/// Whether tasks that moved between these statuses may all have stayed in their lanes: only then it is worth a try to
+/// leave the index alone.
+pub(super) fn may_keep_lanes(moved: &BTreeMap<(Cell, Status), i64>) -> bool {
+    let mut lanes = moved.iter().filter(|(_, n)| **n != 0).map(|((_, status), _)| usual_lane(*status));
+    let first = lanes.next();
+    lanes.all(|lane| Some(lane) == first)
 }
 
 /// A key whose bytes are ordered as tasks of one priority are: the longest chain behind a task first, then ids

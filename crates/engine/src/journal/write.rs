@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::{CommandError, Halt, JournalError, Trouble};
 use super::query::{self, Head};
-use super::rows::{CellRow, LAYOUT, Moving, TaskRow, by_cell, json, key, signed};
+use super::rows::{CellRow, LAYOUT, Moving, TaskRow, by_cell, json, key, may_keep_lanes, signed};
 use super::{Committed, Journal, clean};
 use crate::{crash, secrets};
 
@@ -352,7 +352,8 @@ fn write_snapshot(
 ) -> Result<(), Trouble> {
     let gone = |id| Trouble::inconsistent(format!("task {id} was changed and is not there"));
     // A statement that is not needed is not looked for either.
-    let mut touch = if fresh { None } else { Some(db.prepare_cached(TOUCH)?) };
+    let may_touch = !fresh && may_keep_lanes(&changes.cells);
+    let mut touch = may_touch.then(|| db.prepare_cached(TOUCH)).transpose()?;
     let mut put = None;
     for id in &changes.tasks {
         let row = TaskRow::of(state.task(id).ok().flatten().ok_or_else(|| gone(id))?)?;
