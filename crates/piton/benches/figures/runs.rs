@@ -102,7 +102,7 @@ fn at_rest() -> Vec<Figure> {
 }
 
 /// User and system time in hundredths of a second.
-pub(crate) fn cpu_ticks(pid: u32) -> u64 {
+fn cpu_ticks(pid: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
