@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::json::{dollars, list, name, reason, session, text, tokens};
+use super::json::{beginning, dollars, list, name, reason, session, text, tokens, what};
 use super::{End, Fault, Happening};
 use crate::run::{ByModel, Usage};
 use crate::time::Timestamp;
@@ -28,7 +28,7 @@ pub(super) fn happenings(line: &Value) -> Vec<Happening> {
         ("user", _) => {
             let content = line.get("message").map(|message| list(message, "content")).unwrap_or_default();
             let results = content.iter().filter(|block| text(block, "type") == "tool_result");
-            results.map(|block| Happening::ToolResult { failed: block["is_error"] == true }).collect()
+            results.map(came_back).collect()
         }
         ("rate_limit_event", _) => match line.get("rate_limit_info") {
             Some(info) if text(info, "status") == "rejected" => {
@@ -52,10 +52,19 @@ fn said(line: &Value) -> Vec<Happening> {
             of: text(message, "id").to_owned(),
             text: text(block, "text").to_owned(),
         }),
-        "tool_use" => Some(Happening::ToolCall { tool: name(text(block, "name")) }),
+        "tool_use" => {
+            Some(Happening::ToolCall { tool: name(text(block, "name")), what: what(&block["input"]) })
+        }
         _ => None,
     };
     list(message, "content").iter().filter_map(block).collect()
+}
+
+/// A text, or blocks of which some are texts.
+fn came_back(block: &Value) -> Happening {
+    let texts: Vec<&str> = list(block, "content").iter().map(|part| text(part, "text")).collect();
+    let said = block["content"].as_str().map_or_else(|| texts.join("\n"), str::to_owned);
+    Happening::ToolResult { failed: block["is_error"] == true, text: beginning(&said) }
 }
 
 /// Seconds since the epoch.

@@ -7,7 +7,7 @@ use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::json::{name, reason, session, text, tokens};
+use super::json::{beginning, list, name, one_line, reason, session, text, tokens, what};
 use super::{End, Fault, Happening};
 use crate::run::ByModel;
 use crate::time::Timestamp;
@@ -20,7 +20,8 @@ pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
         }
         "item.started" if is_call(item) => vec![call(item)],
         "item.completed" if is_call(item) => {
-            vec![Happening::ToolResult { failed: text(item, "status") != "completed" }]
+            let failed = text(item, "status") != "completed";
+            vec![Happening::ToolResult { failed, text: came_back(item) }]
         }
         "item.completed" if text(item, "type") == "agent_message" => {
             vec![Happening::Message { of: text(item, "id").to_owned(), text: text(item, "text").to_owned() }]
@@ -61,7 +62,33 @@ fn call(item: &Value) -> Happening {
         "" => text(item, "type"),
         tool => tool,
     };
-    Happening::ToolCall { tool: name(tool) }
+    Happening::ToolCall { tool: name(tool), what: called_with(item) }
+}
+
+fn called_with(item: &Value) -> String {
+    match text(item, "type") {
+        "command_execution" => {
+            let line = text(item, "command");
+            // `/bin/bash -lc '…'` is its own, the rest the agent's.
+            let words = shell_words::split(line).unwrap_or_default();
+            let own = matches!(&words[..], [shell, flag, _] if shell.ends_with("sh") && flag == "-lc");
+            one_line(if own { &words[2] } else { line })
+        }
+        "file_change" => {
+            let paths: Vec<&str> = list(item, "changes").iter().map(|change| text(change, "path")).collect();
+            one_line(&paths.join(" "))
+        }
+        "web_search" => one_line(text(item, "query")),
+        _ => what(&item["arguments"]),
+    }
+}
+
+/// What a command printed, or a server of tools answered.
+fn came_back(item: &Value) -> String {
+    let answer = list(&item["result"], "content").iter().map(|part| text(part, "text"));
+    let error = text(&item["error"], "message");
+    let parts = [text(item, "aggregated_output"), error].into_iter().chain(answer);
+    beginning(&parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
 /// What a failed turn complains about. These are the client's own words: a tool's output never comes here.

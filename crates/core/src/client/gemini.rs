@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::json::{name, reason, session, text, tokens};
+use super::json::{beginning, name, reason, session, text, tokens, what};
 use super::{End, Fault, Happening};
 use crate::run::ByModel;
 
@@ -16,8 +16,14 @@ pub(super) fn happenings(line: &Value) -> Vec<Happening> {
             let of = if line["delta"] == true { "delta" } else { "whole" };
             vec![Happening::Message { of: of.to_owned(), text: text(line, "content").to_owned() }]
         }
-        "tool_use" => vec![Happening::ToolCall { tool: name(text(line, "tool_name")) }],
-        "tool_result" => vec![Happening::ToolResult { failed: text(line, "status") != "success" }],
+        "tool_use" => {
+            vec![Happening::ToolCall { tool: name(text(line, "tool_name")), what: what(&line["parameters"]) }]
+        }
+        "tool_result" => {
+            let error = line.get("error").map(|error| text(error, "message")).unwrap_or_default();
+            let said = if text(line, "output").is_empty() { error } else { text(line, "output") };
+            vec![Happening::ToolResult { failed: text(line, "status") != "success", text: beginning(said) }]
+        }
         "error" => vec![Happening::Retry { reason: reason(text(line, "message")) }],
         "result" => result(line),
         _ => Vec::new(),

@@ -13,55 +13,45 @@ mod opencode;
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
+
 use crate::plan::Adapter;
 use crate::run::ByModel;
 use crate::terminal::clean_text;
 use crate::time::Timestamp;
 
 /// Something that happened in a client, in words that all of them share.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "happening", rename_all = "snake_case")]
 pub enum Happening {
     /// The conversation has this name; it can be gone on with.
-    Session {
-        id: String,
-    },
+    Session { id: String },
     /// The agent says something. Parts of one message follow each other and have the same `of`.
-    Message {
-        of: String,
-        text: String,
-    },
-    ToolCall {
-        tool: String,
-    },
-    /// `failed` also where the call was refused: neither makes a try fail.
-    ToolResult {
-        failed: bool,
-    },
+    Message { of: String, text: String },
+    /// `what` is what it is called with, in one line: the command, the file, or what else tells most.
+    ToolCall { tool: String, what: String },
+    /// `failed` also where the call was refused: neither makes a try fail. `text` is the beginning of what came back.
+    ToolResult { failed: bool, text: String },
     /// The client tries again by itself. Only a warning.
-    Retry {
-        reason: String,
-    },
+    Retry { reason: String },
     /// A usage limit, with the time it ends where the client tells.
-    Limit {
-        until: Option<Timestamp>,
-    },
+    Limit { until: Option<Timestamp> },
     /// What was used: all of the session so far, or of one step more.
-    Usage {
-        so_far: bool,
-        of: ByModel,
-    },
+    Usage { so_far: bool, of: ByModel },
     /// The client says that it has ended, or one turn of it; the last one counts.
     End(End),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
 pub enum End {
     Finished,
     Broken { fault: Fault, reason: String },
 }
 
 /// Whose fault it is, and so what helps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// The try itself: its turns, its budget or its room for words are used up.
     Own,
@@ -163,7 +153,7 @@ impl Story {
                 self.speaking = Some(of);
                 self.end = None;
             }
-            Happening::ToolCall { tool } => {
+            Happening::ToolCall { tool, .. } => {
                 self.calls = self.calls.saturating_add(1);
                 self.open_call = Some(tool);
                 self.speaking = None;

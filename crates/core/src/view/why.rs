@@ -149,7 +149,7 @@ impl Search<'_> {
                 let reason = self.failure(task);
                 let spent = counted(u64::from(task.spent), "attempt");
                 self.say(depth, format!("{id} was abandoned after {spent}: {reason}"));
-                self.help(format!("piton output {id}"));
+                self.look(id, &reason);
                 self.help(format!("piton retry {id}"));
                 self.help(format!("piton raise {id} --attempts {}", task.budget + 2));
                 self.help(format!("piton skip {id}"));
@@ -164,7 +164,7 @@ impl Search<'_> {
                 let reason = self.failure(task);
                 let spent = counted(u64::from(task.spent), "attempt");
                 self.say(depth, format!("the run went on without {id} after {spent}: {reason}"));
-                self.help(format!("piton output {id}"));
+                self.look(id, &reason);
                 self.help(format!("piton retry {id}"));
             }
             Status::Skipped => {
@@ -242,6 +242,12 @@ impl Search<'_> {
                 self.explain(other, depth);
             }
         }
+    }
+
+    /// What was printed where it went wrong: by a check, or by the agent.
+    fn look(&mut self, id: &TaskId, reason: &str) {
+        let checks = if reason.contains("check `") { " --checks" } else { "" };
+        self.help(format!("piton output {id}{checks}"));
     }
 
     fn failure(&self, task: &Task) -> String {

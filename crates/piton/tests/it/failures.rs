@@ -31,7 +31,7 @@ fn an_abandoned_task_holds_nobody_else_up() {
         - A was abandoned after 2 attempts: check `test -s A.txt` failed with exit status 1
 
     What helps:
-      piton output A
+      piton output A --checks
       piton retry A
       piton raise A --attempts 4
       piton skip A

@@ -23,6 +23,7 @@ mod ledger_ops;
 mod machines;
 mod mcp;
 mod order;
+mod output;
 mod people;
 mod plans;
 mod prompts;
