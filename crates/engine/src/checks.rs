@@ -184,7 +184,7 @@ impl Bench<'_> {
 }
 
 /// The job of an agent that reviews.
-fn review(client: &Agent, text: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpec, KeeperError> {
+pub(crate) fn review(client: &Agent, text: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpec, KeeperError> {
     let prompt = job.dir().join("prompt.md");
     if !prompt.exists() {
         let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&prompt, text.as_bytes()));

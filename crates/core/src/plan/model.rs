@@ -213,6 +213,9 @@ pub struct Settings {
     /// role that the task's own agent is given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalation: Vec<String>,
+    /// The agent that turns a failed check into words for the next try, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
     /// Run on the merged tree before the target moves, whatever the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub landing_checks: Vec<Check>,
@@ -270,6 +273,7 @@ impl Default for Settings {
             max_parallel: 3,
             exhausted: Exhausted::Continue,
             escalation: Vec::new(),
+            feedback: None,
             landing_checks: Vec::new(),
             agents: BTreeMap::new(),
             worktree: WorktreeSetup::default(),

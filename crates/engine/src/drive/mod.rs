@@ -5,6 +5,7 @@
 
 mod context;
 mod copy;
+mod feedback;
 mod fence;
 mod iteration;
 mod land;

@@ -12,7 +12,7 @@ use piton_core::time::Span;
 use piton_core::{answer, message};
 
 use super::order::{Order, Trouble};
-use super::{copy, fence, iteration};
+use super::{copy, feedback, fence, iteration};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
 use crate::keeper::{Ended, Job, JobSpec};
 use crate::{agent, checks, clock, crash, disk};
@@ -261,7 +261,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
 }
 
 /// The note of what a try has used.
-fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
+pub(super) fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
     let (task, fence) = (order.task.id.clone(), order.fence());
     Command::Note { by: agent.to_owned(), note: Note::Spent { task, fence, agent: agent.to_owned(), used } }
 }
@@ -409,15 +409,19 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         // Agents judge what is finished: they are dear, and what is found meanwhile they would have to judge again.
         wanted.retain(|check| !matches!(check.run, Argv::Review { .. }));
     }
-    let mut results = if order.run.settings.no_commits {
-        run_in_place(order, &wanted, tree, &jobs)?
+    let (results, advice) = if order.run.settings.no_commits {
+        let mut results = run_in_place(order, &wanted, tree, &jobs)?;
+        results.extend(fence::protected(order, tree)?);
+        (results, Vec::new())
     } else {
         // The commit is all that matters: a worktree that was lost since is made again from it.
         let commit = order.commit()?;
         let worktree = Worktree::add(order.repo()?, &order.workplace()?, commit)?.worktree;
-        run_on(order, &worktree, commit, &wanted, tree, &jobs)?
+        let mut results = run_on(order, &worktree, commit, &wanted, tree, &jobs)?;
+        results.extend(fence::protected(order, tree)?);
+        let advice = feedback::written(order, &worktree, commit, &results)?;
+        (results, advice)
     };
-    results.extend(fence::protected(order, tree)?);
     crash::point("check.ended");
     let spent = spent_by_reviewers(order, &results);
     let ended = Command::ChecksEnded {
@@ -426,7 +430,8 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         tree: tree.clone(),
         results,
     };
-    Ok([ended].into_iter().chain(spent).collect())
+    // After the failure it is about.
+    Ok([ended].into_iter().chain(spent).chain(advice).collect())
 }
 
 /// Notes of what the agents among the checks have used.

@@ -216,7 +216,7 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
         Some(agent) => [agent].into(),
         None => plan.tasks.iter().map(|task| &task.agent).collect(),
     };
-    for name in names {
+    for name in names.into_iter().chain(&plan.settings.feedback) {
         let Some(agent) = plan.settings.agents.get(name) else {
             let known: Vec<&str> = plan.settings.agents.keys().map(String::as_str).collect();
             let failure =

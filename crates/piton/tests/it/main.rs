@@ -14,6 +14,7 @@ mod adding;
 mod demo;
 mod escalation;
 mod failures;
+mod feedback;
 mod fences;
 mod init;
 mod issues;

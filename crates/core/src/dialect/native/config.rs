@@ -52,6 +52,7 @@ pub struct Policy {
     pub max_parallel: Option<u32>,
     pub exhausted: Option<Exhausted>,
     pub escalation: Option<Vec<String>>,
+    pub feedback: Option<String>,
     pub landing_checks: Option<Vec<Check>>,
     pub backoff: Option<Span>,
     pub landing_wait: Option<Span>,
@@ -230,6 +231,7 @@ fn read_policy(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Policy) -> P
             .has("escalation")
             .then(|| section.texts(walk, "escalation").iter().map(|said| said.value.to_owned()).collect())
             .or(weaker.escalation),
+        feedback: section.line(walk, "feedback").map(|said| said.value.to_owned()).or(weaker.feedback),
         landing_checks: read_checks(walk, section, "landing_checks").or(weaker.landing_checks),
         backoff: section.span(walk, "backoff").map(|said| said.value).or(weaker.backoff),
         landing_wait: section.span(walk, "landing_wait").map(|said| said.value).or(weaker.landing_wait),
@@ -456,6 +458,7 @@ impl Config {
             max_parallel: policy.max_parallel.unwrap_or(built_in.max_parallel),
             exhausted: policy.exhausted.unwrap_or(built_in.exhausted),
             escalation: policy.escalation.unwrap_or_default(),
+            feedback: policy.feedback,
             landing_checks: policy.landing_checks.unwrap_or_default(),
             agents: self.agents.clone(),
             worktree: WorktreeSetup {

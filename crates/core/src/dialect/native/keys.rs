@@ -28,6 +28,7 @@ pub(super) const POLICY: Keys = Keys {
         "max_parallel",
         "exhausted",
         "escalation",
+        "feedback",
         "landing_checks",
         "backoff",
         "landing_wait",

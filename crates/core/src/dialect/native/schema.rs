@@ -130,6 +130,10 @@ mirror! {
         /// `debugger`, `specialist` and `wider-context` are also told what that means, and where no agent has such
         /// a name, the task's own agent is. Default: none.
         escalation: Option<Vec<String>>,
+        /// The agent that reads what a failed check printed and what was changed, and writes for the next try what to do
+        /// about it. Default: none.
+        #[schemars(length(min = 1))]
+        feedback: Option<String>,
         /// Must pass on the merged tree before the target branch moves, whatever the task.
         landing_checks: Option<Vec<CheckEntry>>,
         /// First pause after a transient failure; it grows with each. Default: `5s`.

@@ -24,6 +24,7 @@ schedule = "layered"       # groups in order; "batch": dependency levels too; "f
 max_parallel = 3           # tasks at once, 1 to 64
 exhausted = "continue"     # when a task's attempts are spent: "stop", "continue", "pass" or "skip" it
 # escalation = ["debugger"]        # agents that take over after a first failure, a second, and so on
+# feedback = "default"             # the agent that turns a failed check into words for the next try
 # landing_checks = ["make test"]   # must pass on the merged tree before your branch moves
 # commit_prefix = "feat:"          # and author = "Ada <ada@example.org>", for the commits
 # backoff = "5s"                   # first pause when an agent or the network fails

@@ -76,6 +76,8 @@ fn policy(settings: &Settings) -> String {
     if !settings.escalation.is_empty() {
         toml += &format!("escalation = {}\n", list(&settings.escalation));
     }
+    let feedback = settings.feedback.as_ref().map(|name| format!("feedback = {}\n", text(name)));
+    toml += &feedback.unwrap_or_default();
     toml += &format!("landing_checks = {}\n", checks(&settings.landing_checks));
     toml +=
         &format!("backoff = {}\nlanding_wait = {}\n", span(settings.backoff), span(settings.landing_wait));

@@ -25,8 +25,8 @@ fn unknown_keys() {
     11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[policy]\nparallel = 3\nattempts = 3\n@T1\n[[task.checks_]]"), @r"
-    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
-    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
+    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
+    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
     9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodels = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
@@ -231,6 +231,7 @@ fn agents() {
     let one = "[agents.claude]\ncommand = 'claude -p'\n";
     insta::assert_snapshot!(check(&format!("{one}@T1\n@T2")), @r#"3:1 `[[task]]` error: there is no agent "default"; defined: `claude` | this task names no agent | define it: `[agents.default]` with `command = …`; or choose: `agent = …` in the task or in `[defaults]`"#);
     insta::assert_snapshot!(check(&format!("{one}[defaults]\nagent = 'cloude'\n@T1\n@T2")), @r#"4:9 `'cloude'` error: there is no agent "cloude"; defined: `claude` | did you mean "claude"? | define it: `[agents.cloude]` with `command = …`; or choose: `agent = …` in the task or in `[defaults]`"#);
+    insta::assert_snapshot!(check(&format!("{one}[policy]\nfeedback = 'cloude'\n[defaults]\nagent = 'claude'\n@T1")), @r#"4:12 `'cloude'` error: there is no agent "cloude"; defined: `claude` | did you mean "claude"? | define it: `[agents.cloude]`; or leave `feedback` out"#);
     insta::assert_snapshot!(check(&format!("{one}[defaults]\nagent = 'claude'\n@T1\n@T2\nagent = 'codex'")), @r#"15:9 `'codex'` error: there is no agent "codex"; defined: `claude` | not defined | define it: `[agents.codex]` with `command = …`; or choose: `agent = …` in the task or in `[defaults]`"#);
     assert_eq!(check("@T1\nagent = 'whoever drives'"), "fine");
     insta::assert_snapshot!(check("[agents.a]\nprompt = 'file'\n[agents.b]\ncommand = ''\n[agents.c]\ncommand = \"'\"\n[agents.d]\ncommand = []\n[agents.'']\ncommand = 'a'\n[agents.e]\nenv = { 'A=B' = 'c', C = \"\\u0000\" }\n@T1\nagent = 'a'"), @r#"

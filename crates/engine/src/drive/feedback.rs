@@ -1,0 +1,124 @@
+//! The feedback writer: an agent that reads what failed checks printed and what was changed, and writes for the next try
+//! what to do about it. It helps or it does not: nothing waits for it but the failure it is about.
+
+use std::fs;
+
+use piton_core::plan::{Dialect, Oid};
+use piton_core::prompt::{self, feedback_writer};
+use piton_core::run::{CheckResult, Command, Note, Report, Verdict, verdict};
+use piton_core::time::Span;
+
+use super::order::{Order, Trouble};
+use super::work::spent;
+use crate::git::Worktree;
+use crate::keeper::Ended;
+use crate::{agent, checks, crash, sandbox, secrets};
+
+/// Longer than this nobody thinks about one failure while a task waits for it.
+const LONGEST: Span = Span::minutes(15);
+/// More words than this are no advice; a prompt has no room for them either.
+const MOST_WORDS: usize = 8 * 1024;
+
+/// What the writer has to say about these results, and what it used. Nothing, if none is asked for.
+pub(super) fn written(
+    order: &Order,
+    worktree: &Worktree,
+    commit: &Oid,
+    results: &[CheckResult],
+) -> Result<Vec<Command>, Trouble> {
+    let Some(name) = order.run.settings.feedback.as_deref().filter(|_| is_of_use(order, results)) else {
+        return Ok(Vec::new());
+    };
+    let asked = ask(order, name, worktree, results);
+    // Whatever it did there is not the agent's work.
+    worktree.checkout_detached(commit)?;
+    crash::point("feedback.ended");
+    let is_client = order.run.settings.agents.get(name).is_some_and(|client| !client.adapter.is_command());
+    let (used, words) = match asked {
+        Ok((heard, ended)) => {
+            let words = words(&heard, &ended);
+            (is_client.then(|| spent(order, name, heard.used)), words)
+        }
+        Err(reason) => (None, Err(reason)),
+    };
+    let (by, task) = (feedback_writer(name), order.task.id.clone());
+    let note = match words {
+        Ok(feedback) => {
+            let report = Box::new(Report { feedback, ..Report::default() });
+            Command::Note { by, note: Note::Told { task, report } }
+        }
+        Err(reason) => {
+            let text = format!("{by} did not help: {reason}");
+            Command::Note { by: "Piton".to_owned(), note: Note::Entry { task: Some(task), text } }
+        }
+    };
+    Ok([note].into_iter().chain(used).collect())
+}
+
+/// Whether an agent will mend it, and will be told of it.
+fn is_of_use(order: &Order, results: &[CheckResult]) -> bool {
+    let task = &order.task;
+    let last = task.spent + 1 + task.progress.reworked >= task.budget;
+    let impossible = results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. }));
+    // Iterations are told to look into files, and nothing else.
+    let told = order.run.settings.dialect != Dialect::Iterative;
+    verdict::reason(results).is_some() && !last && !impossible && told
+}
+
+/// Run it, or find that it ran. An error is why it could not be.
+fn ask(
+    order: &Order,
+    name: &str,
+    worktree: &Worktree,
+    results: &[CheckResult],
+) -> Result<(agent::Heard, Ended), String> {
+    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let client = order.run.settings.agents.get(name);
+    let client = client.ok_or_else(|| format!("the agent `{name}` is not defined"))?;
+    let tree = order.tree().map_err(|error| told(&error))?;
+    let job = order.job(&format!("feedback.{}", tree.short()));
+    let text = match fs::read_to_string(job.dir().join("prompt.md")) {
+        // As an engine before this one wrote it.
+        Ok(text) => text,
+        Err(_) => prompt_of(order, tree, results)?,
+    };
+    let mut spec = checks::review(client, &text, &job, worktree.path()).map_err(|error| told(&error))?;
+    spec.env.extend(agent::environment(&order.run.id, &order.task.id, order.task.attempt));
+    spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+    spec.wall_ms = Some(LONGEST.min(order.spec.timeout).0);
+    order.guard().enclose(&mut spec, &job, worktree.path()).map_err(|error| told(&error))?;
+    if !order.running.begin(&job) {
+        return Err("the run is being stopped".to_owned());
+    }
+    let outcome = job.run(&spec, &order.site.keeper).map_err(|error| told(&error))?;
+    sandbox::clear(&job);
+    let heard = agent::hear(client, &job, None, &outcome.ended, MOST_WORDS).map_err(|error| told(&error))?;
+    Ok((heard, outcome.ended))
+}
+
+/// What is handed on, or why nothing is.
+fn words(heard: &agent::Heard, ended: &Ended) -> Result<String, String> {
+    match (heard.no_verdict(), ended) {
+        (Some(Verdict::Broken { reason } | Verdict::Impossible { reason }), _) => return Err(reason),
+        (_, Ended::Exited { code: 0 }) => {}
+        (_, Ended::Exited { code }) => return Err(format!("it ended with exit status {code}")),
+        (_, Ended::Stopped) => return Err("it was stopped with the run".to_owned()),
+        (_, Ended::WallClock) => return Err("it took too long".to_owned()),
+        (_, Ended::NotStarted { reason }) => return Err(format!("it could not be started: {reason}")),
+        (_, _) => return Err("it was cut off".to_owned()),
+    }
+    let words = verdict::excerpt(heard.said.trim(), MOST_WORDS);
+    if words.is_empty() { Err("it said nothing".to_owned()) } else { Ok(words.to_owned()) }
+}
+
+fn prompt_of(order: &Order, tree: &Oid, results: &[CheckResult]) -> Result<String, String> {
+    let base = order.task.progress.base.as_ref();
+    let repo = order.repo().map_err(|error| error.to_string())?;
+    // Without it the output alone is still worth a look.
+    let diff = base.and_then(|base| repo.diff_text(base, tree).ok()).unwrap_or_default();
+    let clean = secrets::redactor().bytes(diff.as_bytes());
+    let diff = String::from_utf8_lossy(&clean);
+    let failed = verdict::feedback(results);
+    prompt::of_feedback(&order.site.prompts, &order.spec, order.task.attempt, &failed, &diff)
+        .map_err(|broken| broken.to_string())
+}
