@@ -279,7 +279,7 @@ fn preflight_selection(args: &Run, plan: &Plan) -> Outcome {
 }
 
 /// Whether a program can be found: by its path, or along PATH.
-fn is_runnable(program: &str, root: &Utf8Path) -> bool {
+pub(super) fn is_runnable(program: &str, root: &Utf8Path) -> bool {
     if program.contains('/') {
         // A relative path is looked up in the worktree, where an earlier task may put it.
         return !Utf8Path::new(program).is_absolute() || root.join(program).exists();

@@ -16,7 +16,7 @@ use crate::review;
 use crate::time::Span;
 
 /// The agent of a task where nobody names one.
-pub(in crate::dialect) const DEFAULT_AGENT: &str = "default";
+pub const DEFAULT_AGENT: &str = "default";
 pub(super) const ATTEMPTS: u32 = 3;
 pub(in crate::dialect) const PRIORITY: u32 = 50;
 pub(super) const TIMEOUT: Span = Span::minutes(30);

@@ -419,9 +419,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::keys::{self, Keys};
-    use super::super::starter;
     use super::super::tests::EVERYTHING;
+    use super::super::{Worker, starter};
     use super::*;
+    use crate::plan::Adapter;
 
     /// The names a schema has at a table are those the reader knows, no more and no fewer.
     fn same(table: &Value, keys: &Keys) {
@@ -463,7 +464,7 @@ mod tests {
 
     #[test]
     fn plans_that_can_be_read_fit() {
-        for text in [&starter("demo"), EVERYTHING] {
+        for text in [&starter("demo", Worker::Client(Adapter::Claude)), EVERYTHING] {
             toml::from_str::<PlanFile>(text).expect("it fits the schema's types");
         }
     }
