@@ -458,7 +458,7 @@ pub(crate) struct Output {
     #[arg(long)]
     pub raw: bool,
     /// One JSON object for each thing that happened, in words that all clients share
-    #[arg(long, conflicts_with = "raw")]
+    #[arg(long, conflicts_with_all = ["raw", "list"])]
     pub json: bool,
 }
 
