@@ -71,11 +71,7 @@ impl Orientation {
             let said = story.map(|story| story.feedback.as_slice()).unwrap_or_default();
             let last = said.iter().filter(|one| said.last().is_some_and(|last| last.attempt == one.attempt));
             let feedback = last.map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n\n");
-            (
-                spec.id.clone(),
-                asked(spec)
-                    + &mend(attempt, Some(&feedback).filter(|text| !text.is_empty()).map(String::as_str)),
-            )
+            (spec.id.clone(), asked(spec) + &mend(attempt, Some(&feedback)))
         });
         Orientation { head, run: run.id.to_string(), sections: all.0.into(), task, task_cut: 0 }
     }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use piton_core::plan::{Dialect, Oid};
+use piton_core::plan::{Agent, Dialect, Oid};
 use piton_core::prompt::{self, feedback_writer};
 use piton_core::run::{CheckResult, Command, Note, Report, Verdict, verdict};
 use piton_core::time::Span;
@@ -29,17 +29,19 @@ pub(super) fn written(
     let Some(name) = order.run.settings.feedback.as_deref().filter(|_| is_of_use(order, results)) else {
         return Ok(Vec::new());
     };
-    let asked = ask(order, name, worktree, results);
+    let client = order.run.settings.agents.get(name);
+    let undefined = || Trouble::Defect(format!("the agent `{name}` is not defined"));
+    let asked = client.ok_or_else(undefined).and_then(|client| ask(order, client, worktree, results));
     // Whatever it did there is not the agent's work.
     worktree.checkout_detached(commit)?;
     crash::point("feedback.ended");
-    let is_client = order.run.settings.agents.get(name).is_some_and(|client| !client.adapter.is_command());
     let (used, words) = match asked {
         Ok((heard, ended)) => {
             let words = words(&heard, &ended);
-            (is_client.then(|| spent(order, name, heard.used)), words)
+            let tells = client.filter(|client| !client.adapter.is_command());
+            (tells.map(|_| spent(order, name, heard.used)), words)
         }
-        Err(reason) => (None, Err(reason)),
+        Err(trouble) => (None, Err(trouble.to_string())),
     };
     let (by, task) = (feedback_writer(name), order.task.id.clone());
     let note = match words {
@@ -65,35 +67,31 @@ fn is_of_use(order: &Order, results: &[CheckResult]) -> bool {
     verdict::reason(results).is_some() && !last && !impossible && told
 }
 
-/// Run it, or find that it ran. An error is why it could not be.
+/// Run it, or find that it ran.
 fn ask(
     order: &Order,
-    name: &str,
+    client: &Agent,
     worktree: &Worktree,
     results: &[CheckResult],
-) -> Result<(agent::Heard, Ended), String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
-    let client = order.run.settings.agents.get(name);
-    let client = client.ok_or_else(|| format!("the agent `{name}` is not defined"))?;
-    let tree = order.tree().map_err(|error| told(&error))?;
+) -> Result<(agent::Heard, Ended), Trouble> {
+    let tree = order.tree()?;
     let job = order.job(&format!("feedback.{}", tree.short()));
     let text = match fs::read_to_string(job.dir().join("prompt.md")) {
         // As an engine before this one wrote it.
         Ok(text) => text,
         Err(_) => prompt_of(order, tree, results)?,
     };
-    let mut spec = checks::review(client, &text, &job, worktree.path()).map_err(|error| told(&error))?;
+    let mut spec = checks::review(client, &text, &job, worktree.path())?;
     spec.env.extend(agent::environment(&order.run.id, &order.task.id, order.task.attempt));
     spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
     spec.wall_ms = Some(LONGEST.min(order.spec.timeout).0);
-    order.guard().enclose(&mut spec, &job, worktree.path()).map_err(|error| told(&error))?;
+    order.guard().enclose(&mut spec, &job, worktree.path())?;
     if !order.running.begin(&job) {
-        return Err("the run is being stopped".to_owned());
+        return Err(Trouble::Stopped);
     }
-    let outcome = job.run(&spec, &order.site.keeper).map_err(|error| told(&error))?;
+    let outcome = job.run(&spec, &order.site.keeper)?;
     sandbox::clear(&job);
-    let heard = agent::hear(client, &job, None, &outcome.ended, MOST_WORDS).map_err(|error| told(&error))?;
-    Ok((heard, outcome.ended))
+    Ok((agent::hear(client, &job, None, &outcome.ended, MOST_WORDS)?, outcome.ended))
 }
 
 /// What is handed on, or why nothing is.
@@ -102,7 +100,7 @@ fn words(heard: &agent::Heard, ended: &Ended) -> Result<String, String> {
         (Some(Verdict::Broken { reason } | Verdict::Impossible { reason }), _) => return Err(reason),
         (_, Ended::Exited { code: 0 }) => {}
         (_, Ended::Exited { code }) => return Err(format!("it ended with exit status {code}")),
-        (_, Ended::Stopped) => return Err("it was stopped with the run".to_owned()),
+        (_, Ended::Stopped) => return Err(Trouble::Stopped.to_string()),
         (_, Ended::WallClock) => return Err("it took too long".to_owned()),
         (_, Ended::NotStarted { reason }) => return Err(format!("it could not be started: {reason}")),
         (_, _) => return Err("it was cut off".to_owned()),
@@ -111,14 +109,14 @@ fn words(heard: &agent::Heard, ended: &Ended) -> Result<String, String> {
     if words.is_empty() { Err("it said nothing".to_owned()) } else { Ok(words.to_owned()) }
 }
 
-fn prompt_of(order: &Order, tree: &Oid, results: &[CheckResult]) -> Result<String, String> {
+fn prompt_of(order: &Order, tree: &Oid, results: &[CheckResult]) -> Result<String, Trouble> {
     let base = order.task.progress.base.as_ref();
-    let repo = order.repo().map_err(|error| error.to_string())?;
+    let repo = order.repo()?;
     // Without it the output alone is still worth a look.
     let diff = base.and_then(|base| repo.diff_text(base, tree).ok()).unwrap_or_default();
     let clean = secrets::redactor().bytes(diff.as_bytes());
     let diff = String::from_utf8_lossy(&clean);
     let failed = verdict::feedback(results);
     prompt::of_feedback(&order.site.prompts, &order.spec, order.task.attempt, &failed, &diff)
-        .map_err(|broken| broken.to_string())
+        .map_err(|broken| Trouble::Defect(broken.to_string()))
 }

@@ -7,6 +7,7 @@ use piton_core::client::happenings;
 use piton_core::plan::{Adapter, Settings};
 use piton_core::run::Proof;
 use piton_core::terminal::clean_text;
+use piton_core::time::Timestamp;
 use piton_core::view::{Lines, Stream, Told};
 use piton_engine::keeper::{Ended, Job};
 use piton_engine::{agent, clock};
@@ -64,8 +65,11 @@ pub(crate) fn output(args: &args::Output) -> Outcome<Exit> {
         if shown.len() > 1 || args.checks {
             ui::say(ui::styled(ui::BOLD, format!("── {} · {}", ui::plain(&job.told()), ended(job))));
         }
-        let adapter = adapter_of(&Job::at(&job.path), &settings);
-        show(&Job::at(&job.path), args.follow, Form::of(args, adapter))?;
+        let job = Job::at(&job.path);
+        // Some clients tell the end of a limit by the clock: the one that went when they did.
+        let ended = job.outcome().ok().flatten().map(|outcome| Timestamp(outcome.ended_at_ms));
+        let form = Form::of(args, adapter_of(&job, &settings), ended.unwrap_or_else(clock::now));
+        show(&job, args.follow, form)?;
     }
     Ok(FINE)
 }
@@ -90,16 +94,16 @@ enum Form {
     /// Without control characters.
     Text,
     /// What a client did, in words.
-    Words(Lines, Stream),
-    Json(Lines, Adapter),
+    Words(Lines, Stream, Timestamp),
+    Json(Lines, Adapter, Timestamp),
 }
 
 impl Form {
-    fn of(args: &args::Output, adapter: Adapter) -> Form {
+    fn of(args: &args::Output, adapter: Adapter, at: Timestamp) -> Form {
         match Stream::of(adapter) {
             _ if args.raw => Form::Raw,
-            _ if args.json => Form::Json(Lines::default(), adapter),
-            Some(stream) => Form::Words(Lines::default(), stream),
+            _ if args.json => Form::Json(Lines::default(), adapter, at),
+            Some(stream) => Form::Words(Lines::default(), stream, at),
             None => Form::Text,
         }
     }
@@ -108,11 +112,11 @@ impl Form {
         match self {
             Form::Raw => ui::answer_raw(bytes),
             Form::Text => ui::answer(clean_text(bytes)),
-            Form::Words(lines, stream) => {
-                lines.take(bytes).iter().for_each(|line| answer_told(&stream.hear(line, clock::now())));
+            Form::Words(lines, stream, at) => {
+                lines.take(bytes).iter().for_each(|line| answer_told(&stream.hear(line, *at)));
             }
-            Form::Json(lines, adapter) => {
-                lines.take(bytes).iter().for_each(|line| answer_happenings(*adapter, line));
+            Form::Json(lines, adapter, at) => {
+                lines.take(bytes).iter().for_each(|line| answer_happenings(*adapter, line, *at));
             }
         }
     }
@@ -120,8 +124,8 @@ impl Form {
     fn gap(&mut self, bytes: u64) {
         match self {
             Form::Raw | Form::Text => {}
-            Form::Words(lines, _) => lines.tear(),
-            Form::Json(lines, _) => {
+            Form::Words(lines, ..) => lines.tear(),
+            Form::Json(lines, ..) => {
                 lines.tear();
                 return ui::answer_line(json!({ "happening": "gap", "bytes": bytes }).to_string());
             }
@@ -132,12 +136,12 @@ impl Form {
     fn end(&mut self) {
         match self {
             Form::Raw | Form::Text => {}
-            Form::Words(lines, stream) => {
-                lines.last().iter().for_each(|line| answer_told(&stream.hear(line, clock::now())));
+            Form::Words(lines, stream, at) => {
+                lines.last().iter().for_each(|line| answer_told(&stream.hear(line, *at)));
                 answer_told(&stream.close());
             }
-            Form::Json(lines, adapter) => {
-                lines.last().iter().for_each(|line| answer_happenings(*adapter, line));
+            Form::Json(lines, adapter, at) => {
+                lines.last().iter().for_each(|line| answer_happenings(*adapter, line, *at));
             }
         }
     }
@@ -148,8 +152,8 @@ fn answer_told(told: &[Told]) {
 }
 
 /// What a line says; one that is not the client's is a happening of its own.
-fn answer_happenings(adapter: Adapter, line: &str) {
-    let said = match happenings(adapter, line, clock::now()) {
+fn answer_happenings(adapter: Adapter, line: &str, at: Timestamp) {
+    let said = match happenings(adapter, line, at) {
         Some(happened) => happened.iter().filter_map(|one| serde_json::to_string(one).ok()).collect(),
         None => vec![json!({ "happening": "line", "text": line }).to_string()],
     };
