@@ -4,6 +4,7 @@ mod passes;
 mod rows;
 mod settling;
 
+use super::same::alike;
 use super::*;
 use crate::dialect::chronicle::bench::{Bench, id, oid, plan, spec};
 use crate::plan::Exhausted;
