@@ -8,10 +8,12 @@ mod folder;
 mod judges;
 mod knowledge;
 mod rounds;
+mod rows;
 mod signals;
 mod takeover;
 
 use piton_testkit::sandbox::Sandbox;
+use piton_testkit::text::timeless;
 use serde_json::Value;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/iterative/development");
@@ -119,18 +121,6 @@ fn masked(text: &str) -> String {
         out.push('\n');
     }
     out
-}
-
-fn timeless(line: &str) -> String {
-    let looks = |at: usize| {
-        line.get(at..at + 20).is_some_and(|text| {
-            text.ends_with('Z') && text.as_bytes()[4] == b'-' && text.as_bytes()[10] == b'T'
-        })
-    };
-    match (0..line.len()).find(|at| looks(*at)) {
-        Some(at) => format!("{}[TIME]{}", &line[..at], &line[at + 20..]),
-        None => line.to_owned(),
-    }
 }
 
 fn hashless(word: &str) -> String {
