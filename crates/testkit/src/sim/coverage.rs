@@ -85,6 +85,9 @@ pub const SITUATIONS: &[&str] = &[
     "plan read again",
     "stopped at once",
     "ledger worked on a task",
+    "confirmed by a person",
+    "a person found work instead of confirming",
+    "nobody confirmed it",
     "all completed",
 ];
 

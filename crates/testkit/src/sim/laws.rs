@@ -9,6 +9,7 @@ use piton_core::run::{
     is_current,
 };
 
+use super::confirming::waits_for_somebody;
 use super::driver::Sim;
 use super::git::commit_no;
 use super::scenario::task_id;
@@ -32,6 +33,7 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("attempts_are_spent_by_code", attempts_are_spent_by_code(sim, event, old))?;
     named("fences_never_decrease", fences_never_decrease(sim, event, old))?;
     named("verified_is_confirmed", verified_is_confirmed(sim, event))?;
+    named("waits_for_somebody", waits_for_somebody(sim, event, old))?;
     named("lands_once", lands_once(sim, event))?;
     named("landings_were_observed", landings_were_observed(sim, event, old))?;
     named("never_red", never_red(sim, event))?;
@@ -172,10 +174,13 @@ fn slots_are_bounded(sim: &Sim, event: &Event) -> Verdict {
     ensure(taken <= max, || format!("{taken} slots are taken of {max}"))
 }
 
-/// How many passes that were to confirm found work instead, since the failure before the last one, which is new.
+/// How many passes that were to confirm found work instead, since the failure before the last one, which is new. What
+/// was completed and lost again is begun anew.
 fn reworked(sim: &Sim, id: &TaskId) -> u32 {
-    let spends =
-        |event: &&Event| matches!(event, Event::Failed { class: Class::Code, .. } | Event::Reset { .. });
+    let spends = |event: &&Event| {
+        let fails = matches!(event, Event::Failed { class: Class::Code, .. });
+        fails || matches!(event, Event::Reset { .. } | Event::Completed { .. })
+    };
     let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
     let own = own.filter(|event| event.task() == Some(id)).skip(1);
     let mut attempt: Vec<&Event> = own.take_while(|event| !spends(event)).collect();
