@@ -23,6 +23,9 @@ use crate::plan::TaskId;
 /// The name of the file, also in the journal of events.
 pub const FILE: &str = "progress.md";
 
+/// Where the log of a run begins that another one had before it.
+pub const ANEW: &str = "A new run begins here. What stands above is about the one before.";
+
 /// Why an attempt failed whose agent ended without its signal: its own entry says what is left to do.
 pub const NOT_FINISHED: &str = "not finished";
 

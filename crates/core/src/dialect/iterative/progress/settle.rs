@@ -8,7 +8,7 @@ use super::ended::{Ended, ended, looked_again, passed_over};
 use super::entry::{self, Entry, parse};
 use super::head::{Head, Kind};
 use super::same::{Streak, is_warning};
-use super::{FILE, Section};
+use super::{ANEW, FILE, Section};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::chronicle::{self, Chronicle, LONGEST_ENTRY, Pass};
 use crate::dialect::entries::{at_end, is_blank, joined, line, normal, quoted};
@@ -41,7 +41,9 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Sett
         return settled;
     }
     let there: Vec<Read> = cut.entries.iter().map(|(span, text)| Read::of(text, span.clone())).collect();
-    let known: Vec<Known> = chronicle.entries.iter().map(Known::of).collect();
+    let is_anew = chronicle.entries.iter().any(|entry| entry.text == ANEW);
+    let known: Vec<Known> =
+        chronicle.entries.iter().map(|entry| Known::of(entry, chronicle, is_anew)).collect();
     let compared = compare(&there, &known);
     for (read, stand) in there.iter().zip(&compared.there) {
         match stand {
@@ -77,7 +79,7 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Sett
     let new = there.iter().zip(&compared.there).filter(|(_, stand)| **stand == There::New);
     let whole = known.iter().zip(&compared.known).filter(|(_, stand)| **stand != Stand::Surpassed);
     let mut told = Told::default();
-    for (known, _) in whole {
+    for (known, _) in whole.filter(|(known, _)| !known.is_older) {
         told.hear(&known.parsed, Some(known.at), chronicle);
         if let Some(unit) = &known.warns_of {
             told.streaks.entry(unit.clone()).or_default().warned();
@@ -156,23 +158,31 @@ struct Known {
     parsed: Entry,
     /// It was found in the file, and not told elsewhere.
     from_file: bool,
+    /// A run before this one left it: it is about iterations whose numbers come again.
+    is_older: bool,
     /// It is Piton's own word that this unit goes round in circles.
     warns_of: Option<TaskId>,
     at: Timestamp,
 }
 
 impl Known {
-    fn of(entry: &chronicle::Entry) -> Known {
+    fn of(entry: &chronicle::Entry, chronicle: &Chronicle, is_anew: bool) -> Known {
         let text = normal(&entry.text);
         let cut = entry::cut(&text);
         let is_entry = cut.open.is_none() && cut.entries.len() == 1 && cut.entries[0].0 == (0..text.len());
         let parsed = if is_entry { parse(&text) } else { Entry::default() };
         let warns_of = entry.task.clone().filter(|_| is_warning(&text));
-        let from_file = entry.by == FILE && !parsed.made && warns_of.is_none();
+        let is_older = is_anew && chronicle.started_at.is_none_or(|began| entry.at < began);
+        let time = parsed.head.time.as_deref().and_then(Timestamp::parse);
+        // Headings tell whole seconds.
+        let is_before = |time: Timestamp| time.0 < chronicle.created_at.0 - 1000;
+        let is_ours = parsed.made && !is_older && !time.is_some_and(is_before);
+        let from_file = entry.by == FILE && !is_ours && warns_of.is_none();
         Known {
             written: if is_entry { text } else { noted(entry) },
             parsed,
             from_file,
+            is_older,
             warns_of,
             at: entry.at,
         }

@@ -275,6 +275,28 @@ fn after_a_reset_numbers_begin_again_and_each_iteration_is_told() {
     assert!(nothing(&settled(Some(&file), &bench)));
 }
 
+#[test]
+fn the_log_of_a_run_before_is_kept_and_stands_for_no_iteration_of_this_one() {
+    let mut before = fresh();
+    hear(&mut before, "T1", Some(id("T1")), own("T1", 1, "First"));
+    unfinished(&mut before, "T1");
+    unfinished(&mut before, "T1");
+    let log = after(None, &mut before).replace("2026-01-10", "2026-01-09");
+    let mut bench = created();
+    hear(&mut bench, "piton", None, ANEW.to_owned());
+    let file = after(Some(&log), &mut bench);
+    assert!(file.starts_with(&log) && file.ends_with(&format!("> {ANEW}\n")), "{file}");
+    assert_eq!(settled(Some(&file), &bench), Settled::default());
+    bench.attach();
+    unfinished(&mut bench, "T1");
+    unfinished(&mut bench, "T1");
+    let more = after(Some(&file), &mut bench);
+    let new: Vec<(Option<u32>, bool)> =
+        entries(&more[file.len()..]).iter().map(|entry| (entry.head.number, entry.made)).collect();
+    assert_eq!(new, [(Some(1), true), (Some(2), true)], "{more}");
+    assert!(nothing(&settled(Some(&more), &bench)));
+}
+
 const PIECES: &[&str] = &[
     "## T1 - Iteration 1 - 2026-01-14T10:00:00Z\n",
     "## T10 – Iter 2\r\n",
