@@ -39,5 +39,9 @@ fn what_is_not_the_file_itself_is_nobodys_word() {
     }
     let _ = sandbox.run("report T1 unfinished --by ann --did some --remaining more").exits(0);
     assert!(log(&sandbox).contains("**Remaining:** more"), "{}", log(&sandbox));
-    let _ = sandbox.run("doctor").exits(0);
+    // J23: a second copy is named, and a file of the project that is only called so is none.
+    sandbox.write("state.json", "{ \"level\": 3 }");
+    let _ = sandbox.run("doctor").exits(0).lacks("second copy");
+    sandbox.write("state.json", &lies);
+    let _ = sandbox.run("doctor").exits(0).says("state.json is a second copy of its state file");
 }

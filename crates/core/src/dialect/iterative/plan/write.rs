@@ -60,7 +60,7 @@ pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String
 fn facts(plan: &Plan, about: &Iterative) -> Facts {
     let made = plan.tasks.iter().flat_map(|task| {
         let outputs = about.units.get(&task.id).map(|unit| unit.outputs.as_slice()).unwrap_or_default();
-        let files = task.files.iter().map(|file| file.as_str());
+        let files = task.files.iter().map(RepoPath::as_str);
         files.chain(outputs.iter().map(String::as_str)).map(|path| (path.to_owned(), task.title.clone()))
     });
     Facts {
