@@ -45,8 +45,9 @@ fn entry(id: &str, number: u32, did: &str, remaining: &str) -> String {
 /// Agents that judge: they keep what they are asked about a unit, and do this.
 fn judges(verifier: &str, reviewer: &str) -> String {
     let judge = |name: &str, deed: &str| {
-        let unit = "unit=$(sed -n 's/^[RV][a-z]* whether \\([^ ]*\\) is done.*/\\1/p' SIDE/asked)";
-        let script = format!("cat > SIDE/asked; {unit}; cp SIDE/asked SIDE/{name}$unit.md; {deed}");
+        // Several may judge at once.
+        let unit = "unit=$(sed -n 's/^[RV][a-z]* whether \\([^ ]*\\) is done.*/\\1/p' SIDE/asked.$$)";
+        let script = format!("cat > SIDE/asked.$$; {unit}; cp SIDE/asked.$$ SIDE/{name}$unit.md; {deed}");
         format!("[agents.{name}]\ncommand = [\"sh\", \"-c\", {script:?}]\n")
     };
     judge("verifier", verifier) + &judge("reviewer", reviewer)
