@@ -68,21 +68,21 @@ fn call(item: &Value) -> Happening {
 fn fault(words: &str) -> Fault {
     let words = words.replace('’', "'");
     let has = |part: &str| words.contains(part);
-    let refused = ["status 400", "status 401", "status 403", "status 404"].iter().any(|status| has(status));
+    let refused = ["status 401", "status 402", "status 403"].iter().any(|status| has(status));
+    let wrong = ["status 400", "status 404"].iter().any(|status| has(status));
     // A request that is wrong in itself is told as the server's own JSON.
     let own_json = words.trim_start().starts_with('{') && has("invalid_request_error");
     if has("hit your usage limit") {
         Fault::Limit
     } else if has("context window") {
         Fault::Own
-    } else if refused
+    } else if refused || has("Quota exceeded") || has("billing") || has("refresh token") {
+        Fault::Refused
+    } else if wrong
         || own_json
-        || has("Quota exceeded")
-        || has("billing")
         || has("does not exist")
         || has("is not supported")
         || has("Missing environment variable")
-        || has("refresh token")
     {
         Fault::Person
     } else {

@@ -60,12 +60,9 @@ fn fault(kind: &str, words: &str) -> Fault {
         Fault::Own
     } else if has("daily quota") {
         Fault::Limit
-    } else if kind == "FatalAuthenticationError"
-        || has("UNAUTHENTICATED")
-        || has("PERMISSION_DENIED")
-        || has("INVALID_ARGUMENT")
-        || has("NOT_FOUND")
-    {
+    } else if kind == "FatalAuthenticationError" || has("UNAUTHENTICATED") || has("PERMISSION_DENIED") {
+        Fault::Refused
+    } else if has("INVALID_ARGUMENT") || has("NOT_FOUND") {
         Fault::Person
     } else {
         Fault::Outside
@@ -75,8 +72,9 @@ fn fault(kind: &str, words: &str) -> Fault {
 /// The few statuses that are its own and not a server's.
 pub(super) fn fault_of_exit(code: i32) -> Fault {
     match code {
-        // Authentication, settings, a folder that is not trusted.
-        41 | 52 | 55 => Fault::Person,
+        41 => Fault::Refused,
+        // Settings, a folder that is not trusted.
+        52 | 55 => Fault::Person,
         // Bad input: of what Piton gives it, only the conversation can be wrong.
         42 => Fault::Gone,
         53 => Fault::Own,

@@ -9,12 +9,15 @@ mod claude;
 mod codex;
 mod gemini;
 mod json;
+mod meter;
 mod opencode;
 #[cfg(test)]
 mod tests;
 
+pub use meter::Meter;
+
 use crate::plan::Adapter;
-use crate::run::ByModel;
+use crate::run::{ByModel, Usage};
 use crate::terminal::clean_text;
 use crate::time::Timestamp;
 
@@ -50,6 +53,12 @@ pub enum Happening {
         so_far: bool,
         of: ByModel,
     },
+    /// What one message has used so far, where the client tells that before it sums up.
+    Step {
+        of: String,
+        model: String,
+        usage: Usage,
+    },
     /// The client says that it has ended, or one turn of it; the last one counts.
     End(End),
 }
@@ -69,7 +78,9 @@ pub enum Fault {
     Limit,
     /// Servers, networks, somebody who stopped it: run again.
     Outside,
-    /// Credentials, payment, settings: only a person can help.
+    /// Credentials, payment: its provider lets no agent in until a person sees to it.
+    Refused,
+    /// Settings: only a person can help.
     Person,
     /// There is no such conversation to go on with.
     Gone,
@@ -112,6 +123,8 @@ pub struct Story {
     pub said: String,
     /// What the session has used, where the client tells.
     pub used: Option<ByModel>,
+    /// What it has used since, as far as single messages tell.
+    pub since: ByModel,
     /// Calls of tools.
     pub calls: u32,
     end: Option<End>,
@@ -133,6 +146,7 @@ impl Story {
             session: None,
             said: String::new(),
             used: None,
+            since: ByModel::new(),
             calls: 0,
             end: None,
             limit: None,
@@ -141,12 +155,17 @@ impl Story {
             open_call: None,
             noise: String::new(),
         };
+        let mut meter = Meter::new(adapter);
         for line in String::from_utf8_lossy(output).lines() {
             match happenings(adapter, line, now) {
-                Some(happenings) => happenings.into_iter().for_each(|happening| story.take(happening)),
+                Some(happenings) => happenings.into_iter().for_each(|happening| {
+                    meter.take(&happening);
+                    story.take(happening);
+                }),
                 None => story.hear_noise(line),
             }
         }
+        (story.used, story.since) = meter.told();
         Some(story)
     }
 
@@ -172,14 +191,8 @@ impl Story {
             Happening::ToolResult { .. } => self.open_call = None,
             Happening::Retry { reason } => self.retry = Some(reason),
             Happening::Limit { until } => self.limit = until.or(self.limit),
-            Happening::Usage { so_far: true, of } => self.used = Some(of),
-            Happening::Usage { so_far: false, of } => {
-                let used = self.used.get_or_insert_default();
-                for (model, usage) in of {
-                    let sum = used.entry(model).or_default();
-                    *sum = sum.plus(usage);
-                }
-            }
+            // The meter's.
+            Happening::Usage { .. } | Happening::Step { .. } => {}
             Happening::End(end) => self.end = Some(end),
         }
     }

@@ -51,8 +51,9 @@ fn broken(error: &Value) -> End {
     };
     let fault = match data.get("statusCode").and_then(Value::as_u64) {
         Some(408 | 409 | 429 | 500..) => Fault::Outside,
+        Some(401..=403) => Fault::Refused,
         Some(400..=499) => Fault::Person,
-        _ if text(error, "name") == "ProviderAuthError" => Fault::Person,
+        _ if text(error, "name") == "ProviderAuthError" => Fault::Refused,
         _ => Fault::Outside,
     };
     End::Broken { fault, reason: reason(words) }

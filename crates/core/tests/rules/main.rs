@@ -5,6 +5,7 @@ mod bench;
 mod budget;
 mod context;
 mod promises;
+mod providers;
 mod properties;
 mod repaired;
 mod table;

@@ -76,7 +76,6 @@ pub struct RunSummary {
     pub engine: Option<String>,
     pub stop: Option<bool>,
     pub stopped: Option<StopReason>,
-    pub parked: Option<Timestamp>,
     pub counts: Counts,
 }
 

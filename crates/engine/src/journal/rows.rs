@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Digest, TaskId};
 use piton_core::run::{
-    Bill, Bills, ContextUpdate, Counts, Holder, Progress, Proof, Run, Session, Status, StopReason, Task,
+    Bill, Bills, ContextUpdate, Counts, Holder, Outages, Progress, Proof, Run, Session, Status, StopReason,
+    Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 5;
+pub(super) const LAYOUT: i64 = 6;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -131,6 +132,11 @@ struct Rest {
     tail: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     judges: Vec<Digest>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reviewers: Vec<String>,
+    /// Unless it is the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<Holder>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +145,12 @@ struct Rest {
     progress: Option<Progress>,
     #[serde(skip_serializing_if = "Bill::is_empty")]
     used: Bill,
+    #[serde(skip_serializing_if = "Span::is_zero")]
+    worked: Span,
 }
+
+/// The agent of most tasks, which their rows need not name.
+const USUAL_AGENT: &str = "default";
 
 /// What a row keeps free for the holder of a task and the like; most have no more.
 const ROOM: &str =
@@ -175,6 +186,8 @@ impl TaskRow {
             waiting,
             dead,
             judges,
+            reviewers,
+            agent,
             confirm,
             may_change_nothing,
             check_first,
@@ -185,23 +198,29 @@ impl TaskRow {
             proof,
             progress,
             used,
+            worked,
         } = task;
         let lane = lane_of(task);
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         let rest = Rest {
             tail: *tail,
             judges: judges.clone(),
+            reviewers: reviewers.clone(),
+            agent: (agent != USUAL_AGENT).then(|| agent.clone()),
             holder: holder.clone(),
             proof: proof.clone(),
             progress: (*progress != Progress::default()).then(|| progress.clone()),
             used: *used,
+            worked: *worked,
         };
         let empty = *tail == 0
             && judges.is_empty()
+            && rest.agent.is_none()
             && holder.is_none()
             && proof.is_none()
             && rest.progress.is_none()
-            && used.is_empty();
+            && used.is_empty()
+            && worked.is_zero();
         Ok(TaskRow {
             id: id.as_str().to_owned(),
             lane,
@@ -284,6 +303,8 @@ impl TaskRow {
             waiting: self.waiting,
             dead: self.dead,
             judges: rest.judges,
+            reviewers: rest.reviewers,
+            agent: rest.agent.unwrap_or_else(|| USUAL_AGENT.to_owned()),
             confirm: self.flags & CONFIRM != 0,
             may_change_nothing: self.flags & MAY_CHANGE_NOTHING != 0,
             check_first: self.flags & CHECK_FIRST != 0,
@@ -294,6 +315,7 @@ impl TaskRow {
             proof: rest.proof,
             progress: rest.progress.unwrap_or_default(),
             used: rest.used,
+            worked: rest.worked,
         })
     }
 }
@@ -312,10 +334,8 @@ pub(super) struct Moving {
     pub slots: u32,
     pub dead: u32,
     pub streak: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parked: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probe: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Outages::is_empty")]
+    pub outages: Outages,
     #[serde(default)]
     pub worked: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -348,8 +368,7 @@ impl Moving {
             slots,
             dead,
             streak,
-            parked,
-            probe,
+            outages,
             worked,
             merging,
             context,
@@ -364,8 +383,7 @@ impl Moving {
             slots: *slots,
             dead: *dead,
             streak: *streak,
-            parked: *parked,
-            probe: *probe,
+            outages: outages.clone(),
             worked: *worked,
             merging: merging.clone(),
             context: context.clone(),
@@ -384,8 +402,7 @@ impl Moving {
             slots,
             dead,
             streak,
-            parked,
-            probe,
+            outages,
             worked,
             merging,
             context,
@@ -400,8 +417,7 @@ impl Moving {
             slots,
             dead,
             streak,
-            parked,
-            probe,
+            outages,
             worked,
             merging,
             context,

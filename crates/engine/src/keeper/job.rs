@@ -250,6 +250,11 @@ impl Job {
         disk::write(&self.dir.join("stop"), b"")
     }
 
+    /// When its child was started, in milliseconds; `None` if it was not yet.
+    pub fn started_at_ms(&self) -> Option<i64> {
+        Some(self.read::<Started>("started").ok()??.at_ms)
+    }
+
     pub fn stop_requested(&self) -> bool {
         self.dir.join("stop").exists()
     }

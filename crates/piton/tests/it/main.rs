@@ -26,6 +26,7 @@ mod order;
 mod people;
 mod plans;
 mod prompts;
+mod providers;
 mod readonly;
 mod replanning;
 mod repositories;

@@ -1,8 +1,11 @@
 //! `[agents.NAME]`: who does the work.
 
+use std::collections::BTreeMap;
+
 use toml::de::DeValue;
 
 use super::config::read_command;
+use super::keys::quoted;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Adapter, Agent, Argv, Permissions, PromptBy};
@@ -47,6 +50,30 @@ pub(super) fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Opt
     let permissions = [("narrow", Permissions::Narrow), ("all", Permissions::All)];
     agent.permissions = section.choice(walk, "permissions", &permissions).unwrap_or(agent.permissions);
     agent
+}
+
+/// Whoever stands in has to exist, and nobody stands in for itself, by whatever way.
+pub(super) fn check_fallback(
+    walk: &mut Walk<'_>,
+    agents: &BTreeMap<String, Agent>,
+    name: &str,
+    said: &Said<&str>,
+) {
+    if !agents.contains_key(said.value) {
+        let message = format!("`{name}` falls back on `{}`, which is no agent", said.value);
+        let known = quoted(agents.keys().map(String::as_str));
+        walk.push(Diagnostic::error(said.at.clone(), message).label(format!("defined are {known}")));
+        return;
+    }
+    let next = |name: &str| agents.get(name).and_then(|agent| agent.fallback.as_deref());
+    let way: Vec<&str> =
+        std::iter::successors(Some(said.value), |name| next(name)).take(agents.len() + 1).collect();
+    if let Some(end) = way.iter().position(|stop| *stop == name) {
+        let message = format!("`{name}` stands in for itself: {name} → {}", way[..=end].join(" → "));
+        walk.push(
+            Diagnostic::error(said.at.clone(), message).label("one of them has to go without a `fallback`"),
+        );
+    }
 }
 
 fn refuse_foreign_keys(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adapter) {

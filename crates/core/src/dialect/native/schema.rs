@@ -178,6 +178,15 @@ mirror! {
         /// What it may do without asking. `narrow`: commands, and files in its worktree. `all`: the client's own
         /// fences are off. Default: `narrow`.
         permissions: Option<PermissionsName>,
+        /// Whose limits and credentials it works under: agents of one provider meet them together. Default: `anthropic`
+        /// with `claude`, `openai` with `codex`, `google` with `gemini`, what stands before the slash in `model` with
+        /// `opencode`, and the agent's own name with `command`.
+        #[schemars(length(min = 1))]
+        provider: Option<String>,
+        /// The agent that stands in while its provider lets nobody work: a usage limit, or credentials that are refused.
+        /// Default: nobody does, and tasks wait.
+        #[schemars(length(min = 1))]
+        fallback: Option<String>,
     }
 
     /// What agents may write to, and fill.
@@ -211,6 +220,16 @@ mirror! {
         /// Tokens, read and written, of all tries of one task.
         #[schemars(range(min = 1))]
         task_tokens: Option<u32>,
+        /// Time that the agents of one task may work together.
+        task_time: Option<String>,
+        /// Dollars that one run of an agent may cost. It is stopped there, and has failed.
+        #[schemars(range(min = 0.000_001, max = 1_000_000))]
+        attempt_usd: Option<f64>,
+        /// Tokens, read and written, of one run of an agent.
+        #[schemars(range(min = 1))]
+        attempt_tokens: Option<u32>,
+        /// Time of one run of an agent, whatever its task's `timeout` is.
+        attempt_time: Option<String>,
     }
 
     /// How a fresh worktree is made ready.

@@ -30,7 +30,7 @@ fn unknown_keys() {
     9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodels = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
-    3:1 `models` error: unknown key `models` in `[agents.NAME]` | did you mean `model`? | known here: `adapter`, `command`, `prompt`, `env`, `program`, `model`, `max_turns`, `budget_usd`, `permissions`
+    3:1 `models` error: unknown key `models` in `[agents.NAME]` | did you mean `model`? | known here: `adapter`, `command`, `prompt`, `env`, `program`, `model`, `max_turns`, `budget_usd`, `permissions`, `provider`, `fallback`
     4:1 `[[task]]` error: this task is in no group | add `group = "g"` | a plan that declares groups has every task in one
     10:6 `'g'` warning: no task is in the group `g` | it will be passed over
     11:1 `name` error: unknown key `name` in `[[group]]` | Piton calls this `title` | known here: `id`, `title`
@@ -224,6 +224,22 @@ fn paths_commands_and_choices() {
     2:33 `"a\u0000b"` error: an entry of `landing_checks` holds a NUL character | no process can be given this
     2:45 `['a', "\u0000"]` error: an entry of `landing_checks` must be a command line, or a table like `{ run = "…", timeout = "2m" }` | this is a list
     "#);
+}
+
+#[test]
+fn stand_ins() {
+    let agents = |a: &str, b: &str| {
+        format!("[agents.a]\ncommand = 'a'\n{a}\n[agents.b]\ncommand = 'b'\n{b}\n@T1\nagent = 'a'")
+    };
+    assert_eq!(check(&agents("fallback = 'b'", "provider = 'acme'")), "fine");
+    insta::assert_snapshot!(check(&agents("fallback = 'c'", "fallback = 'b'")), @r"
+    3:12 `'c'` error: `a` falls back on `c`, which is no agent | defined are `a`, `b`
+    6:12 `'b'` error: `b` stands in for itself: b → b | one of them has to go without a `fallback`
+    ");
+    insta::assert_snapshot!(check(&agents("fallback = 'b'", "fallback = 'a'")), @r"
+    3:12 `'b'` error: `a` stands in for itself: a → b → a | one of them has to go without a `fallback`
+    6:12 `'a'` error: `b` stands in for itself: b → a → b | one of them has to go without a `fallback`
+    ");
 }
 
 #[test]
