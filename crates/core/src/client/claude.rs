@@ -128,7 +128,9 @@ fn fault(line: &Value, subtype: &str, words: &str) -> Fault {
 
 /// Credentials and payment, as the client speaks of them.
 fn refuses(words: &str) -> bool {
-    ["Invalid API key", "Please run /login", "Credit balance is too low"].iter().any(|part| words.contains(part))
+    ["Invalid API key", "Please run /login", "Credit balance is too low"]
+        .iter()
+        .any(|part| words.contains(part))
 }
 
 /// What the client complains about in words alone.

@@ -106,8 +106,7 @@ pub(super) fn begins<'r>(
 pub(super) fn is_let_in(run: &Run, task: &Task, now: Timestamp, looked_at: &mut BTreeSet<String>) -> bool {
     let Ok(needed) = needed(run, task, now) else { return false };
     let looks_first = |agent: &&str| matches!(door(run, run.provider(agent), now), Door::ForOne);
-    let looks: Vec<&str> =
-        needed.into_iter().filter(looks_first).map(|agent| run.provider(agent)).collect();
+    let looks: Vec<&str> = needed.into_iter().filter(looks_first).map(|agent| run.provider(agent)).collect();
     if looks.iter().any(|provider| looked_at.contains(*provider)) {
         return false;
     }
@@ -142,7 +141,10 @@ pub(super) fn probes(run: &Run, now: Timestamp) -> impl Iterator<Item = Timestam
 
 /// Providers that only a person can bring back, each with who met that.
 pub fn refused(run: &Run) -> impl Iterator<Item = (&str, &Outage)> {
-    run.outages.iter().filter(|(_, outage)| outage.until.is_none()).map(|(name, outage)| (name.as_str(), outage))
+    run.outages
+        .iter()
+        .filter(|(_, outage)| outage.until.is_none())
+        .map(|(name, outage)| (name.as_str(), outage))
 }
 
 impl Run {

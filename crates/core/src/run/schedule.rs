@@ -244,7 +244,10 @@ fn least() -> TaskId {
 pub fn wake_at(state: &State, now: Timestamp) -> Option<Timestamp> {
     let run = state.run().filter(|run| over_budget(run).is_none())?;
     let run = Some(run).filter(|run| run.stop.is_none())?;
-    limits(run, now).map(|(_, until)| until).chain(probes(run, now)).chain(paused_until(state, now)).min()
+    // Nobody waits for a provider where nothing is left to be started.
+    let waits = state.counts().sum(|status| matches!(status, Status::Pending | Status::Failed)) > 0;
+    let out = limits(run, now).map(|(_, until)| until).chain(probes(run, now)).filter(|_| waits);
+    out.chain(paused_until(state, now)).min()
 }
 
 /// When the next pause of a task ends. What is due already waits for a slot or a barrier: an event will tell.

@@ -74,7 +74,10 @@ mod tests {
         assert_eq!(read("all good <signal> DONE </signal>"), Some(Signal::Done));
         assert_eq!(read("<signal>BLOCKED: a: b <c></signal>"), Some(Signal::Blocked("a: b <c>".into())));
         assert_eq!(read("<signal>LIMIT:5m</signal>"), Some(Signal::Limit(Timestamp(300_000))));
-        assert_eq!(read("<signal>REFUSED:the key is old</signal>"), Some(Signal::Refused("the key is old".into())));
+        assert_eq!(
+            read("<signal>REFUSED:the key is old</signal>"),
+            Some(Signal::Refused("the key is old".into()))
+        );
         assert_eq!(read("<signal>T10_DONE</signal>"), None);
         assert_eq!(read("<signal>BLOCKED:x</signal>\nnever mind, it works"), None);
         assert_eq!(read("<signal>DONE"), None);

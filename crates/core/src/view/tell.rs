@@ -42,12 +42,14 @@ pub fn tell(event: &Event) -> Told {
         }
         Event::AttemptStarted { attempt, fence, holder, agent, instead_of, .. } => match holder {
             // A try that spent nothing goes on under the same number.
-            Holder::Engine if *fence > u64::from(*attempt) => {
-                (Tone::Plain, format!("attempt {attempt} taken up again{}", for_another(agent, instead_of.as_deref())))
-            }
-            Holder::Engine => {
-                (Tone::Plain, format!("attempt {attempt} started{}", for_another(agent, instead_of.as_deref())))
-            }
+            Holder::Engine if *fence > u64::from(*attempt) => (
+                Tone::Plain,
+                format!("attempt {attempt} taken up again{}", for_another(agent, instead_of.as_deref())),
+            ),
+            Holder::Engine => (
+                Tone::Plain,
+                format!("attempt {attempt} started{}", for_another(agent, instead_of.as_deref())),
+            ),
             Holder::Ledger(name) => (Tone::Plain, format!("attempt {attempt} started by {name}")),
         },
         Event::WorktreeReady { base, .. } => (Tone::Quiet, format!("worktree ready on {}", base.short())),

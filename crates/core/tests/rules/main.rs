@@ -5,7 +5,7 @@ mod bench;
 mod budget;
 mod context;
 mod promises;
-mod providers;
 mod properties;
+mod providers;
 mod repaired;
 mod table;

@@ -10,10 +10,12 @@ use crate::bench::{Bench, id, oid, plan, session, spec, work};
 fn bench(fallback: Option<&str>, names: &[&str]) -> Bench {
     let agent = |fallback: Option<&str>| Agent { fallback: fallback.map(str::to_owned), ..Agent::default() };
     let whose = |name: &str| if name.starts_with('f') { "first" } else { "second" };
-    let tasks = names.iter().map(|name| TaskSpec { agent: whose(name).to_owned(), ..spec(name, &[]) }).collect();
+    let tasks =
+        names.iter().map(|name| TaskSpec { agent: whose(name).to_owned(), ..spec(name, &[]) }).collect();
     let mut plan: Plan = plan(tasks);
-    plan.settings.agents =
-        [("first", agent(fallback)), ("second", agent(None))].map(|(name, agent)| (name.to_owned(), agent)).into();
+    plan.settings.agents = [("first", agent(fallback)), ("second", agent(None))]
+        .map(|(name, agent)| (name.to_owned(), agent))
+        .into();
     let mut bench = Bench::new(plan);
     bench.accept(&Command::Attach { engine: "e1".to_owned(), session: session(Schedule::Flow) });
     bench

@@ -24,7 +24,9 @@ use std::time::{Duration, Instant};
 use piton_core::dialect::native;
 use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
-use piton_core::run::{self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason};
+use piton_core::run::{
+    self, Action, Class, Command, Event, Recorded, Refusal, Selection, Session, State, StopReason,
+};
 use piton_core::time::Timestamp;
 use piton_core::view;
 
@@ -430,7 +432,9 @@ impl<'o> Loop<'o> {
         {
             return Some(limited);
         }
-        if run::wake_at(&self.state, now).is_some() {
+        let filtered = self.state.run().is_some_and(|run| run.session.selection != Selection::All);
+        let selected_is_done = filtered && view::at_rest(&self.state) == StopReason::Filter;
+        if run::wake_at(&self.state, now).is_some() && !selected_is_done {
             return None;
         }
         Some(match (&self.plan_diff, view::at_rest(&self.state)) {

@@ -5,7 +5,9 @@ use std::fs;
 use camino::Utf8Path;
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Argv, Check, Dialect, Oid};
-use piton_core::run::{self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, Verdict, Work};
+use piton_core::run::{
+    self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, Verdict, Work,
+};
 use piton_core::signal::Output;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;

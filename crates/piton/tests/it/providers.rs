@@ -13,7 +13,8 @@ fn two_agents(first: &str, meets: &str) -> Sandbox {
         sandbox.program(name, &line.replace("SIDE", sandbox.root().as_str()));
     }
     let bin = sandbox.root().join("bin");
-    let tasks = task("T1", "agent = 'first'") + &task("T2", "agent = 'second'") + &task("T3", "agent = 'first'");
+    let tasks =
+        task("T1", "agent = 'first'") + &task("T2", "agent = 'second'") + &task("T3", "agent = 'first'");
     let plan = format!(
         "name = 'plan'\n[agents.first]\ncommand = ['{bin}/first']\n{first}\n[agents.second]\ncommand = ['{bin}/second']\n\
          [policy]\nbackoff = '0s'\nmax_parallel = 1\n[defaults]\ntimeout = '100s'\n{tasks}"
@@ -26,7 +27,11 @@ fn two_agents(first: &str, meets: &str) -> Sandbox {
 #[test]
 fn a_usage_limit_of_one_provider_holds_nobody_else_up() {
     let sandbox = two_agents("", "touch SIDE/fine; echo '<signal>LIMIT:2s</signal>'; exit 1");
-    let _ = sandbox.run("run plan.toml").exits(0).says("usage limit until").says("limit: the agent reached a usage limit");
+    let _ = sandbox
+        .run("run plan.toml")
+        .exits(0)
+        .says("usage limit until")
+        .says("limit: the agent reached a usage limit");
     // T2 is somebody else's; T1 and T3 wait, and go on by themselves.
     let by = sandbox.read(sandbox.root().join("by"));
     assert_eq!(by.split_whitespace().collect::<Vec<_>>(), ["T2.second", "T1.first", "T3.first"]);
@@ -54,7 +59,10 @@ fn somebody_stands_in_where_the_plan_names_one() {
 
 #[test]
 fn a_provider_that_refuses_is_left_alone_until_somebody_has_seen_to_it() {
-    let sandbox = two_agents("provider = 'acme'", "echo x >> SIDE/tries; echo '<signal>REFUSED:the key is old</signal>'; exit 1");
+    let sandbox = two_agents(
+        "provider = 'acme'",
+        "echo x >> SIDE/tries; echo '<signal>REFUSED:the key is old</signal>'; exit 1",
+    );
     let _ = sandbox
         .run("run plan.toml")
         .exits(3)
@@ -75,7 +83,10 @@ fn a_reviewer_that_meets_a_limit_judges_later_and_nothing_is_done_twice() {
     sandbox.program("review", &review.replace("SIDE", sandbox.root().as_str()));
     let checks = "checks = ['test -s T1.txt', { review = 'judge', ask = 'Is it good?' }]\nattempts = 1";
     let judge = format!("[agents.judge]\ncommand = ['{}/bin/review']\n", sandbox.root());
-    sandbox.write("plan.toml", &(judge + &sandbox.plan_text("", &task("T1", checks))).replacen("name = \"plan\"\n", "", 1));
+    sandbox.write(
+        "plan.toml",
+        &(judge + &sandbox.plan_text("", &task("T1", checks))).replacen("name = \"plan\"\n", "", 1),
+    );
     let text = format!("name = \"plan\"\n{}", sandbox.read("plan.toml"));
     sandbox.write("plan.toml", &text);
     sandbox.commit("Plan");
@@ -116,10 +127,14 @@ fn a_run_stops_in_the_middle_of_an_attempt_when_its_budget_is_spent() {
 #[test]
 fn an_attempt_and_a_task_have_budgets_of_their_own() {
     let sandbox = spender("attempt_tokens = 1000");
-    let _ = sandbox.run("run plan.toml --task T1").exits(4).says("stopped at the budget of one attempt: 1500 of 1000");
+    let _ = sandbox
+        .run("run plan.toml --task T1")
+        .exits(4)
+        .says("stopped at the budget of one attempt: 1500 of 1000");
     assert_eq!(status(&sandbox, "T1"), "abandoned");
     let sandbox = spender("task_tokens = 1000");
-    let _ = sandbox.run("run plan.toml --task T1").exits(4).says("the budget of the task is spent: 1500 of 1000");
+    let _ =
+        sandbox.run("run plan.toml --task T1").exits(4).says("the budget of the task is spent: 1500 of 1000");
     assert_eq!(status(&sandbox, "T1"), "blocked");
     let sandbox = spender("run_time = '1s'");
     let _ = sandbox.run("run plan.toml").exits(3).says("the budget is spent: agents have worked for");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Check, Dialect, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
-    Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Recorded, Selection, State, Status, StopReason,
-    Task, is_current,
+    Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Recorded, Selection, State, Status,
+    StopReason, Task, is_current,
 };
 
 use super::driver::Sim;
@@ -166,7 +166,9 @@ fn limits_park(sim: &Sim, event: &Event) -> Verdict {
 /// What the journal says about a provider since it was last said to be out, newest first, and how it was.
 fn since_out<'s>(sim: &'s Sim, of: &str) -> Option<(Vec<&'s Recorded>, &'s AgentEnd)> {
     let out = |recorded: &'s Recorded| match &recorded.event {
-        Event::AgentEnded { end: end @ (AgentEnd::Limit { .. } | AgentEnd::Refused { .. }), agent, .. }
+        Event::AgentEnded {
+            end: end @ (AgentEnd::Limit { .. } | AgentEnd::Refused { .. }), agent, ..
+        }
         | Event::ReviewerEnded { end, agent, .. } => Some(end).filter(|_| provider(sim, agent) == of),
         _ => None,
     };
@@ -199,7 +201,9 @@ fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
 /// A provider that lets nobody in is left alone until an engine is started anew.
 fn the_refused_rest(sim: &Sim, event: &Event) -> Verdict {
     let Some((task, agent, _)) = begins(event) else { return Ok(()) };
-    let Some((since, AgentEnd::Refused { .. })) = since_out(sim, &provider(sim, agent)) else { return Ok(()) };
+    let Some((since, AgentEnd::Refused { .. })) = since_out(sim, &provider(sim, agent)) else {
+        return Ok(());
+    };
     let anew = since.iter().any(|recorded| matches!(recorded.event, Event::EngineStarted { .. }));
     ensure(anew, || format!("{task} is given to {agent}, whom nobody lets in"))
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{
-    Agent, Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId, TaskSpec,
+    Agent, Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId,
+    TaskSpec,
 };
 use piton_core::time::Span;
 

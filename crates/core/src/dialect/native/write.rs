@@ -110,11 +110,9 @@ fn sandbox(fences: &Fences) -> String {
 
 fn budget(budget: &Budget) -> String {
     let mut toml = String::new();
-    for (key, most) in [
-        ("run_usd", budget.run_usd),
-        ("task_usd", budget.task_usd),
-        ("attempt_usd", budget.attempt_usd),
-    ] {
+    for (key, most) in
+        [("run_usd", budget.run_usd), ("task_usd", budget.task_usd), ("attempt_usd", budget.attempt_usd)]
+    {
         toml += &most.map_or_else(String::new, |most| format!("{key} = {}\n", dollars(most)));
     }
     for (key, most) in [

@@ -31,7 +31,9 @@ impl Rules<'_> {
             AgentEnd::Failed { reason, feedback } => failure(Class::Code, reason, feedback),
             AgentEnd::Blocked { reason } => failure(Class::Defect, reason, ""),
             AgentEnd::Transient { reason } => failure(Class::Transient, reason, ""),
-            AgentEnd::Limit { reason, .. } | AgentEnd::Refused { reason } => failure(Class::Limit, reason, ""),
+            AgentEnd::Limit { reason, .. } | AgentEnd::Refused { reason } => {
+                failure(Class::Limit, reason, "")
+            }
             AgentEnd::Stopped => failure(Class::Stopped, "stopped with the run", ""),
         }
     }
