@@ -157,7 +157,7 @@ impl Run {
     pub(super) fn agent_began(&mut self, agent: &str, at: Timestamp) {
         let provider = self.provider(agent).to_owned();
         let Some(outage) = self.outages.get_mut(&provider) else { return };
-        match (outage.until.filter(|&until| until <= at), outage.probe) {
+        match (outage.until.filter(|&until| !is_future(until, at, LONGEST_LIMIT)), outage.probe) {
             (None, _) => {}
             (Some(_), None) => outage.probe = Some(at),
             // The first one has seen no limit for long enough to let others follow.
@@ -184,7 +184,8 @@ impl Run {
             // It says nothing about the limit; whoever begins next is the first again.
             AgentEnd::Transient { .. } | AgentEnd::Stopped => self.look_again(agent),
             AgentEnd::Done | AgentEnd::Failed { .. } | AgentEnd::Blocked { .. } => {
-                let is_over = |outage: &Outage| outage.until.is_some_and(|until| until <= at);
+                let is_past = |until| !is_future(until, at, LONGEST_LIMIT);
+                let is_over = |outage: &Outage| outage.until.is_some_and(is_past);
                 if self.outages.get(&provider).is_some_and(is_over) {
                     self.outages.remove(&provider);
                 }

@@ -8,6 +8,7 @@ use piton_core::run::{
     Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Recorded, Selection, State, Status,
     StopReason, Task, is_current,
 };
+use piton_core::time::Timestamp;
 
 use super::driver::Sim;
 use super::git::commit_no;
@@ -183,16 +184,20 @@ fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
     let of = provider(sim, agent);
     let Some((since, AgentEnd::Limit { .. })) = since_out(sim, &of) else { return Ok(()) };
     let own = |agent: &str| provider(sim, agent) == of;
-    let starts = |event: &Event| begins(event).is_some_and(|(_, agent, _)| own(agent));
-    let ends = |event: &Event| match event {
-        Event::AgentEnded { agent, .. } => own(agent),
-        Event::Failed { .. } => true,
-        _ => false,
-    };
-    let told = since.iter().any(|recorded| ends(&recorded.event));
-    let first = since.iter().rev().find(|recorded| starts(&recorded.event)).filter(|_| !told);
+    let mut first: Option<(&TaskId, Timestamp)> = None;
+    for recorded in since.into_iter().rev() {
+        match &recorded.event {
+            // It has told, or it was cut off and told nothing: then others may look.
+            Event::AgentEnded { agent, .. } if own(agent) => return Ok(()),
+            Event::Failed { class: Class::Transient, .. } => return Ok(()),
+            event => {
+                let start = begins(event).filter(|(_, agent, _)| own(agent));
+                first = first.or(start.map(|(task, ..)| (task, recorded.at)));
+            }
+        }
+    }
     // A clock that went back since tells nothing.
-    let first = first.filter(|first| first.at <= sim.now()).map(|first| sim.now().since(first.at).0);
+    let first = first.filter(|(_, at)| *at <= sim.now()).map(|(_, at)| sim.now().since(at).0);
     ensure(first.is_none_or(|ms| ms >= 60_000), || {
         format!("{task} begins {first:?} ms after the one that looks")
     })
