@@ -63,7 +63,8 @@ impl Bench<'_> {
             let mut spec = match &check.run {
                 Argv::Review { agent, ask } => match self.agents.get(agent) {
                     Some(client) => match prompt::of_review(self.prompts, agent, ask) {
-                        Ok(text) => review(client, &text, &job, &cwd).map_err(NoResult::Keeper)?,
+                        Ok(text) => review(client, &text, &job, &cwd, self.guard.is_in_force())
+                            .map_err(NoResult::Keeper)?,
                         Err(broken) => {
                             let verdict = Verdict::Impossible { reason: broken.to_string() };
                             return Ok(self.result(check, &job, verdict, Span(0)));
@@ -184,13 +185,20 @@ impl Bench<'_> {
 }
 
 /// The job of an agent that reviews.
-fn review(client: &Agent, text: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpec, KeeperError> {
+fn review(
+    client: &Agent,
+    text: &str,
+    job: &Job,
+    cwd: &Utf8Path,
+    fenced: bool,
+) -> Result<JobSpec, KeeperError> {
     let prompt = job.dir().join("prompt.md");
     if !prompt.exists() {
         let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&prompt, text.as_bytes()));
         written.map_err(|source| KeeperError::File { deed: "write", path: prompt.clone(), source })?;
     }
-    agent::start(client, &agent::Place { cwd, prompt: &prompt }, None).map_err(|source| KeeperError::File {
+    let place = agent::Place { cwd, prompt: &prompt, talk: None, fenced };
+    agent::start(client, &place, None).map_err(|source| KeeperError::File {
         deed: "write beside",
         path: prompt.clone(),
         source,

@@ -319,6 +319,12 @@ pub struct Agent {
     pub budget: Option<u64>,
     #[serde(default, skip_serializing_if = "Permissions::is_narrow")]
     pub permissions: Permissions,
+    /// It does not get Piton's tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_mcp: bool,
+    /// It is asked once for a report when it is about to stop without one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hooks: bool,
 }
 
 /// A client that Piton knows how to drive.

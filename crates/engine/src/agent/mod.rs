@@ -7,6 +7,7 @@ mod gemini;
 mod opencode;
 mod outbox;
 mod session;
+mod talk;
 mod trial;
 
 use std::io;
@@ -19,7 +20,7 @@ use piton_core::terminal::clean_text;
 use piton_core::time::Timestamp;
 
 use crate::keeper::{Ended, Job, JobSpec};
-use crate::{clock, disk};
+use crate::{clock, disk, sandbox};
 
 pub use command::end_of;
 pub(crate) use command::{NOT_INHERITED, environment, job};
@@ -27,6 +28,7 @@ pub(crate) use command::{NOT_INHERITED, environment, job};
 pub use outbox::understood;
 pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
 pub(crate) use session::Session;
+pub use talk::Talk;
 pub use trial::{Trial, checked_version, program, trial, version};
 
 /// Where a client is started, and with which prompt; the prompt lies in the folder of its job.
@@ -34,6 +36,10 @@ pub use trial::{Trial, checked_version, program, trial, version};
 pub struct Place<'a> {
     pub cwd: &'a Utf8Path,
     pub prompt: &'a Utf8Path,
+    /// `None` where nobody listens: it answers a question and has no task to report on.
+    pub talk: Option<Talk<'a>>,
+    /// Whether a fence will be put up around it.
+    pub fenced: bool,
 }
 
 impl Place<'_> {
@@ -74,6 +80,9 @@ pub(crate) fn prompt_of(session: Option<&Session>, written: &Utf8Path) -> io::Re
 
 /// A client with a prompt, whatever it is asked for. Without a session it begins one that nobody goes on with.
 pub(crate) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> io::Result<JobSpec> {
+    if place.fenced {
+        sandbox::make_homes(agent);
+    }
     Ok(match agent.adapter {
         Adapter::Command => command::start(agent, place),
         Adapter::Claude => claude::start(agent, place, session),

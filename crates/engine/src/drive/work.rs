@@ -205,7 +205,10 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     }
     let session = agent::Session::of(&job, client, name, order.task.attempt)?;
     let prompt = agent::prompt_of(session.as_ref(), &path)?;
-    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt };
+    let asked = order.run.settings.dialect == Dialect::Native;
+    let talk = order.site.keeper.first().map(|piton| agent::Talk { piton, asked });
+    let fenced = order.guard().is_in_force();
+    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt, talk, fenced };
     let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
     // An agent's files and commits are all there is of its work, and nobody has synced them.
     job_spec.synced = order.touched()?;

@@ -13,9 +13,11 @@ const MOST_DOLLARS: f64 = 1_000_000.0;
 
 /// Keys that mean something to one kind of agent only.
 const OF_COMMANDS: [&str; 2] = ["command", "prompt"];
-const OF_CLIENTS: [&str; 5] = ["program", "model", "max_turns", "budget_usd", "permissions"];
+const OF_CLIENTS: [&str; 7] = ["program", "model", "max_turns", "budget_usd", "permissions", "mcp", "hooks"];
 /// What only one client can be held to. A limit that nobody keeps must not be said.
 const OF_CLAUDE: [&str; 2] = ["max_turns", "budget_usd"];
+/// What only clients have that ask before they stop, and say when they were sent on.
+const OF_ASKED: &str = "hooks";
 
 /// An agent, completed by the weaker file's agent of that name. One without a command, which is an error, is kept
 /// all the same, so that tasks that name it are not wrong too.
@@ -46,6 +48,8 @@ pub(super) fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Opt
         section.get("budget_usd").and_then(|said| read_dollars(walk, "budget_usd", &said)).or(agent.budget);
     let permissions = [("narrow", Permissions::Narrow), ("all", Permissions::All)];
     agent.permissions = section.choice(walk, "permissions", &permissions).unwrap_or(agent.permissions);
+    agent.no_mcp = section.flag(walk, "mcp").map_or(agent.no_mcp, |mcp| !mcp);
+    agent.hooks = section.flag(walk, "hooks").unwrap_or(agent.hooks);
     agent
 }
 
@@ -53,8 +57,9 @@ fn refuse_foreign_keys(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adap
     let foreign: &[&str] = match adapter {
         Adapter::Command => &OF_CLIENTS,
         Adapter::Claude => &OF_COMMANDS,
-        Adapter::Codex | Adapter::Gemini | Adapter::Opencode => {
-            &[OF_COMMANDS[0], OF_COMMANDS[1], OF_CLAUDE[0], OF_CLAUDE[1]]
+        Adapter::Codex => &[OF_COMMANDS[0], OF_COMMANDS[1], OF_CLAUDE[0], OF_CLAUDE[1]],
+        Adapter::Gemini | Adapter::Opencode => {
+            &[OF_COMMANDS[0], OF_COMMANDS[1], OF_CLAUDE[0], OF_CLAUDE[1], OF_ASKED]
         }
     };
     for key in foreign {
@@ -65,6 +70,7 @@ fn refuse_foreign_keys(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adap
                 _ if OF_CLAUDE.contains(key) => {
                     "this client cannot be held to it; `timeout` bounds every agent"
                 }
+                _ if *key == OF_ASKED => "only `claude` and `codex` can be asked before they stop",
                 _ => "Piton knows how this client is started; `program` says where it is",
             };
             walk.push(Diagnostic::error(said.at, message).label(label));

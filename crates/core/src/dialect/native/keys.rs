@@ -51,6 +51,8 @@ pub(super) const AGENT: Keys = Keys {
         "max_turns",
         "budget_usd",
         "permissions",
+        "mcp",
+        "hooks",
     ],
 };
 

@@ -178,6 +178,10 @@ mirror! {
         /// What it may do without asking. `narrow`: commands, and files in its worktree. `all`: the client's own
         /// fences are off. Default: `narrow`.
         permissions: Option<PermissionsName>,
+        /// Give it Piton's tools (MCP), to ask about its task and to report. For clients. Default: true.
+        mcp: Option<bool>,
+        /// Ask it once for a report when it is about to stop without one, with `claude` and `codex`. Default: false.
+        hooks: Option<bool>,
     }
 
     /// What agents may write to, and fill.

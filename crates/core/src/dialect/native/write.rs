@@ -146,6 +146,8 @@ fn agent_table(name: &str, agent: &Agent) -> String {
         if agent.permissions == Permissions::All {
             toml += "permissions = \"all\"\n";
         }
+        toml += if agent.no_mcp { "mcp = false\n" } else { "" };
+        toml += if agent.hooks { "hooks = true\n" } else { "" };
     }
     let env: Vec<String> =
         agent.env.iter().map(|(key, value)| format!("{} = {}", text(key), text(value))).collect();
