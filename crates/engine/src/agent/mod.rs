@@ -8,6 +8,8 @@ mod opencode;
 mod outbox;
 mod session;
 mod talk;
+#[cfg(test)]
+mod tests;
 mod trial;
 
 use std::io;
