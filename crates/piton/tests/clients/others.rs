@@ -5,11 +5,17 @@ use piton_testkit::models::{piton, say, script, shell};
 use piton_testkit::sandbox::task;
 use serde_json::json;
 
+use crate::talk::a_client_that_works_by_itself_keeps_the_ledger_by_what_init_wrote;
 use crate::{Bench, Client, run};
 
 #[test]
 fn gemini_works_on_a_task() {
     run(Client::Gemini, a_task);
+}
+
+#[test]
+fn gemini_keeps_the_ledger_by_what_init_wrote() {
+    run(Client::Gemini, a_client_that_works_by_itself_keeps_the_ledger_by_what_init_wrote);
 }
 
 #[test]

@@ -87,22 +87,28 @@ fn an_agent_that_stops_without_a_word_is_asked_once_what_came_of_it(bench: &Benc
     assert!(told.iter().any(|event| event["report"]["note"] == "after all"), "{told:?}");
 }
 
-fn a_client_that_works_by_itself_keeps_the_ledger_by_what_init_wrote(bench: &Bench) {
+pub(crate) fn a_client_that_works_by_itself_keeps_the_ledger_by_what_init_wrote(bench: &Bench) {
     let name = bench.client.name();
     let learn = match bench.client {
         Client::Claude => vec![tool("Skill", json!({ "skill": "piton" }))],
         // It reads its file before anything else.
         Client::Codex | Client::Gemini | Client::Opencode => Vec::new(),
     };
-    let work = [
+    let begin = [
         piton("next", json!({ "plan": "plan.toml" })),
         piton("start", json!({ "task": "T1" })),
         say("That is enough for today."),
+    ];
+    let end = [
         shell("echo done > T1.txt"),
         piton("report", json!({ "task": "T1", "what": "done" })),
         say("It is done."),
     ];
-    let models = bench.serve([script("next task of the plan", learn.into_iter().chain(work))]);
+    // To the model of some clients the hook is one more prompt, to that of others a remark.
+    let models = bench.serve([
+        script("You have taken T1", end.clone()),
+        script("next task of the plan", learn.into_iter().chain(begin).chain(end)),
+    ]);
     bench.plan(&models, &task("T1", ""));
     let before = bench.sandbox.git(["status", "--porcelain", "--ignored"]);
     let _ = bench.sandbox.run(&format!("init --for {name} --yes")).exits(0);
@@ -149,7 +155,10 @@ fn by_itself(bench: &Bench, models: &Models, prompt: &str) -> String {
             ])
             .args(["--allowedTools", "Bash", "Skill", "mcp__piton"])
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
-        Client::Codex | Client::Gemini | Client::Opencode => {
+        Client::Gemini => client
+            .args(["-p", prompt, "-m", "gemini-2.5-pro", "-o", "stream-json", "--approval-mode", "yolo"])
+            .envs([("GEMINI_CLI_TRUST_WORKSPACE", "true"), ("GEMINI_CLI_NO_RELAUNCH", "true")]),
+        Client::Codex | Client::Opencode => {
             let trusted = format!("projects.\"{}\".trust_level=\"trusted\"", bench.sandbox.project());
             client
                 .args(["exec", "--json", "--dangerously-bypass-approvals-and-sandbox"])
