@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Adapter, Agent, Fences, Sandbox};
 use piton_core::redact;
 
-use crate::agent::OUTBOX;
+use crate::agent::{OUTBOX, variable};
 use crate::disk;
 use crate::keeper::{Fence, Job, JobSpec, Limits, fences_are_possible};
 use crate::project::Project;
@@ -130,12 +130,12 @@ impl Guard {
         all.extend(temporary);
         let folders = job.dir().read_dir_utf8()?.flatten().filter(|entry| entry.path().is_dir());
         all.extend(folders.map(|entry| entry.path().to_owned()));
-        all.extend(homes(|_| true, |name| said(&spec.env, name)));
+        all.extend(homes(|_| true, |name| variable(&spec.env, name)));
         let usual = std::env::var("HOME").unwrap_or_default();
         if let Some(own) = spec.env.get("HOME").filter(|own| **own != usual) {
             all.push(own.into());
         }
-        if let Some(cache) = said(&spec.env, "XDG_CACHE_HOME") {
+        if let Some(cache) = variable(&spec.env, "XDG_CACHE_HOME") {
             all.push(cache.into());
         }
         all.extend(CACHES.iter().map(|name| Utf8Path::new(&usual).join(name)));
@@ -175,7 +175,7 @@ pub(crate) fn clear(job: &Job) {
 /// Make the folders in which a client keeps its conversations: behind a fence it could not, and one that is not there
 /// cannot be opened to it.
 pub(crate) fn make_homes(agent: &Agent) {
-    for home in homes(|adapter| adapter == agent.adapter, |name| said(&agent.env, name)) {
+    for home in homes(|adapter| adapter == agent.adapter, |name| variable(&agent.env, name)) {
         // Where that is impossible, the client itself says what it misses.
         let _ = disk::private_folder(&home);
     }
@@ -189,10 +189,6 @@ fn homes(of: impl Fn(Adapter) -> bool, said: impl Fn(&str) -> Option<String>) ->
     };
     let all = CLIENT_HOMES.iter().filter(|(adapter, ..)| of(*adapter)).filter_map(home);
     all.filter(|path| path.is_absolute()).collect()
-}
-
-fn said(env: &BTreeMap<String, String>, name: &str) -> Option<String> {
-    env.get(name).cloned().or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
 }
 
 fn temp_dir() -> Utf8PathBuf {

@@ -5,8 +5,8 @@ use std::{fs, io};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Agent, Permissions};
 
-use super::talk::{KNOWN, SERVER, variable};
-use super::{Place, Session};
+use super::talk::{KNOWN, SERVER};
+use super::{Place, Session, variable};
 use crate::disk;
 use crate::keeper::{Fence, JobSpec, StopSignal};
 
@@ -87,7 +87,7 @@ fn git_folders(worktree: &Utf8Path) -> Option<[Utf8PathBuf; 2]> {
 
 /// Its sandbox does not work while its home lies in the folder for temporary files, and the run ends with 0 all the same.
 fn is_home_temporary(agent: &Agent) -> bool {
-    let variable = |name: &str| variable(agent, name);
+    let variable = |name: &str| variable(&agent.env, name);
     let home = variable("CODEX_HOME").or_else(|| Some(format!("{}/.codex", variable("HOME")?)));
     let temporary = variable("TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
     home.is_some_and(|home| Utf8Path::new(&home).starts_with(temporary))

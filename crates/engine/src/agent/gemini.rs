@@ -7,8 +7,8 @@ use piton_core::dialect::settings::{self, Spot};
 use piton_core::plan::{Agent, Permissions};
 use serde_json::{Map, Value, json};
 
-use super::talk::{KNOWN, SERVER, variable};
-use super::{Place, Session};
+use super::talk::{KNOWN, SERVER};
+use super::{Place, Session, variable};
 use crate::disk;
 use crate::keeper::JobSpec;
 
@@ -59,7 +59,7 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
 /// The settings of the machine, with Piton's server among them: there is no other place but the person's own files. `None`
 /// if there are some that cannot be read, or added to.
 fn with_server(agent: &Agent, place: &Place<'_>, program: &str) -> io::Result<Option<Utf8PathBuf>> {
-    let theirs = match fs::read_to_string(variable(agent, MACHINE).as_deref().unwrap_or(USUAL)) {
+    let theirs = match fs::read_to_string(variable(&agent.env, MACHINE).as_deref().unwrap_or(USUAL)) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(_) => return Ok(None),

@@ -12,6 +12,7 @@ mod talk;
 mod tests;
 mod trial;
 
+use std::collections::BTreeMap;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -175,6 +176,11 @@ fn story(adapter: Adapter, job: &Job) -> Option<Story> {
         story.used = None;
     }
     Some(story)
+}
+
+/// A variable as a client will see it, with what is added to the environment for it.
+pub(crate) fn variable(added: &BTreeMap<String, String>, name: &str) -> Option<String> {
+    added.get(name).cloned().or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
 }
 
 /// Millionths of a dollar, as a command line takes them.

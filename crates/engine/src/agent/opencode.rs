@@ -4,8 +4,8 @@ use piton_core::dialect::settings::{self, Spot};
 use piton_core::plan::{Agent, Permissions};
 use serde_json::json;
 
-use super::talk::{SERVER, variable};
-use super::{Place, Session};
+use super::talk::SERVER;
+use super::{Place, Session, variable};
 use crate::keeper::JobSpec;
 
 const QUIET: [(&str, &str); 1] = [("OPENCODE_DISABLE_AUTOUPDATE", "1")];
@@ -35,5 +35,5 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
 fn with_server(agent: &Agent, program: &str) -> Option<String> {
     let server = json!({ "type": "local", "command": [program, "mcp"], "enabled": true });
     let spot = Spot::Member { below: &["mcp"], name: SERVER };
-    settings::put(&variable(agent, SETTINGS).unwrap_or_default(), spot, &server, &|_| false).ok()
+    settings::put(&variable(&agent.env, SETTINGS).unwrap_or_default(), spot, &server, &|_| false).ok()
 }

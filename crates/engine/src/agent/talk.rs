@@ -33,8 +33,3 @@ impl Place<'_> {
         Some(format!("'{}' hook stop --attempt", talk.piton.replace('\'', r"'\''")))
     }
 }
-
-/// A variable as the client will see it.
-pub(super) fn variable(agent: &Agent, name: &str) -> Option<String> {
-    agent.env.get(name).cloned().or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
-}
