@@ -41,6 +41,15 @@ impl fmt::Display for Timestamp {
 pub struct Span(pub u64);
 
 impl Span {
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
+    #[must_use]
+    pub fn plus(self, more: Span) -> Span {
+        Span(self.0.saturating_add(more.0))
+    }
+
     pub const fn seconds(n: u64) -> Span {
         Span(n * 1000)
     }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
-use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskSpec};
+use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{CheckResult, Pass, Run, Verdict, verdict};
+use piton_core::run::{AgentEnd, CheckResult, Pass, Run, Verdict, verdict};
+use piton_core::signal::{Signal, last_signal};
 use piton_core::terminal::clean_text;
-use piton_core::time::Span;
+use piton_core::time::{Span, Timestamp};
 use piton_core::{prompt, review, runners};
 
 use crate::git::GitError;
@@ -24,6 +25,8 @@ const TAIL: usize = 16 * 1024;
 /// How much of it is read. Runners sum up at the end, but some do so for each of many packages; of an output that
 /// is longer than this, the tests are not counted, since a part would give a wrong number.
 const READ: usize = 4 * 1024 * 1024;
+/// In the folder of a review that somebody else makes than it was meant for: who.
+const REVIEWER: &str = "reviewer";
 /// A check whose keeper was lost is run again, but not for ever.
 const MOST_DEATHS: u32 = 5;
 
@@ -40,6 +43,8 @@ pub struct Bench<'a> {
     pub keeper: &'a [String],
     /// Those that checks may be made by.
     pub agents: &'a BTreeMap<String, Agent>,
+    /// Who makes the reviews of each of them, or why nobody can; by itself whoever is not named.
+    pub stand_ins: BTreeMap<String, Result<String, String>>,
     /// Keeps those inside; commands of the plan's own are free.
     pub guard: Guard,
     pub prompts: &'a Prompts,
@@ -50,6 +55,23 @@ pub struct Bench<'a> {
 pub enum NoResult {
     Stopped,
     Keeper(KeeperError),
+    /// No provider lets whoever is to review work.
+    Out {
+        reason: String,
+    },
+    /// Its provider did not let the reviewer come to a verdict.
+    Cut(Box<Cut>),
+}
+
+/// A review that ended with the end of its client, and not with a verdict.
+#[derive(Debug)]
+pub struct Cut {
+    pub agent: String,
+    pub end: AgentEnd,
+    /// As a result it says that the check is broken.
+    pub result: CheckResult,
+    /// Those of the checks before it.
+    pub earlier: Vec<CheckResult>,
 }
 
 impl Bench<'_> {
@@ -61,9 +83,10 @@ impl Bench<'_> {
         for death in 0..MOST_DEATHS {
             let job = Job::at(self.folder(check, death));
             let mut spec = match &check.run {
-                Argv::Review { agent, ask } => match self.agents.get(agent) {
+                Argv::Review { agent, ask } => match self.agents.get(&self.who(&job, agent)?) {
                     Some(client) => match prompt::of_review(self.prompts, agent, ask) {
-                        Ok(text) => review(client, &text, &job, &cwd).map_err(NoResult::Keeper)?,
+                        Ok(text) => review(client, &text, &job, &cwd, self.guard.is_in_force())
+                            .map_err(NoResult::Keeper)?,
                         Err(broken) => {
                             let verdict = Verdict::Impossible { reason: broken.to_string() };
                             return Ok(self.result(check, &job, verdict, Span(0)));
@@ -103,7 +126,7 @@ impl Bench<'_> {
             match outcome.ended {
                 Ended::Died => {}
                 Ended::Stopped => return Err(NoResult::Stopped),
-                _ => return Ok(self.judge(check, &job, &outcome)),
+                _ => return self.judge(check, &job, &outcome),
             }
         }
         let job = Job::at(self.folder(check, MOST_DEATHS - 1));
@@ -116,9 +139,11 @@ impl Bench<'_> {
         self.jobs.join(format!("{}.{}{again}", self.name, check.digest().short()))
     }
 
-    fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> CheckResult {
-        let heard =
-            self.reviewer(check).and_then(|client| agent::hear(client, job, None, &outcome.ended, READ).ok());
+    fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> Result<CheckResult, NoResult> {
+        let reviewer = check.reviewer().map(|agent| self.who(job, agent)).transpose()?;
+        let client = reviewer.as_ref().and_then(|agent| self.agents.get(agent));
+        let heard = client.and_then(|client| agent::hear(client, job, None, &outcome.ended, READ).ok());
+        let outage = heard.as_ref().and_then(|heard| outage(heard, clock::now()));
         let no_verdict = heard.as_ref().and_then(agent::Heard::no_verdict);
         let output = match heard {
             Some(heard) => heard.said,
@@ -156,15 +181,32 @@ impl Bench<'_> {
             Verdict::Rejected { .. } => review::told(&output, asked).unwrap_or_default(),
             _ => verdict::excerpt(&output, TAIL).to_owned(),
         };
-        CheckResult { tail, tests, ..self.result(check, job, verdict, took) }
+        let result = CheckResult { tail, tests, ..self.result(check, job, verdict, took) };
+        match (outage, reviewer) {
+            (Some(end), Some(agent)) => {
+                Err(NoResult::Cut(Box::new(Cut { agent, end, result, earlier: Vec::new() })))
+            }
+            _ => Ok(result),
+        }
     }
 
-    /// The client that makes this check, if one does.
-    fn reviewer(&self, check: &Check) -> Option<&Agent> {
-        match &check.run {
-            Argv::Review { agent, .. } => self.agents.get(agent),
-            _ => None,
+    /// Who makes a review that is meant for an agent. Chosen once: whoever comes later finds its stream.
+    fn who(&self, job: &Job, agent: &str) -> Result<String, NoResult> {
+        let path = job.dir().join(REVIEWER);
+        if let Ok(name) = std::fs::read_to_string(&path) {
+            return Ok(name);
         }
+        let name = match self.stand_ins.get(agent) {
+            None => return Ok(agent.to_owned()),
+            Some(Ok(name)) if name == agent => return Ok(agent.to_owned()),
+            Some(Ok(name)) => name.clone(),
+            Some(Err(reason)) => return Err(NoResult::Out { reason: reason.clone() }),
+        };
+        let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&path, name.as_bytes()));
+        written.map_err(|source| {
+            NoResult::Keeper(KeeperError::File { deed: "write", path: path.clone(), source })
+        })?;
+        Ok(name)
     }
 
     fn result(&self, check: &Check, job: &Job, verdict: Verdict, took: Span) -> CheckResult {
@@ -183,14 +225,40 @@ impl Bench<'_> {
     }
 }
 
+/// Who made a review that was meant for an agent.
+pub(crate) fn reviewer_of(job: &Job, agent: &str) -> String {
+    std::fs::read_to_string(job.dir().join(REVIEWER)).unwrap_or_else(|_| agent.to_owned())
+}
+
+/// What the end of a review means for the provider of whoever made it, if anything.
+fn outage(heard: &agent::Heard, now: Timestamp) -> Option<AgentEnd> {
+    // A program of one's own says it in its last line, whatever the task.
+    let any = TaskId::new("0").expect("a digit is a valid id");
+    let said = || match last_signal(&heard.said, &any, now)? {
+        Signal::Limit(until) => {
+            Some(AgentEnd::Limit { reason: "the reviewer reached a usage limit".to_owned(), until })
+        }
+        Signal::Refused(reason) => Some(AgentEnd::Refused { reason }),
+        _ => None,
+    };
+    heard.outage(now).or_else(said)
+}
+
 /// The job of an agent that reviews.
-fn review(client: &Agent, text: &str, job: &Job, cwd: &Utf8Path) -> Result<JobSpec, KeeperError> {
+pub(crate) fn review(
+    client: &Agent,
+    text: &str,
+    job: &Job,
+    cwd: &Utf8Path,
+    fenced: bool,
+) -> Result<JobSpec, KeeperError> {
     let prompt = job.dir().join("prompt.md");
     if !prompt.exists() {
         let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&prompt, text.as_bytes()));
         written.map_err(|source| KeeperError::File { deed: "write", path: prompt.clone(), source })?;
     }
-    agent::start(client, &agent::Place { cwd, prompt: &prompt }, None).map_err(|source| KeeperError::File {
+    let place = agent::Place { cwd, prompt: &prompt, talk: None, fenced };
+    agent::start(client, &place, None).map_err(|source| KeeperError::File {
         deed: "write beside",
         path: prompt.clone(),
         source,
@@ -240,16 +308,19 @@ pub fn run_all(
         env: BTreeMap::new(),
         keeper,
         agents: &agents,
+        stand_ins: BTreeMap::new(),
         guard: Guard::new(&fences, sandbox::wished(), project),
         prompts: &prompts,
     };
     let mut results = Vec::new();
     for check in &spec.checks {
         tell(check);
-        let mut result = bench.run(check, &|_| true).map_err(|no| match no {
-            NoResult::Stopped => NoReport::Stopped,
-            NoResult::Keeper(error) => NoReport::Keeper(error),
-        })?;
+        let mut result = match bench.run(check, &|_| true) {
+            Ok(result) => result,
+            Err(NoResult::Cut(cut)) => cut.result,
+            Err(NoResult::Stopped | NoResult::Out { .. }) => return Err(NoReport::Stopped),
+            Err(NoResult::Keeper(error)) => return Err(NoReport::Keeper(error)),
+        };
         let now = tree_now()?;
         if let (Some(repo), Some(before), Some(after)) = (repo, &tree, &now)
             && before != after

@@ -6,31 +6,29 @@ use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Fences, Sandbox};
+use piton_core::plan::{Adapter, Agent, Fences, Sandbox};
 use piton_core::redact;
 
-use crate::agent::OUTBOX;
+use crate::agent::{OUTBOX, variable};
 use crate::disk;
 use crate::keeper::{Fence, Job, JobSpec, Limits, fences_are_possible};
 use crate::project::Project;
 
 /// The variable that says what is wanted where no flag does.
 pub const MODE: &str = "PITON_SANDBOX";
-/// Where clients keep their settings and conversations, below the home folder.
-const CLIENTS: [&str; 10] = [
-    ".claude",
-    ".claude.json",
-    ".claude.json.backup",
-    ".codex",
-    ".gemini",
-    ".config/opencode",
-    ".local/share/opencode",
-    ".local/state/opencode",
-    ".local/share/claude",
-    ".local/state/claude",
+/// Where each client keeps its conversations: the variable that says so and what is below that, else what is below the
+/// home folder. Not `~/.claude.json`, which many at once would write in place, since nothing can be renamed to it from
+/// inside; nor where programs are.
+const CLIENT_HOMES: [(Adapter, &str, &str, &str); 8] = [
+    (Adapter::Claude, "CLAUDE_CONFIG_DIR", "", ".claude"),
+    (Adapter::Codex, "CODEX_HOME", "", ".codex"),
+    (Adapter::Gemini, "GEMINI_CLI_HOME", ".gemini", ".gemini"),
+    (Adapter::Opencode, "OPENCODE_CONFIG_DIR", "", ".config/opencode"),
+    (Adapter::Opencode, "XDG_CONFIG_HOME", "opencode", ".config/opencode"),
+    (Adapter::Opencode, "XDG_DATA_HOME", "opencode", ".local/share/opencode"),
+    (Adapter::Opencode, "XDG_STATE_HOME", "opencode", ".local/state/opencode"),
+    (Adapter::Opencode, "XDG_CACHE_HOME", "opencode", ".cache/opencode"),
 ];
-/// Variables that say so.
-const CLIENT_HOMES: [&str; 3] = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_CONFIG_DIR"];
 /// What builds fetch once for all: without these, an agent could not even build. Programs are in none of them.
 const CACHES: [&str; 13] = [
     ".cache",
@@ -108,7 +106,9 @@ impl Guard {
         spec.limits = Limits { memory, processes: self.fences.processes.map(u64::from) };
         if self.is_in_force() || self.fences.sandbox == Sandbox::On {
             let writable = self.writable(spec, job, place)?;
-            spec.fence = Some(Fence { writable, required: self.fences.sandbox == Sandbox::On });
+            let needed = spec.fence.take().is_some_and(|fence| fence.required);
+            let required = needed || self.fences.sandbox == Sandbox::On;
+            spec.fence = Some(Fence { writable, required });
         }
         Ok(())
     }
@@ -130,16 +130,15 @@ impl Guard {
         all.extend(temporary);
         let folders = job.dir().read_dir_utf8()?.flatten().filter(|entry| entry.path().is_dir());
         all.extend(folders.map(|entry| entry.path().to_owned()));
-        let homes = CLIENT_HOMES.iter().filter_map(|name| said(spec, name));
-        all.extend(homes.map(Utf8PathBuf::from));
+        all.extend(homes(|_| true, |name| variable(&spec.env, name)));
         let usual = std::env::var("HOME").unwrap_or_default();
         if let Some(own) = spec.env.get("HOME").filter(|own| **own != usual) {
             all.push(own.into());
         }
-        if let Some(cache) = said(spec, "XDG_CACHE_HOME") {
+        if let Some(cache) = variable(&spec.env, "XDG_CACHE_HOME") {
             all.push(cache.into());
         }
-        all.extend(CLIENTS.iter().chain(&CACHES).map(|name| Utf8Path::new(&usual).join(name)));
+        all.extend(CACHES.iter().map(|name| Utf8Path::new(&usual).join(name)));
         let more = self.fences.writable.iter().map(|path| match path.strip_prefix("~/") {
             Some(below) => Utf8Path::new(&usual).join(below),
             None => path.into(),
@@ -173,8 +172,23 @@ pub(crate) fn clear(job: &Job) {
     let _ = fs::remove_dir_all(job.dir().join(OWN_TEMPORARY));
 }
 
-fn said(spec: &JobSpec, name: &str) -> Option<String> {
-    spec.env.get(name).cloned().or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
+/// Make the folders in which a client keeps its conversations: behind a fence it could not, and one that is not there
+/// cannot be opened to it.
+pub(crate) fn make_homes(agent: &Agent) {
+    for home in homes(|adapter| adapter == agent.adapter, |name| variable(&agent.env, name)) {
+        // Where that is impossible, the client itself says what it misses.
+        let _ = disk::private_folder(&home);
+    }
+}
+
+fn homes(of: impl Fn(Adapter) -> bool, said: impl Fn(&str) -> Option<String>) -> Vec<Utf8PathBuf> {
+    let home = |(_, variable, below, usual): &(Adapter, &str, &str, &str)| match said(variable) {
+        Some(folder) if below.is_empty() => Some(Utf8PathBuf::from(folder)),
+        Some(folder) => Some(Utf8Path::new(&folder).join(below)),
+        None => Some(Utf8Path::new(&said("HOME")?).join(usual)),
+    };
+    let all = CLIENT_HOMES.iter().filter(|(adapter, ..)| of(*adapter)).filter_map(home);
+    all.filter(|path| path.is_absolute()).collect()
 }
 
 fn temp_dir() -> Utf8PathBuf {

@@ -204,7 +204,12 @@ fn policy(settings: &Settings) -> Table {
         ("backoff", span(settings.backoff)),
         ("landing_wait", span(settings.landing_wait)),
     ]);
-    for (key, value) in [("commit_prefix", &settings.commit_prefix), ("author", &settings.author)] {
+    let texts = [
+        ("commit_prefix", &settings.commit_prefix),
+        ("author", &settings.author),
+        ("feedback", &settings.feedback),
+    ];
+    for (key, value) in texts {
         if let Some(value) = value {
             said.insert(key.to_owned(), text(value));
         }

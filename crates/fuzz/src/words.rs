@@ -93,6 +93,7 @@ pub(crate) fn signal(bytes: &[u8]) {
         Signal::Failed(reason) => format!("FAILED:{reason}"),
         Signal::Blocked(reason) => format!("BLOCKED:{reason}"),
         Signal::Retry(reason) => format!("RETRY:{reason}"),
+        Signal::Refused(reason) => format!("REFUSED:{reason}"),
         Signal::Limit(until) => format!("LIMIT:{until}"),
         other => panic!("{other:?} is no word for the last line"),
     };

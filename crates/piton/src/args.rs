@@ -457,6 +457,9 @@ pub(crate) struct Output {
     /// As it was written, control characters and all
     #[arg(long)]
     pub raw: bool,
+    /// One JSON object for each thing that happened, in words that all clients share
+    #[arg(long, conflicts_with_all = ["raw", "list"])]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

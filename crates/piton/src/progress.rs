@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use piton_core::plan::TaskId;
-use piton_core::run::{Event, Recorded, State, Status};
+use piton_core::run::{self, Event, Recorded, State, Status};
 use piton_core::time::{Span, Timestamp};
 use piton_core::view::{self, Tone};
 use piton_engine::clock;
@@ -170,11 +170,14 @@ impl Live {
         let eta = view::eta(&self.took, left, parallel).filter(|_| left > 0);
         self.bar.set_length(u64::from(counts.total()));
         self.bar.set_position(u64::from(done));
-        let parked = state.run().and_then(|run| run.parked).filter(|&until| until > now);
-        self.bar.set_message(match (parked, eta) {
-            (Some(until), _) => format!("usage limit, goes on in {}", until.since(now)),
-            (None, Some(eta)) => format!("about {eta} left"),
-            (None, None) => String::new(),
+        let limits = state.run().into_iter().flat_map(|run| run::limits(run, now));
+        let limits: Vec<String> = limits
+            .map(|(name, until)| format!("usage limit of {name}, over in {}", until.since(now)))
+            .collect();
+        self.bar.set_message(match eta {
+            _ if !limits.is_empty() => ui::plain(&limits.join("; ")),
+            Some(eta) => format!("about {eta} left"),
+            None => String::new(),
         });
     }
 }

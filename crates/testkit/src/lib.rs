@@ -9,5 +9,6 @@ mod rng;
 #[cfg(unix)]
 pub mod sandbox;
 pub mod sim;
+pub mod text;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod trace;

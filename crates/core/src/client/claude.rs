@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::json::{dollars, list, name, reason, session, text, tokens};
+use super::json::{beginning, dollars, list, name, reason, session, text, tokens, what};
 use super::{End, Fault, Happening};
 use crate::run::{ByModel, Usage};
 use crate::time::Timestamp;
@@ -23,12 +23,16 @@ pub(super) fn happenings(line: &Value) -> Vec<Happening> {
             let status = status.map(|status| format!(" (HTTP {status})")).unwrap_or_default();
             vec![Happening::Retry { reason: reason(&format!("{}{status}", text(line, "error"))) }]
         }
-        // What a subagent says is not what the agent says.
-        ("assistant", _) if line.get("parent_tool_use_id").is_none_or(Value::is_null) => said(line),
+        ("assistant", _) => {
+            // What a subagent says is not what the agent says; it costs as much.
+            let own = line.get("parent_tool_use_id").is_none_or(Value::is_null);
+            let said = if own { said(line) } else { Vec::new() };
+            said.into_iter().chain(step(line)).collect()
+        }
         ("user", _) => {
             let content = line.get("message").map(|message| list(message, "content")).unwrap_or_default();
             let results = content.iter().filter(|block| text(block, "type") == "tool_result");
-            results.map(|block| Happening::ToolResult { failed: block["is_error"] == true }).collect()
+            results.map(came_back).collect()
         }
         ("rate_limit_event", _) => match line.get("rate_limit_info") {
             Some(info) if text(info, "status") == "rejected" => {
@@ -52,10 +56,31 @@ fn said(line: &Value) -> Vec<Happening> {
             of: text(message, "id").to_owned(),
             text: text(block, "text").to_owned(),
         }),
-        "tool_use" => Some(Happening::ToolCall { tool: name(text(block, "name")) }),
+        "tool_use" => {
+            Some(Happening::ToolCall { tool: name(text(block, "name")), what: what(&block["input"]) })
+        }
         _ => None,
     };
     list(message, "content").iter().filter_map(block).collect()
+}
+
+/// A text, or blocks of which some are texts.
+fn came_back(block: &Value) -> Happening {
+    let texts: Vec<&str> = list(block, "content").iter().map(|part| text(part, "text")).collect();
+    let said = block["content"].as_str().map_or_else(|| texts.join("\n"), str::to_owned);
+    Happening::ToolResult { failed: block["is_error"] == true, text: beginning(&said) }
+}
+
+/// What a message has used so far. Its cost is told at the end alone.
+fn step(line: &Value) -> Option<Happening> {
+    let message = line.get("message").filter(|message| text(message, "model") != SYNTHETIC)?;
+    let used = message.get("usage")?;
+    let count = |key: &str| used.get(key).and_then(Value::as_u64);
+    let cached = count("cache_read_input_tokens");
+    let input = [count("input_tokens"), cached, count("cache_creation_input_tokens")];
+    let usage = tokens(&input, cached, &[count("output_tokens")]);
+    usage.input?;
+    Some(Happening::Step { of: name(text(message, "id")), model: name(text(message, "model")), usage })
 }
 
 /// Seconds since the epoch.
@@ -98,7 +123,11 @@ fn fault(line: &Value, subtype: &str, words: &str) -> Fault {
     if text(line, "api_error") == "usage_limit_reached" {
         return Fault::Limit;
     }
+    if refuses(words) {
+        return Fault::Refused;
+    }
     match line.get("api_error_status").and_then(Value::as_u64) {
+        Some(401..=403) => Fault::Refused,
         // Too many requests, a slow request, a conflict: all of these pass.
         Some(408 | 409 | 429 | 500..) => Fault::Outside,
         Some(400..=499) => Fault::Person,
@@ -106,17 +135,21 @@ fn fault(line: &Value, subtype: &str, words: &str) -> Fault {
     }
 }
 
+/// Credentials and payment, as the client speaks of them.
+fn refuses(words: &str) -> bool {
+    ["Invalid API key", "Please run /login", "Credit balance is too low"]
+        .iter()
+        .any(|part| words.contains(part))
+}
+
 /// What the client complains about in words alone.
 pub(super) fn fault_of_words(words: &str) -> Fault {
     let has = |part: &str| words.contains(part);
     if has("No conversation found with session ID") {
         Fault::Gone
-    } else if has("unknown option")
-        || has("--dangerously-skip-permissions cannot be used")
-        || has("Invalid API key")
-        || has("Please run /login")
-        || has("Credit balance is too low")
-    {
+    } else if refuses(words) {
+        Fault::Refused
+    } else if has("unknown option") || has("--dangerously-skip-permissions cannot be used") {
         Fault::Person
     } else {
         Fault::Outside

@@ -7,7 +7,7 @@ use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::json::{name, reason, session, text, tokens};
+use super::json::{beginning, list, name, one_line, reason, session, text, tokens, what};
 use super::{End, Fault, Happening};
 use crate::run::ByModel;
 use crate::time::Timestamp;
@@ -20,7 +20,8 @@ pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
         }
         "item.started" if is_call(item) => vec![call(item)],
         "item.completed" if is_call(item) => {
-            vec![Happening::ToolResult { failed: text(item, "status") != "completed" }]
+            let failed = text(item, "status") != "completed";
+            vec![Happening::ToolResult { failed, text: came_back(item) }]
         }
         "item.completed" if text(item, "type") == "agent_message" => {
             vec![Happening::Message { of: text(item, "id").to_owned(), text: text(item, "text").to_owned() }]
@@ -61,28 +62,54 @@ fn call(item: &Value) -> Happening {
         "" => text(item, "type"),
         tool => tool,
     };
-    Happening::ToolCall { tool: name(tool) }
+    Happening::ToolCall { tool: name(tool), what: called_with(item) }
+}
+
+fn called_with(item: &Value) -> String {
+    match text(item, "type") {
+        "command_execution" => {
+            let line = text(item, "command");
+            // `/bin/bash -lc '…'` is its own, the rest the agent's.
+            let words = shell_words::split(line).unwrap_or_default();
+            let own = matches!(&words[..], [shell, flag, _] if shell.ends_with("sh") && flag == "-lc");
+            one_line(if own { &words[2] } else { line })
+        }
+        "file_change" => {
+            let paths: Vec<&str> = list(item, "changes").iter().map(|change| text(change, "path")).collect();
+            one_line(&paths.join(" "))
+        }
+        "web_search" => one_line(text(item, "query")),
+        _ => what(&item["arguments"]),
+    }
+}
+
+/// What a command printed, or a server of tools answered.
+fn came_back(item: &Value) -> String {
+    let answer = list(&item["result"], "content").iter().map(|part| text(part, "text"));
+    let error = text(&item["error"], "message");
+    let parts = [text(item, "aggregated_output"), error].into_iter().chain(answer);
+    beginning(&parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
 /// What a failed turn complains about. These are the client's own words: a tool's output never comes here.
 fn fault(words: &str) -> Fault {
     let words = words.replace('’', "'");
     let has = |part: &str| words.contains(part);
-    let refused = ["status 400", "status 401", "status 403", "status 404"].iter().any(|status| has(status));
+    let refused = ["status 401", "status 402", "status 403"].iter().any(|status| has(status));
+    let wrong = ["status 400", "status 404"].iter().any(|status| has(status));
     // A request that is wrong in itself is told as the server's own JSON.
     let own_json = words.trim_start().starts_with('{') && has("invalid_request_error");
     if has("hit your usage limit") {
         Fault::Limit
     } else if has("context window") {
         Fault::Own
-    } else if refused
+    } else if refused || has("Quota exceeded") || has("billing") || has("refresh token") {
+        Fault::Refused
+    } else if wrong
         || own_json
-        || has("Quota exceeded")
-        || has("billing")
         || has("does not exist")
         || has("is not supported")
         || has("Missing environment variable")
-        || has("refresh token")
     {
         Fault::Person
     } else {

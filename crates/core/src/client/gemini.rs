@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::json::{name, reason, session, text, tokens};
+use super::json::{beginning, name, reason, session, text, tokens, what};
 use super::{End, Fault, Happening};
 use crate::run::ByModel;
 
@@ -16,8 +16,14 @@ pub(super) fn happenings(line: &Value) -> Vec<Happening> {
             let of = if line["delta"] == true { "delta" } else { "whole" };
             vec![Happening::Message { of: of.to_owned(), text: text(line, "content").to_owned() }]
         }
-        "tool_use" => vec![Happening::ToolCall { tool: name(text(line, "tool_name")) }],
-        "tool_result" => vec![Happening::ToolResult { failed: text(line, "status") != "success" }],
+        "tool_use" => {
+            vec![Happening::ToolCall { tool: name(text(line, "tool_name")), what: what(&line["parameters"]) }]
+        }
+        "tool_result" => {
+            let error = line.get("error").map(|error| text(error, "message")).unwrap_or_default();
+            let said = if text(line, "output").is_empty() { error } else { text(line, "output") };
+            vec![Happening::ToolResult { failed: text(line, "status") != "success", text: beginning(said) }]
+        }
         "error" => vec![Happening::Retry { reason: reason(text(line, "message")) }],
         "result" => result(line),
         _ => Vec::new(),
@@ -61,11 +67,12 @@ fn fault(kind: &str, words: &str) -> Fault {
     } else if has("daily quota") {
         Fault::Limit
     } else if kind == "FatalAuthenticationError"
-        || has("UNAUTHENTICATED")
-        || has("PERMISSION_DENIED")
-        || has("INVALID_ARGUMENT")
-        || has("NOT_FOUND")
+        || ["UNAUTHENTICATED", "PERMISSION_DENIED", "API_KEY_INVALID", "API key not valid"]
+            .into_iter()
+            .any(has)
     {
+        Fault::Refused
+    } else if has("INVALID_ARGUMENT") || has("NOT_FOUND") {
         Fault::Person
     } else {
         Fault::Outside
@@ -75,8 +82,9 @@ fn fault(kind: &str, words: &str) -> Fault {
 /// The few statuses that are its own and not a server's.
 pub(super) fn fault_of_exit(code: i32) -> Fault {
     match code {
-        // Authentication, settings, a folder that is not trusted.
-        41 | 52 | 55 => Fault::Person,
+        41 => Fault::Refused,
+        // Settings, a folder that is not trusted.
+        52 | 55 => Fault::Person,
         // Bad input: of what Piton gives it, only the conversation can be wrong.
         42 => Fault::Gone,
         53 => Fault::Own,

@@ -8,6 +8,26 @@ use crate::run::Usage;
 const LONGEST_NAME: usize = 100;
 /// An error message is read by people; whole pages of it are in the log.
 const LONGEST_REASON: usize = 1000;
+/// What a tool is called with is shown in a line.
+const LONGEST_CALL: usize = 300;
+/// Of what a tool gave back people see the beginning; all of it is in the log.
+const LONGEST_RESULT: usize = 2000;
+/// The parts of a call that tell most, as the clients name them.
+const TELLING: [&str; 13] = [
+    "command",
+    "cmd",
+    "file_path",
+    "filePath",
+    "absolute_path",
+    "notebook_path",
+    "path",
+    "dir_path",
+    "pattern",
+    "query",
+    "url",
+    "description",
+    "prompt",
+];
 
 pub(super) fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
@@ -35,6 +55,41 @@ pub(super) fn reason(text: &str) -> String {
     let clean = crate::terminal::clean_text(text.as_bytes());
     let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(LONGEST_REASON).collect()
+}
+
+/// What a tool is called with: the part that tells most, and else all of it.
+pub(super) fn what(input: &Value) -> String {
+    let said = TELLING.iter().find_map(|key| match input.get(key)? {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Array(words) => Some(words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")),
+        _ => None,
+    });
+    let is_empty = input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty);
+    one_line(&said.unwrap_or_else(|| if is_empty { String::new() } else { input.to_string() }))
+}
+
+pub(super) fn one_line(text: &str) -> String {
+    let clean = crate::terminal::clean_text(cut(text, 4 * LONGEST_CALL).as_bytes());
+    let line = clean.split_whitespace().collect::<Vec<_>>().join(" ");
+    shortened(&line, LONGEST_CALL)
+}
+
+pub(super) fn beginning(text: &str) -> String {
+    shortened(text, LONGEST_RESULT)
+}
+
+/// So many bytes of it, with a sign where something is left out.
+fn shortened(text: &str, most: usize) -> String {
+    let kept = cut(text, most);
+    if kept.len() < text.len() { format!("{kept}…") } else { kept.to_owned() }
+}
+
+fn cut(text: &str, most: usize) -> &str {
+    let mut end = most.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// Tokens as told; what is read from and written to a cache is read, too.

@@ -9,59 +9,54 @@ mod claude;
 mod codex;
 mod gemini;
 mod json;
+mod meter;
 mod opencode;
 #[cfg(test)]
 mod tests;
 
+pub use meter::Meter;
+
+use serde::Serialize;
+
 use crate::plan::Adapter;
-use crate::run::ByModel;
+use crate::run::{ByModel, Usage};
 use crate::terminal::clean_text;
 use crate::time::Timestamp;
 
 /// Something that happened in a client, in words that all of them share.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "happening", rename_all = "snake_case")]
 pub enum Happening {
     /// The conversation has this name; it can be gone on with.
-    Session {
-        id: String,
-    },
+    Session { id: String },
     /// The agent says something. Parts of one message follow each other and have the same `of`.
-    Message {
-        of: String,
-        text: String,
-    },
-    ToolCall {
-        tool: String,
-    },
-    /// `failed` also where the call was refused: neither makes a try fail.
-    ToolResult {
-        failed: bool,
-    },
+    Message { of: String, text: String },
+    /// `what` is what it is called with, in one line: the command, the file, or what else tells most.
+    ToolCall { tool: String, what: String },
+    /// `failed` also where the call was refused: neither makes a try fail. `text` is the beginning of what came back.
+    ToolResult { failed: bool, text: String },
     /// The client tries again by itself. Only a warning.
-    Retry {
-        reason: String,
-    },
+    Retry { reason: String },
     /// A usage limit, with the time it ends where the client tells.
-    Limit {
-        until: Option<Timestamp>,
-    },
+    Limit { until: Option<Timestamp> },
     /// What was used: all of the session so far, or of one step more.
-    Usage {
-        so_far: bool,
-        of: ByModel,
-    },
+    Usage { so_far: bool, of: ByModel },
+    /// What one message has used so far, where the client tells that before it sums up.
+    Step { of: String, model: String, usage: Usage },
     /// The client says that it has ended, or one turn of it; the last one counts.
     End(End),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
 pub enum End {
     Finished,
     Broken { fault: Fault, reason: String },
 }
 
 /// Whose fault it is, and so what helps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// The try itself: its turns, its budget or its room for words are used up.
     Own,
@@ -69,7 +64,9 @@ pub enum Fault {
     Limit,
     /// Servers, networks, somebody who stopped it: run again.
     Outside,
-    /// Credentials, payment, settings: only a person can help.
+    /// Credentials, payment: its provider lets no agent in until a person sees to it.
+    Refused,
+    /// Settings: only a person can help.
     Person,
     /// There is no such conversation to go on with.
     Gone,
@@ -112,6 +109,8 @@ pub struct Story {
     pub said: String,
     /// What the session has used, where the client tells.
     pub used: Option<ByModel>,
+    /// What it has used since, as far as single messages tell.
+    pub since: ByModel,
     /// Calls of tools.
     pub calls: u32,
     end: Option<End>,
@@ -133,6 +132,7 @@ impl Story {
             session: None,
             said: String::new(),
             used: None,
+            since: ByModel::new(),
             calls: 0,
             end: None,
             limit: None,
@@ -141,12 +141,17 @@ impl Story {
             open_call: None,
             noise: String::new(),
         };
+        let mut meter = Meter::new(adapter);
         for line in String::from_utf8_lossy(output).lines() {
             match happenings(adapter, line, now) {
-                Some(happenings) => happenings.into_iter().for_each(|happening| story.take(happening)),
+                Some(happenings) => happenings.into_iter().for_each(|happening| {
+                    meter.take(&happening);
+                    story.take(happening);
+                }),
                 None => story.hear_noise(line),
             }
         }
+        (story.used, story.since) = meter.told();
         Some(story)
     }
 
@@ -163,7 +168,7 @@ impl Story {
                 self.speaking = Some(of);
                 self.end = None;
             }
-            Happening::ToolCall { tool } => {
+            Happening::ToolCall { tool, .. } => {
                 self.calls = self.calls.saturating_add(1);
                 self.open_call = Some(tool);
                 self.speaking = None;
@@ -172,14 +177,8 @@ impl Story {
             Happening::ToolResult { .. } => self.open_call = None,
             Happening::Retry { reason } => self.retry = Some(reason),
             Happening::Limit { until } => self.limit = until.or(self.limit),
-            Happening::Usage { so_far: true, of } => self.used = Some(of),
-            Happening::Usage { so_far: false, of } => {
-                let used = self.used.get_or_insert_default();
-                for (model, usage) in of {
-                    let sum = used.entry(model).or_default();
-                    *sum = sum.plus(usage);
-                }
-            }
+            // The meter's.
+            Happening::Usage { .. } | Happening::Step { .. } => {}
             Happening::End(end) => self.end = Some(end),
         }
     }

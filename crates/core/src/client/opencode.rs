@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::json::{dollars, name, reason, session, text, tokens};
+use super::json::{beginning, dollars, name, reason, session, text, tokens, what};
 use super::{End, Fault, Happening};
 use crate::run::{ByModel, Usage};
 
@@ -17,8 +17,13 @@ pub(super) fn happenings(line: &Value) -> Vec<Happening> {
             vec![Happening::Message { of, text: text(part, "text").to_owned() }]
         }
         "tool_use" => {
-            let failed = part.get("state").is_none_or(|state| text(state, "status") != "completed");
-            vec![Happening::ToolCall { tool: name(text(part, "tool")) }, Happening::ToolResult { failed }]
+            let state = &part["state"];
+            let failed = text(state, "status") != "completed";
+            let said = if failed { text(state, "error") } else { text(state, "output") };
+            vec![
+                Happening::ToolCall { tool: name(text(part, "tool")), what: what(&state["input"]) },
+                Happening::ToolResult { failed, text: beginning(said) },
+            ]
         }
         "step_finish" => step(part),
         "error" => vec![Happening::End(broken(line.get("error").unwrap_or(&Value::Null)))],
@@ -51,8 +56,9 @@ fn broken(error: &Value) -> End {
     };
     let fault = match data.get("statusCode").and_then(Value::as_u64) {
         Some(408 | 409 | 429 | 500..) => Fault::Outside,
+        Some(401..=403) => Fault::Refused,
         Some(400..=499) => Fault::Person,
-        _ if text(error, "name") == "ProviderAuthError" => Fault::Person,
+        _ if text(error, "name") == "ProviderAuthError" => Fault::Refused,
         _ => Fault::Outside,
     };
     End::Broken { fault, reason: reason(words) }

@@ -129,3 +129,17 @@ fn a_message_is_the_text_of_its_parts() {
         |text: &str| format!(r#"{{"type":"message","role":"assistant","content":"{text}","delta":true}}"#);
     assert_eq!(story("gemini", [delta("Al"), delta("l.")].join("\n").as_bytes()).said, "All.");
 }
+
+#[test]
+fn a_key_that_is_not_valid_is_the_providers_refusal_and_no_fault_of_the_task() {
+    let error =
+        "HTTP 400 INVALID_ARGUMENT: API key not valid. Please pass a valid API key. (API_KEY_INVALID)";
+    let line =
+        format!(r#"{{"type":"result","status":"error","error":{{"type":"Error","message":"{error}"}}}}"#);
+    let told = happenings(Adapter::Gemini, &line, Timestamp::default());
+    let ends = told
+        .into_iter()
+        .flatten()
+        .filter(|happening| matches!(happening, Happening::End(End::Broken { fault: Fault::Refused, .. })));
+    assert_eq!(ends.count(), 1);
+}

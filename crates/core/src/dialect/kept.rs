@@ -14,7 +14,7 @@ use super::iterative::{guardrails, progress};
 use super::{entries, issue, iterative, json, rwkit, text};
 use crate::diagnostic::{Diagnostic, Severity, place};
 use crate::plan::{Dialect, TaskId};
-use crate::run::{Note, Report, State, Status};
+use crate::run::{Note, Report, State, Status, Task};
 
 pub use execute::{Place, Workplace};
 
@@ -277,7 +277,16 @@ impl Beside {
     fn boxes(self, bytes: &[u8], state: &State, chronicle: &Chronicle, claimed: &[TaskId]) -> Settled {
         let ticked = self.ticked(bytes);
         let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
+        let is_claim = |id: &TaskId| {
+            let is_open = |task: &Task| task.decided != Status::Completed && !task.removed;
+            ticked.contains_key(id) && matches!(state.task(id), Ok(Some(task)) if is_open(task))
+        };
+        // Who ticks several that build on each other says so of the first, and then of what comes after it.
+        let waits = |id: &TaskId| state.links(id).is_ok_and(|links| links.needs.iter().any(is_claim));
         for task in state.tasks().filter(|task| !task.removed) {
+            if is_claim(&task.id) && waits(&task.id) {
+                continue;
+            }
             let is_done = task.decided == Status::Completed;
             let is_lost = chronicle.task(&task.id).is_some_and(|story| story.lost);
             if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {

@@ -1,4 +1,4 @@
-//! What a run and each of its tasks may use.
+//! What a run, each of its tasks and each run of an agent may use.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,15 @@ pub struct Budget {
     pub task_usd: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_time: Option<Span>,
+    /// Of one run of an agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt_usd: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt_time: Option<Span>,
 }
 
 impl Budget {

@@ -120,6 +120,14 @@ impl Check {
             Some(cwd) => Digest::of(&(&self.run, cwd)),
         }
     }
+
+    /// The agent that makes it, if one does.
+    pub fn reviewer(&self) -> Option<&str> {
+        match &self.run {
+            Argv::Review { agent, .. } => Some(agent),
+            Argv::Words(_) | Argv::Shell(_) | Argv::Look { .. } => None,
+        }
+    }
 }
 
 /// What to start: an argument vector, or a line for the shell where the plan uses its operators.
@@ -213,6 +221,9 @@ pub struct Settings {
     /// role that the task's own agent is given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalation: Vec<String>,
+    /// The agent that turns a failed check into words for the next try, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<String>,
     /// Run on the merged tree before the target moves, whatever the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub landing_checks: Vec<Check>,
@@ -270,6 +281,7 @@ impl Default for Settings {
             max_parallel: 3,
             exhausted: Exhausted::Continue,
             escalation: Vec::new(),
+            feedback: None,
             landing_checks: Vec::new(),
             agents: BTreeMap::new(),
             worktree: WorktreeSetup::default(),
@@ -319,6 +331,34 @@ pub struct Agent {
     pub budget: Option<u64>,
     #[serde(default, skip_serializing_if = "Permissions::is_narrow")]
     pub permissions: Permissions,
+    /// Whose limits and credentials it works under. None: as its client usually does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// Who stands in while its provider lets no agent work: a name in [`Settings::agents`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// It does not get Piton's tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_mcp: bool,
+    /// It is asked once for a report when it is about to stop without one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hooks: bool,
+}
+
+impl Agent {
+    /// Who lets it work, where `name` is its own: agents of one provider meet its limits together.
+    pub fn provider<'a>(&'a self, name: &'a str) -> &'a str {
+        let model = || self.model.as_deref()?.split_once('/').map(|(provider, _)| provider);
+        match (&self.provider, self.adapter) {
+            (Some(provider), _) => provider,
+            (None, Adapter::Claude) => "anthropic",
+            (None, Adapter::Codex) => "openai",
+            (None, Adapter::Gemini) => "google",
+            (None, Adapter::Opencode) => model().unwrap_or("opencode"),
+            // Nobody knows what is behind a program: it stands for itself.
+            (None, Adapter::Command) => name,
+        }
+    }
 }
 
 /// A client that Piton knows how to drive.

@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 
 /// Ours, by name. `worker` is the whole, of which `task` and `mend` are parts. Whoever takes over after a failure gets
 /// the words of the template with their name as their role.
-const OURS: [(&str, &str); 8] = [
+const OURS: [(&str, &str); 9] = [
     ("worker", include_str!("worker.md")),
     ("task", include_str!("task.md")),
     ("mend", include_str!("mend.md")),
@@ -23,9 +23,11 @@ const OURS: [(&str, &str); 8] = [
     ("wider-context", include_str!("wider-context.md")),
     (REVIEWER, include_str!("reviewer.md")),
     (VERIFIER, include_str!("verifier.md")),
+    (FEEDBACK, include_str!("feedback.md")),
 ];
 pub(super) const REVIEWER: &str = "reviewer";
 pub(super) const VERIFIER: &str = "verifier";
+pub(super) const FEEDBACK: &str = "feedback";
 
 /// What templates about work may speak of.
 const OF_WORK: [&str; 16] = [
@@ -47,6 +49,19 @@ const OF_WORK: [&str; 16] = [
     "range",
 ];
 const OF_REVIEWS: [&str; 2] = ["ask", "ending"];
+const OF_FEEDBACK: [&str; 11] = [
+    "task",
+    "task.id",
+    "task.title",
+    "task.prompt",
+    "task.criteria",
+    "task.files",
+    "task.checks",
+    "attempt",
+    "feedback",
+    "diff",
+    "range",
+];
 
 /// Steps of one prompt: ours take hundreds, a loop without end takes more.
 const FUEL: u64 = 1_000_000;
@@ -108,7 +123,7 @@ impl Prompts {
             broken.extend(names.iter().flat_map(|name| prompts.strangers(name)));
         }
         if broken.is_empty() {
-            let wholes = ["worker".to_owned(), REVIEWER.to_owned(), VERIFIER.to_owned()];
+            let wholes = ["worker", REVIEWER, VERIFIER, FEEDBACK].map(str::to_owned);
             let tried = names.iter().chain(&wholes).filter_map(|name| prompts.tried(name).err());
             broken.extend(tried);
             // One that several include is told of once.
@@ -162,7 +177,7 @@ impl Prompts {
                 context! {
                     task => task, attempt => if full { 2 } else { 1 }, role => said("x"), auto_answer => full,
                     feedback => said("x"), guardrails => said("x"), advice => said("x"), made => said("x"),
-                    run => said("x"), ask => "x", ending => "x",
+                    run => said("x"), ask => "x", ending => "x", diff => said("x"),
                 },
             )?;
         }
@@ -171,7 +186,11 @@ impl Prompts {
 }
 
 fn known(name: &str) -> &'static [&'static str] {
-    if [REVIEWER, VERIFIER].contains(&name) { &OF_REVIEWS } else { &OF_WORK }
+    match name {
+        REVIEWER | VERIFIER => &OF_REVIEWS,
+        FEEDBACK => &OF_FEEDBACK,
+        _ => &OF_WORK,
+    }
 }
 
 /// Where it is wrong, in the template that is: one that is included may be.

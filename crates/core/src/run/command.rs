@@ -60,6 +60,15 @@ pub enum Command {
         tree: Oid,
         results: Vec<CheckResult>,
     },
+    /// An agent among the checks was not let in by its provider; `results` are of those before it, which all passed.
+    ReviewerCut {
+        task: TaskId,
+        fence: u64,
+        tree: Oid,
+        results: Vec<CheckResult>,
+        agent: String,
+        end: AgentEnd,
+    },
     /// Something the engine did for the task went wrong.
     TryFailed {
         action: Action,

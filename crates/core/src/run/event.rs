@@ -77,6 +77,12 @@ pub enum Event {
         attempt: u32,
         fence: u64,
         holder: Holder,
+        /// Who begins; empty where that is no agent.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        agent: String,
+        /// For whom it stands in, whose provider is out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instead_of: Option<String>,
     },
     /// The worktree exists, is set up and stands on `base`, when `landed` tasks had landed.
     WorktreeReady {
@@ -88,6 +94,9 @@ pub enum Event {
     AgentEnded {
         task: TaskId,
         fence: u64,
+        /// Who it was.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        agent: String,
         end: AgentEnd,
         took: Span,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,6 +112,11 @@ pub enum Event {
     ConfirmationStarted {
         task: TaskId,
         fence: u64,
+        /// Who it is; empty where nobody was asked by name.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instead_of: Option<String>,
     },
     VerificationStarted {
         task: TaskId,
@@ -113,6 +127,13 @@ pub enum Event {
         fence: u64,
         tree: Oid,
         results: Vec<CheckResult>,
+    },
+    /// An agent among the checks came to no verdict, since its provider did not let it work.
+    ReviewerEnded {
+        task: TaskId,
+        fence: u64,
+        agent: String,
+        end: AgentEnd,
     },
     Verified {
         task: TaskId,
@@ -265,6 +286,7 @@ impl Event {
             | ConfirmationStarted { task, .. }
             | VerificationStarted { task, .. }
             | ChecksEnded { task, .. }
+            | ReviewerEnded { task, .. }
             | Verified { task, .. }
             | Failed { task, .. }
             | LandingPrepared { task, .. }
@@ -385,6 +407,10 @@ pub enum AgentEnd {
     Limit {
         reason: String,
         until: Timestamp,
+    },
+    /// Its provider does not let it in: credentials, payment. The task is not to blame.
+    Refused {
+        reason: String,
     },
     /// Stopped because a person stopped the run.
     Stopped,

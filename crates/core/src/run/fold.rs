@@ -1,6 +1,7 @@
 //! How each event changes the state. One match, and the few changes that take more than a line.
 
-use super::event::{AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
+use super::event::{CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
+use super::provider::{Outages, worker};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Pass, Progress, Proof, Status, Task};
 use super::usage::{Bill, Bills, Usage};
@@ -61,8 +62,7 @@ impl State {
                     slots: 0,
                     dead: 0,
                     streak: 0,
-                    parked: None,
-                    probe: None,
+                    outages: Outages::new(),
                     worked: Span::default(),
                     merging: None,
                     context: None,
@@ -95,6 +95,8 @@ impl State {
                     run.stop = None;
                     run.stopped = None;
                     run.streak = 0;
+                    // A person may have seen to it.
+                    run.outages.retain(|_, outage| outage.until.is_some());
                 });
                 if reorder {
                     self.reorder();
@@ -115,14 +117,16 @@ impl State {
                 self.on_run(|run| run.stop = Some(*now || run.stop == Some(true)));
                 Ok(())
             }
-            Event::AttemptStarted { task, attempt, fence, holder } => {
-                if *holder == Holder::Engine {
-                    self.on_run(|run| match (run.parked.filter(|&until| until <= at), run.probe) {
-                        (None, _) => {}
-                        (Some(_), None) => run.probe = Some(at),
-                        // The first one has seen no limit for long enough to let others follow.
-                        (Some(_), Some(_)) => (run.parked, run.probe) = (None, None),
-                    });
+            Event::AttemptStarted { task, attempt, fence, holder, agent, .. } => {
+                let rechecks = self.tasks.get(task).is_some_and(|task| task.progress.recheck);
+                let agent = match holder {
+                    // Journals of earlier versions do not name whoever begins.
+                    Holder::Engine if agent.is_empty() && !rechecks => self.meant_for(task),
+                    Holder::Engine => agent.clone(),
+                    Holder::Ledger(_) => String::new(),
+                };
+                if !agent.is_empty() {
+                    self.on_run(|run| run.agent_began(&agent, at));
                 }
                 self.update(task, at, |task| {
                     if task.attempt != *attempt {
@@ -136,6 +140,7 @@ impl State {
                     task.holder = Some(holder.clone());
                     task.not_before = None;
                     task.progress.recheck = false;
+                    task.progress.agent = agent;
                     task.progress.ready = recheck;
                     task.progress.agent_done = recheck;
                     task.progress.confirmations = 0;
@@ -152,18 +157,20 @@ impl State {
                 let at_base = &mut task.progress.landed_at_base;
                 *at_base = if before.is_some() { (*at_base).min(*landed) } else { *landed };
             }),
-            Event::AgentEnded { task, end, took, .. } => {
-                self.on_run(|run| run.worked = Span(run.worked.0.saturating_add(took.0)));
-                self.on_run(|run| match end {
-                    AgentEnd::Limit { until, .. } => (run.parked, run.probe) = (Some(*until), None),
-                    // It says nothing about the limit; whoever begins next is the first again.
-                    AgentEnd::Transient { .. } | AgentEnd::Stopped => run.probe = None,
-                    AgentEnd::Done | AgentEnd::Failed { .. } | AgentEnd::Blocked { .. } => {
-                        run.parked = run.parked.filter(|&until| until > at);
-                        run.probe = None;
-                    }
+            Event::AgentEnded { task, agent, end, took, .. } => {
+                let agent = if agent.is_empty() { self.meant_for(task) } else { agent.clone() };
+                self.on_run(|run| {
+                    run.worked = run.worked.plus(*took);
+                    run.agent_ended(&agent, end, at);
                 });
-                self.update(task, at, |task| task.progress.agent_done = true)
+                self.update(task, at, |task| {
+                    task.worked = task.worked.plus(*took);
+                    task.progress.agent_done = true;
+                })
+            }
+            Event::ReviewerEnded { agent, end, .. } => {
+                self.on_run(|run| run.agent_ended(agent, end, at));
+                Ok(())
             }
             Event::WorkCaptured { task, work, .. } => {
                 self.on_run(|run| run.streak = 0);
@@ -175,11 +182,19 @@ impl State {
                     task.progress.tree = Some(work.tree.clone());
                 })
             }
-            Event::ConfirmationStarted { task, .. } => self.update(task, at, |task| {
-                task.decided = Status::Confirming;
-                task.progress.agent_done = false;
-                task.progress.confirmations += 1;
-            }),
+            Event::ConfirmationStarted { task, agent, .. } => {
+                if !agent.is_empty() {
+                    self.on_run(|run| run.agent_began(agent, at));
+                }
+                self.update(task, at, |task| {
+                    task.decided = Status::Confirming;
+                    task.progress.agent_done = false;
+                    task.progress.confirmations += 1;
+                    if !agent.is_empty() {
+                        task.progress.agent.clone_from(agent);
+                    }
+                })
+            }
             Event::VerificationStarted { task, .. } => {
                 self.update(task, at, |task| task.decided = Status::Verifying)
             }
@@ -338,13 +353,14 @@ impl State {
         at: Timestamp,
         seq: u64,
     ) -> Result<(), Missing> {
+        let agent = self.tasks.get(id).map(|task| task.progress.agent.clone()).unwrap_or_default();
         self.on_run(|run| {
             if run.merging.as_ref() == Some(id) {
                 run.merging = None;
             }
             if class == Class::Transient {
                 run.streak += 1;
-                run.probe = None;
+                run.look_again(&agent);
             }
         });
         self.update(id, at, |task| {
@@ -365,8 +381,12 @@ impl State {
                 task.progress.feedback = Some(seq);
             }
             task.holder = None;
-            let cut_off = matches!(class, Class::Transient | Class::Stopped);
-            task.progress.recheck = cut_off && task.decided == Status::Verifying;
+            task.progress.recheck = match class {
+                Class::Transient | Class::Stopped => task.decided == Status::Verifying,
+                // Only whoever was to look at the work was not let in.
+                Class::Limit => matches!(task.decided, Status::Verifying | Status::Verified),
+                Class::Code | Class::Conflict | Class::Defect => false,
+            };
             task.progress.intent = None;
             task.progress.queued = None;
             task.progress.waits = None;
@@ -385,6 +405,11 @@ impl State {
                 Next::Skipped => Status::Skipped,
             };
         })
+    }
+
+    fn meant_for(&self, id: &TaskId) -> String {
+        let both = self.run.as_ref().zip(self.tasks.get(id));
+        both.map_or_else(String::new, |(run, task)| worker(run, task).to_owned())
     }
 
     fn complete(&mut self, id: &TaskId, proof: &Proof, at: Timestamp) -> Result<(), Missing> {
@@ -436,6 +461,8 @@ impl State {
             waiting: 0,
             dead: 0,
             judges: Vec::new(),
+            reviewers: Vec::new(),
+            agent: String::new(),
             confirm: false,
             may_change_nothing: false,
             check_first: false,
@@ -446,6 +473,7 @@ impl State {
             proof: None,
             progress: Progress::default(),
             used: Bill::default(),
+            worked: Span::default(),
         };
         judge_by(&mut task, spec);
         let mut counted = task.clone();
@@ -510,6 +538,8 @@ fn release(task: &mut Task) {
 
 fn judge_by(task: &mut Task, spec: &TaskSpec) {
     task.judges = spec.checks.iter().map(Check::digest).collect();
+    task.reviewers = spec.checks.iter().filter_map(Check::reviewer).map(str::to_owned).collect();
+    task.agent.clone_from(&spec.agent);
     task.confirm = spec.confirm;
     // What may be done already may stay as it is.
     task.may_change_nothing = spec.may_change_nothing || spec.check_first;

@@ -6,6 +6,7 @@ mod create;
 mod event;
 mod fold;
 mod past;
+mod provider;
 mod rules;
 mod schedule;
 mod state;
@@ -20,9 +21,10 @@ pub use event::{
     Session, StopReason, Tests, Verdict, Work,
 };
 pub use past::{Past, PastCommit, PastError, PastFeedback};
+pub use provider::{Outage, Outages, limits, refused, stand_in, worker};
 pub use rules::decide;
-pub use schedule::{Action, barrier, is_current, limited_until, next, owes_context, startable, wake_at};
+pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
 pub use task::{Holder, Intent, Pass, Progress, Proof, Status, Task};
-pub use usage::{Bill, Bills, ByModel, Usage, over_budget, usage_since};
+pub use usage::{Bill, Bills, Bound, ByModel, Live, Usage, bound_reached, over_budget, usage_since};

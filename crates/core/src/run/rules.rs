@@ -1,10 +1,12 @@
 //! What may happen. Every change of a run goes through [`decide`]; nothing else makes events.
 
+mod agents;
 mod failure;
 
 use super::command::{Claim, Command, Refusal, Stop};
 use super::create::{create, extend, replan};
 use super::event::{CheckResult, Class, Event, Note, Selection, Session, StopReason, Verdict, Work};
+use super::provider::begins as who_begins;
 use super::schedule::{Gate, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
@@ -64,6 +66,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             let ended = Event::AgentEnded {
                 task: task.clone(),
                 fence: *fence,
+                agent: at.progress.agent.clone(),
                 end: on.believed(end),
                 took: *took,
                 report: report.clone(),
@@ -72,6 +75,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         }
         Command::Captured { task, fence, pass, work } => on.captured(task, *fence, *pass, work),
         Command::ChecksEnded { task, fence, tree, results } => on.checked(task, *fence, tree, results),
+        Command::ReviewerCut { task, fence, tree, results, agent, end } => {
+            on.reviewer_cut(task, *fence, tree, results, (agent, end))
+        }
         Command::TryFailed { action, class, reason, feedback } => {
             use Status::*;
             let Some(task) = action.task() else {
@@ -345,8 +351,7 @@ impl<'a> Rules<'a> {
             return Err(barrier);
         }
         if *holder == Holder::Engine {
-            let gate = Gate::of(self.run, self.now);
-            if let Gate::Closed(reason) = gate {
+            if let Gate::Closed(reason) = Gate::of(self.run) {
                 return Err(Refusal::because(reason));
             }
             if self.run.slots >= self.run.session.max_parallel {
@@ -356,16 +361,18 @@ impl<'a> Rules<'a> {
                 )));
             }
         }
-        Ok(vec![self.started(task, holder)])
-    }
-
-    fn started(&self, task: &Task, holder: &Holder) -> Event {
-        Event::AttemptStarted {
+        let (agent, instead_of) = match holder {
+            Holder::Engine => self.named(who_begins(self.run, task, self.now).map_err(Refusal::because)?),
+            Holder::Ledger(_) => (String::new(), None),
+        };
+        Ok(vec![Event::AttemptStarted {
             task: task.id.clone(),
             attempt: task.spent + 1,
             fence: task.fence.saturating_add(1),
             holder: holder.clone(),
-        }
+            agent,
+            instead_of,
+        }])
     }
 
     fn barrier(&self, task: &Task) -> Option<Stop> {
@@ -427,16 +434,14 @@ impl<'a> Rules<'a> {
 
     fn checked(&self, id: &TaskId, fence: u64, tree: &Oid, results: &[CheckResult]) -> Decision {
         let task = self.held(id, fence, &[Status::Verifying])?;
-        if task.progress.tree.as_ref() != Some(tree) {
-            return Err(Refusal::stale(format!("the checks of {id} ran on another tree")));
-        }
+        self.judges_tree(task, tree)?;
         let ended =
             Event::ChecksEnded { task: id.clone(), fence, tree: tree.clone(), results: results.to_vec() };
         if let Some(failed) = self.not_passed(task, results) {
             return Ok(vec![ended, failed]);
         }
         if task.awaits_confirmation() {
-            return Ok(vec![ended, Event::ConfirmationStarted { task: id.clone(), fence }]);
+            return Ok(vec![ended, self.confirmation(task)]);
         }
         if let Some(missing) = unproven(task, task.judges.iter(), tree, results) {
             return Err(Refusal::because(format!("a check of {id} has not run ({})", missing.short())));
@@ -558,7 +563,10 @@ impl<'a> Rules<'a> {
                 .not_passed(&task_then, results)
             {
                 Some(failed) => failed,
-                None if looks_again => Event::ConfirmationStarted { task: id.clone(), fence },
+                None if looks_again => {
+                    let (agent, instead_of) = (String::new(), None);
+                    Event::ConfirmationStarted { task: id.clone(), fence, agent, instead_of }
+                }
                 None if task.judges.is_empty() => {
                     Event::Completed { task: id.clone(), fence, proof: Proof::Reported }
                 }

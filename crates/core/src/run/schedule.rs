@@ -2,8 +2,10 @@
 //! the same actions as one that never stopped, and each action can be repeated or found done.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use super::event::Selection;
+use super::provider::{all_are_out, is_let_in, limits, probes};
 use super::state::{Run, State};
 use super::tally::Horizon;
 use super::task::{Status, Task};
@@ -72,7 +74,7 @@ pub(super) enum Gate {
 }
 
 impl Gate {
-    pub(super) fn of(run: &Run, now: Timestamp) -> Gate {
+    pub(super) fn of(run: &Run) -> Gate {
         if run.stop.is_some() {
             return Gate::Closed("the run is being stopped".to_owned());
         }
@@ -85,32 +87,12 @@ impl Gate {
         if let Some(used) = over_budget(run) {
             return Gate::Closed(format!("the budget is spent: {used}"));
         }
-        if let Some(until) = limited_until(run, now) {
-            return Gate::Closed(format!("a usage limit holds until {until}"));
-        }
-        match run.probe.map(|began| began.plus(PROBE)) {
-            Some(enough) if is_future(enough, now, PROBE) => {
-                Gate::Closed("one agent looks first whether the usage limit is over".to_owned())
-            }
-            _ => Gate::Open,
-        }
+        Gate::Open
     }
 }
 
-/// The end of a usage limit that still holds.
-pub fn limited_until(run: &Run, now: Timestamp) -> Option<Timestamp> {
-    run.parked.filter(|&until| is_future(until, now, LONGEST_LIMIT))
-}
-
-/// After a usage limit one agent goes first. When it has worked so long without meeting the limit again, the others
-/// follow.
-pub(super) const PROBE: Span = Span::minutes(1);
-
-/// A usage limit further away than this is a clock that jumped.
-pub(super) const LONGEST_LIMIT: Span = Span::minutes(8 * 24 * 60);
-
 /// Whether a time is still to come. One too far away to be true was set by a clock that has jumped since.
-fn is_future(time: Timestamp, now: Timestamp, longest: Span) -> bool {
+pub(super) fn is_future(time: Timestamp, now: Timestamp, longest: Span) -> bool {
     now < time && time.since(now) <= longest
 }
 
@@ -156,13 +138,14 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
     for task in state.cleaning.iter().filter_map(known) {
         actions.push(Action::Clean { task: task.id.clone(), fence: task.fence });
     }
-    if let Gate::Open = Gate::of(run, now) {
+    if let Gate::Open = Gate::of(run)
+        && !all_are_out(run, now)
+    {
         let free = run.session.max_parallel.saturating_sub(run.slots) as usize;
-        let is_first = run.parked.is_some() && run.probe.is_none();
-        let free = if is_first { free.min(1) } else { free };
-        actions.extend(
-            startable(state, run, now).take(free).map(|task| Action::Start { task: task.id.clone() }),
-        );
+        let mut looked_at = BTreeSet::new();
+        let let_in = |task: &&Task| is_let_in(run, task, now, &mut looked_at);
+        let starts = startable(state, run, now).filter(let_in).take(free);
+        actions.extend(starts.map(|task| Action::Start { task: task.id.clone() }));
     }
     if run.stop.is_none() && owes_context(state, run) {
         actions.push(Action::Context);
@@ -260,10 +243,14 @@ fn least() -> TaskId {
 /// When to look again although nothing happened: the end of a pause or of a limit.
 pub fn wake_at(state: &State, now: Timestamp) -> Option<Timestamp> {
     let run = state.run().filter(|run| over_budget(run).is_none())?;
-    let parked = limited_until(run, now).filter(|_| run.stop.is_none());
-    let probed = run.probe.map(|began| began.plus(PROBE)).filter(|&enough| is_future(enough, now, PROBE));
-    let probed = probed.filter(|_| run.stop.is_none());
-    // What is due already waits for a slot or a barrier: an event will tell.
-    let paused = state.later.iter().map(|(time, _)| *time).find(|&time| now < time && run.stop.is_none());
-    parked.into_iter().chain(probed).chain(paused).min()
+    let run = Some(run).filter(|run| run.stop.is_none())?;
+    // Nobody waits for a provider where nothing is left to be started.
+    let waits = state.counts().sum(|status| matches!(status, Status::Pending | Status::Failed)) > 0;
+    let out = limits(run, now).map(|(_, until)| until).chain(probes(run, now)).filter(|_| waits);
+    out.chain(paused_until(state, now)).min()
+}
+
+/// When the next pause of a task ends. What is due already waits for a slot or a barrier: an event will tell.
+pub fn paused_until(state: &State, now: Timestamp) -> Option<Timestamp> {
+    state.later.iter().map(|(time, _)| *time).find(|&time| now < time)
 }

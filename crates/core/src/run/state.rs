@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{ContextUpdate, Selection, Session, StopReason};
+use super::provider::Outages;
 use super::tally::{Cell, Counts, Horizon, Tally};
 use super::task::{Status, Task};
 use super::usage::Bills;
@@ -50,14 +51,12 @@ pub struct Run {
     pub dead: u32,
     /// Transient failures in a row.
     pub streak: u32,
-    /// No agent starts before then: a usage limit.
-    pub parked: Option<Timestamp>,
+    /// Providers that let no agent work at the moment.
+    #[serde(default, skip_serializing_if = "Outages::is_empty")]
+    pub outages: Outages,
     /// How long all agents have worked.
     #[serde(default)]
     pub worked: Span,
-    /// When the first agent after a limit began. Others follow once it is seen not to meet the limit again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probe: Option<Timestamp>,
     /// The task whose landing is being carried out.
     pub merging: Option<TaskId>,
     /// How the last context update ended, until more is completed.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::usage::Bill;
 use crate::plan::{Digest, Oid, TaskId};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -120,6 +120,12 @@ pub struct Task {
     pub dead: u32,
     /// The checks that decide about it.
     pub judges: Vec<Digest>,
+    /// The agents among them, by name.
+    #[serde(default)]
+    pub reviewers: Vec<String>,
+    /// Who is to work on it.
+    #[serde(default)]
+    pub agent: String,
     pub confirm: bool,
     pub may_change_nothing: bool,
     pub check_first: bool,
@@ -134,6 +140,9 @@ pub struct Task {
     /// What its tries have used, as far as their clients tell.
     #[serde(default)]
     pub used: Bill,
+    /// How long its agents have worked.
+    #[serde(default)]
+    pub worked: Span,
 }
 
 impl Task {
@@ -206,6 +215,8 @@ pub struct Progress {
     pub landed_at_base: u32,
     /// The worktree is ready for this try.
     pub ready: bool,
+    /// Who works on it in this try, or confirms.
+    pub agent: String,
     /// The agent of this try, or of this confirmation, has ended.
     pub agent_done: bool,
     /// The checks were cut off: the next try begins with them, not with an agent.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Run, Task};
+use crate::time::Span;
 
 /// Tokens and money. Each part is known or not by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,21 +104,67 @@ pub type Bills = BTreeMap<String, BTreeMap<String, Bill>>;
 
 /// What a run has used of its budget, if that is all of it.
 pub fn over_budget(run: &Run) -> Option<String> {
-    let budget = &run.session.budget;
-    let mut used = Bill::default();
-    run.used.values().flat_map(BTreeMap::values).for_each(|bill| used.merge(bill));
-    let time = budget.run_time.filter(|most| run.worked >= *most);
-    over(&used, budget.run_usd, budget.run_tokens)
-        .or_else(|| Some(format!("agents have worked for {} of {}", run.worked, time?)))
+    run_over(run, Live::default())
 }
 
 /// The same of one task.
 pub(super) fn task_over_budget(run: &Run, task: &Task) -> Option<String> {
-    over(&task.used, run.session.budget.task_usd, run.session.budget.task_tokens)
+    task_over(run, task, Live::default())
 }
 
-fn over(bill: &Bill, usd: Option<u64>, tokens: Option<u64>) -> Option<String> {
-    let used = &bill.usage;
+/// What agents at work have used so far: nobody has booked it yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    pub usage: Usage,
+    pub worked: Span,
+}
+
+impl Live {
+    #[must_use]
+    pub fn plus(self, more: Live) -> Live {
+        Live { usage: self.usage.plus(more.usage), worked: self.worked.plus(more.worked) }
+    }
+}
+
+/// A bound that is reached while an agent works, with what is used of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Of this run of the agent: it has failed.
+    Attempt(String),
+    /// Of its task: a person decides whether it may have more.
+    Task(String),
+    /// Of the whole run, which stops.
+    Run(String),
+}
+
+/// The bound that an agent at work has reached, if any. `own` is what it has used, `all` what all at work have.
+pub fn bound_reached(run: &Run, task: &Task, own: Live, all: Live) -> Option<Bound> {
+    let budget = &run.session.budget;
+    let attempt = || {
+        over(own.usage, budget.attempt_usd, budget.attempt_tokens)
+            .or_else(|| over_time(own.worked, budget.attempt_time))
+    };
+    run_over(run, all)
+        .map(Bound::Run)
+        .or_else(|| task_over(run, task, own).map(Bound::Task))
+        .or_else(|| attempt().map(Bound::Attempt))
+}
+
+fn run_over(run: &Run, live: Live) -> Option<String> {
+    let budget = &run.session.budget;
+    let mut used = Bill::default();
+    run.used.values().flat_map(BTreeMap::values).for_each(|bill| used.merge(bill));
+    over(used.usage.plus(live.usage), budget.run_usd, budget.run_tokens)
+        .or_else(|| over_time(run.worked.plus(live.worked), budget.run_time))
+}
+
+fn task_over(run: &Run, task: &Task, live: Live) -> Option<String> {
+    let budget = &run.session.budget;
+    over(task.used.usage.plus(live.usage), budget.task_usd, budget.task_tokens)
+        .or_else(|| over_time(task.worked.plus(live.worked), budget.task_time))
+}
+
+fn over(used: Usage, usd: Option<u64>, tokens: Option<u64>) -> Option<String> {
     let (cost, count) =
         (used.cost.unwrap_or(0), used.input.unwrap_or(0).saturating_add(used.output.unwrap_or(0)));
     if let Some(most) = usd.filter(|most| cost >= *most) {
@@ -125,6 +172,10 @@ fn over(bill: &Bill, usd: Option<u64>, tokens: Option<u64>) -> Option<String> {
         return Some(format!("{} of {} are used", dollars(cost), dollars(most)));
     }
     tokens.filter(|most| count >= *most).map(|most| format!("{count} of {most} tokens are used"))
+}
+
+fn over_time(worked: Span, most: Option<Span>) -> Option<String> {
+    most.filter(|most| worked >= *most).map(|most| format!("agents have worked for {worked} of {most}"))
 }
 
 /// What a session has come to since it stood at `before`.

@@ -18,6 +18,8 @@ pub enum Signal {
     /// Try again: something outside went wrong.
     Retry(String),
     Limit(Timestamp),
+    /// The agent's provider does not let it in.
+    Refused(String),
     /// Whoever verifies the unit finds it done.
     Verified,
     GapsFound,
@@ -52,6 +54,7 @@ fn with_reason(word: &str, reason: &str, now: Timestamp) -> Option<Signal> {
         "FAILED" => Some(Signal::Failed(reason.to_owned())),
         "BLOCKED" => Some(Signal::Blocked(reason.to_owned())),
         "RETRY" => Some(Signal::Retry(reason.to_owned())),
+        "REFUSED" => Some(Signal::Refused(reason.to_owned())),
         "LIMIT" => {
             Timestamp::parse(reason).or_else(|| Some(now.plus(Span::parse(reason)?))).map(Signal::Limit)
         }
@@ -71,6 +74,10 @@ mod tests {
         assert_eq!(read("all good <signal> DONE </signal>"), Some(Signal::Done));
         assert_eq!(read("<signal>BLOCKED: a: b <c></signal>"), Some(Signal::Blocked("a: b <c>".into())));
         assert_eq!(read("<signal>LIMIT:5m</signal>"), Some(Signal::Limit(Timestamp(300_000))));
+        assert_eq!(
+            read("<signal>REFUSED:the key is old</signal>"),
+            Some(Signal::Refused("the key is old".into()))
+        );
         assert_eq!(read("<signal>T10_DONE</signal>"), None);
         assert_eq!(read("<signal>BLOCKED:x</signal>\nnever mind, it works"), None);
         assert_eq!(read("<signal>DONE"), None);

@@ -1,12 +1,14 @@
 //! What every face shows, derived from the state when it is asked for. Nothing here is stored.
 
 mod orient;
+mod stream;
 mod summary;
 mod tell;
 mod usage;
 mod why;
 
 pub use orient::{Form, Orientation};
+pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code};
 pub use tell::{Told, Tone, tell};
 pub use usage::{bill, dollars, used};

@@ -66,9 +66,12 @@ impl Orientation {
             all.add(ENTRIES, entry.task.as_ref(), &format!("{} ({})", entry.text, entry.by), value);
         }
         let task = task.map(|(spec, attempt)| {
-            let feedback = chronicle.task(&spec.id).and_then(|story| story.feedback.last());
-            let feedback = feedback.map(|feedback| feedback.text.as_str());
-            (spec.id.clone(), asked(spec) + &mend(attempt, feedback))
+            // All that was said about the last failure: what failed, and advice about it.
+            let story = chronicle.task(&spec.id);
+            let said = story.map(|story| story.feedback.as_slice()).unwrap_or_default();
+            let last = said.iter().filter(|one| said.last().is_some_and(|last| last.attempt == one.attempt));
+            let feedback = last.map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n\n");
+            (spec.id.clone(), asked(spec) + &mend(attempt, Some(&feedback)))
         });
         Orientation { head, run: run.id.to_string(), sections: all.0.into(), task, task_cut: 0 }
     }

@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use crate::plan::{Exhausted, Settings};
-use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task, over_budget, owes_context};
+use crate::run::{
+    Counts, Run, Selection, State, Status, StopReason, Task, over_budget, owes_context, refused,
+};
 use crate::time::Span;
 
 /// Where a run stands.
@@ -145,6 +147,14 @@ pub fn at_rest(state: &State) -> StopReason {
         return StopReason::LandingWaits { detail: waits.clone() };
     }
     let gave_up = run.dead > 0 && run.settings.exhausted == Exhausted::Stop;
+    let waits = |task: &&Task| matches!(task.status(), Status::Pending | Status::Failed);
+    if let Some((provider, outage)) = refused(run).next()
+        && !gave_up
+        && all.iter().any(waits)
+    {
+        let detail = format!("{provider} does not let the agent `{}` in: {}", outage.agent, outage.reason);
+        return StopReason::Environment { detail };
+    }
     let elsewhere = all.iter().find(|task| task.status().holds_slot() && !task.is_engines());
     match elsewhere.filter(|_| !gave_up) {
         Some(task) => {

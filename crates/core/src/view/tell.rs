@@ -40,12 +40,16 @@ pub fn tell(event: &Event) -> Told {
         Event::StopRequested { by, now } => {
             (Tone::Warning, format!("{by} asked to stop{}", if *now { " at once" } else { "" }))
         }
-        Event::AttemptStarted { attempt, fence, holder, .. } => match holder {
+        Event::AttemptStarted { attempt, fence, holder, agent, instead_of, .. } => match holder {
             // A try that spent nothing goes on under the same number.
-            Holder::Engine if *fence > u64::from(*attempt) => {
-                (Tone::Plain, format!("attempt {attempt} taken up again"))
-            }
-            Holder::Engine => (Tone::Plain, format!("attempt {attempt} started")),
+            Holder::Engine if *fence > u64::from(*attempt) => (
+                Tone::Plain,
+                format!("attempt {attempt} taken up again{}", for_another(agent, instead_of.as_deref())),
+            ),
+            Holder::Engine => (
+                Tone::Plain,
+                format!("attempt {attempt} started{}", for_another(agent, instead_of.as_deref())),
+            ),
             Holder::Ledger(name) => (Tone::Plain, format!("attempt {attempt} started by {name}")),
         },
         Event::WorktreeReady { base, .. } => (Tone::Quiet, format!("worktree ready on {}", base.short())),
@@ -55,14 +59,24 @@ pub fn tell(event: &Event) -> Told {
             AgentEnd::Blocked { .. } => (Tone::Quiet, format!("agent says blocked after {took}")),
             AgentEnd::Transient { .. } => (Tone::Quiet, format!("agent was cut off after {took}")),
             AgentEnd::Limit { until, .. } => (Tone::Warning, format!("usage limit until {until}")),
+            AgentEnd::Refused { .. } => (Tone::Warning, "its provider does not let the agent in".to_owned()),
             AgentEnd::Stopped => (Tone::Quiet, format!("agent stopped after {took}")),
+        },
+        Event::ReviewerEnded { agent, end, .. } => match end {
+            AgentEnd::Limit { until, .. } => {
+                (Tone::Warning, format!("{agent} came to no verdict: usage limit until {until}"))
+            }
+            _ => (Tone::Warning, format!("{agent} came to no verdict: its provider does not let it in")),
         },
         Event::WorkCaptured { work, .. } => match &work.commit {
             Some(commit) if work.changed => (Tone::Quiet, format!("work is commit {}", commit.short())),
             _ if work.changed => (Tone::Quiet, "work is in place".to_owned()),
             _ => (Tone::Quiet, "nothing changed".to_owned()),
         },
-        Event::ConfirmationStarted { .. } => (Tone::Plain, "a fresh agent looks for what is left".to_owned()),
+        Event::ConfirmationStarted { agent, instead_of, .. } => {
+            let who = for_another(agent, instead_of.as_deref());
+            (Tone::Plain, format!("a fresh agent looks for what is left{who}"))
+        }
         Event::VerificationStarted { .. } => (Tone::Quiet, "checks started".to_owned()),
         Event::ChecksEnded { results, .. } => {
             let passed = results.iter().filter(|r| r.verdict == Verdict::Pass).count();
@@ -184,6 +198,11 @@ fn failed(class: Class, reason: &str, next: &Next) -> (Tone, String) {
         Next::Blocked if class == Class::Defect => (Tone::Bad, what),
         Next::Blocked => (Tone::Bad, format!("{what}; blocked")),
     }
+}
+
+/// Who stands in for whom, if somebody does.
+fn for_another(agent: &str, meant: Option<&str>) -> String {
+    meant.map(|meant| format!(" by {agent}, in place of {meant}")).unwrap_or_default()
 }
 
 fn one_line(text: &str) -> &str {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::counted;
 use crate::plan::TaskId;
-use crate::run::{Holder, Proof, Run, State, Status, Task};
+use crate::run::{Holder, Proof, Run, State, Status, Task, stand_in, worker};
 use crate::time::{Span, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -117,6 +117,7 @@ impl Search<'_> {
                 _ => {
                     let attempt = format!("attempt {} of {}", task.attempt, task.budget);
                     self.say(depth, format!("{id} is being worked on since {since}, {attempt}"));
+                    self.standing_in(task, depth + 1);
                     self.engine(depth + 1);
                     self.help(format!("piton output {id} -f"));
                 }
@@ -149,7 +150,7 @@ impl Search<'_> {
                 let reason = self.failure(task);
                 let spent = counted(u64::from(task.spent), "attempt");
                 self.say(depth, format!("{id} was abandoned after {spent}: {reason}"));
-                self.help(format!("piton output {id}"));
+                self.look(id, &reason);
                 self.help(format!("piton retry {id}"));
                 self.help(format!("piton raise {id} --attempts {}", task.budget + 2));
                 self.help(format!("piton skip {id}"));
@@ -164,7 +165,7 @@ impl Search<'_> {
                 let reason = self.failure(task);
                 let spent = counted(u64::from(task.spent), "attempt");
                 self.say(depth, format!("the run went on without {id} after {spent}: {reason}"));
-                self.help(format!("piton output {id}"));
+                self.look(id, &reason);
                 self.help(format!("piton retry {id}"));
             }
             Status::Skipped => {
@@ -194,19 +195,40 @@ impl Search<'_> {
             self.help(format!("piton run {}", self.run.plan));
         } else if self.run.stop.is_some() {
             self.say(depth, format!("{id} is ready; the run is being stopped"));
-        } else if let Some(until) = self.run.parked.filter(|&until| until > self.now) {
-            self.say(
-                depth,
-                format!("{id} is ready; a usage limit holds for another {}", until.since(self.now)),
-            );
+        } else if let Err(out) = stand_in(self.run, worker(self.run, task), self.now) {
+            self.say(depth, format!("{id} is ready; {out}"));
+            self.out(worker(self.run, task), depth + 1);
         } else {
             let slots = format!("{} of {} slots are taken", self.run.slots, self.run.session.max_parallel);
             self.say(depth, format!("{id} is ready and starts when its turn comes: {slots}"));
         }
     }
 
+    /// What it means for those who wait that a provider lets nobody work.
+    fn out(&mut self, agent: &str, depth: u32) {
+        let provider = self.run.provider(agent);
+        let Some(outage) = self.run.outages.get(provider) else { return };
+        match outage.until {
+            Some(until) if until > self.now => {
+                self.say(depth, format!("it is waited for, another {}", until.since(self.now)));
+            }
+            Some(_) => {}
+            None => self.help(format!("piton agents test {}", outage.agent)),
+        }
+        if self.run.settings.agents.get(agent).is_some_and(|agent| agent.fallback.is_none()) {
+            self.say(depth, format!("nobody stands in for `{agent}`: it has no `fallback`"));
+        }
+    }
+
     fn barrier(&self, task: &Task) -> Option<String> {
         crate::run::barrier(self.run, &self.state.horizon(), task)
+    }
+
+    fn standing_in(&mut self, task: &Task, depth: u32) {
+        let (agent, meant) = (&task.progress.agent, worker(self.run, task));
+        if !agent.is_empty() && agent != meant {
+            self.say(depth, format!("`{agent}` stands in for `{meant}`, whose provider was out"));
+        }
     }
 
     fn queued(&mut self, task: &Task, depth: u32) {
@@ -242,6 +264,12 @@ impl Search<'_> {
                 self.explain(other, depth);
             }
         }
+    }
+
+    /// What was printed where it went wrong: by a check, or by the agent.
+    fn look(&mut self, id: &TaskId, reason: &str) {
+        let checks = if reason.contains("check `") { " --checks" } else { "" };
+        self.help(format!("piton output {id}{checks}"));
     }
 
     fn failure(&self, task: &Task) -> String {

@@ -2,7 +2,8 @@
 
 use piton_core::plan::{Budget, Schedule};
 use piton_core::run::{
-    Action, AgentEnd, ByModel, Class, Command, Note, Session, Status, StopReason, Usage, next, wake_at,
+    Action, AgentEnd, Bound, ByModel, Class, Command, Live, Note, Session, Status, StopReason, Usage,
+    bound_reached, next, wake_at,
 };
 use piton_core::time::Span;
 use piton_core::view;
@@ -84,4 +85,36 @@ fn what_nobody_measured_uses_up_nothing() {
     bench.start("b");
     bench.fail("b", Class::Code);
     assert!(!next(&bench.state, bench.now).is_empty());
+}
+
+/// What is used at this moment counts beside what is booked: of the run by all of them, else by each alone.
+#[test]
+fn a_bound_is_reached_while_agents_work() {
+    let live = |tokens: u64, worked: Span| Live { usage: used_tokens(tokens), worked };
+    let reached = |budget: Budget, own: Live, all: Live| {
+        let bench = with(budget);
+        let run = bench.state.run().expect("a run");
+        bound_reached(run, bench.task("a"), own, all)
+    };
+    let (some, more) = (live(60, Span::seconds(6)), live(110, Span::seconds(11)));
+    let tokens = Budget { run_tokens: Some(100), ..Budget::default() };
+    assert_eq!(reached(tokens, some, some), None);
+    let told = "110 of 100 tokens are used".to_owned();
+    assert_eq!(reached(tokens, some, more), Some(Bound::Run(told.clone())));
+    let time = Budget { run_time: Some(Span::seconds(10)), ..Budget::default() };
+    assert!(matches!(reached(time, some, more), Some(Bound::Run(_))));
+    let task = Budget { task_tokens: Some(100), ..Budget::default() };
+    assert_eq!(
+        (reached(task, some, more), reached(task, more, more)),
+        (None, Some(Bound::Task(told.clone())))
+    );
+    let attempt = Budget { attempt_tokens: Some(100), ..Budget::default() };
+    assert_eq!(
+        (reached(attempt, some, more), reached(attempt, more, more)),
+        (None, Some(Bound::Attempt(told)))
+    );
+}
+
+fn used_tokens(count: u64) -> Usage {
+    Usage { input: Some(count), ..Usage::default() }
 }

@@ -6,5 +6,6 @@ mod budget;
 mod context;
 mod promises;
 mod properties;
+mod providers;
 mod repaired;
 mod table;

@@ -1,7 +1,9 @@
 //! Claude Code, `claude -p`.
 
 use piton_core::plan::{Agent, Permissions};
+use serde_json::json;
 
+use super::talk::SERVER;
 use super::{Place, Session, dollars};
 use crate::keeper::{JobSpec, StopSignal};
 
@@ -19,18 +21,27 @@ const NOT_ITS_OWN: [&str; 2] = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
 
 pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> JobSpec {
     let mut words = place.words(agent, &["-p", "--output-format", "stream-json", "--verbose"]);
-    words.extend(match agent.permissions {
-        Permissions::Narrow => ["--permission-mode", "dontAsk", "--allowedTools", "Bash", "Edit(./**)"]
-            .map(str::to_owned)
-            .to_vec(),
-        Permissions::All => vec!["--dangerously-skip-permissions".to_owned()],
-    });
+    let (server, hook) = (place.server(agent), place.hook(agent));
+    match agent.permissions {
+        Permissions::Narrow => {
+            let allowed = ["--permission-mode", "dontAsk", "--allowedTools", "Bash", "Edit(./**)"];
+            words.extend(allowed.map(str::to_owned));
+            words.extend(server.map(|_| format!("mcp__{SERVER}")));
+        }
+        Permissions::All => words.push("--dangerously-skip-permissions".to_owned()),
+    }
     let mut option = |name: &str, value: Option<String>| {
         words.extend(value.map(|value| [name.to_owned(), value]).into_iter().flatten());
     };
     option("--model", agent.model.clone());
     option("--max-turns", agent.max_turns.map(|turns| turns.to_string()));
     option("--max-budget-usd", agent.budget.map(dollars));
+    // Beside those that the person has, whose tools are refused unless their settings allow them.
+    let server =
+        server.map(|program| json!({ "mcpServers": { SERVER: { "command": program, "args": ["mcp"] } } }));
+    option("--mcp-config", server.map(|config| config.to_string()));
+    let hook = hook.map(|line| json!({ "hooks": [{ "type": "command", "command": line }] }));
+    option("--settings", hook.map(|hook| json!({ "hooks": { "Stop": [hook] } }).to_string()));
     if let Some(session) = session {
         option(if session.resumes { "--resume" } else { "--session-id" }, session.id.clone());
     }

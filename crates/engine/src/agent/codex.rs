@@ -5,9 +5,10 @@ use std::{fs, io};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Agent, Permissions};
 
-use super::{Place, Session};
+use super::talk::{KNOWN, SERVER};
+use super::{Place, Session, variable};
 use crate::disk;
-use crate::keeper::{JobSpec, StopSignal};
+use crate::keeper::{Fence, JobSpec, StopSignal};
 
 /// No servers but the model's, and no waiting for ever for one that is not there.
 const QUIET: [&str; 4] = [
@@ -24,12 +25,30 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     words.extend(["--json", "--skip-git-repo-check"].map(str::to_owned));
     let mut set = |setting: String| words.extend(["-c".to_owned(), setting]);
     QUIET.into_iter().for_each(|setting| set(setting.to_owned()));
-    if agent.permissions == Permissions::Narrow {
-        set("sandbox_mode=\"workspace-write\"".to_owned());
-        set(format!("sandbox_workspace_write.writable_roots={}", toml_list(&writable(place))));
-    } else {
-        words.push("--dangerously-bypass-approvals-and-sandbox".to_owned());
+    if let Some(program) = place.server(agent) {
+        set(format!(
+            "mcp_servers.{SERVER}={{command={},args=[\"mcp\"],env_vars={},default_tools_approval_mode=\"approve\"}}",
+            toml(program),
+            toml(KNOWN.as_slice())
+        ));
     }
+    let hook = place.hook(agent);
+    if let Some(line) = &hook {
+        set(format!("hooks.Stop=[{{hooks=[{{type=\"command\",command={}}}]}}]", toml(line.as_str())));
+    }
+    let own_sandbox = agent.permissions == Permissions::Narrow && !place.fenced;
+    match agent.permissions {
+        Permissions::Narrow if own_sandbox => {
+            let folders: Vec<String> = writable(place).into_iter().map(Utf8PathBuf::into_string).collect();
+            set("sandbox_mode=\"workspace-write\"".to_owned());
+            set(format!("sandbox_workspace_write.writable_roots={}", toml(folders)));
+        }
+        // Nobody may make namespaces behind a fence, so its own sandbox cannot be put up there. One is enough.
+        Permissions::Narrow => set("sandbox_mode=\"danger-full-access\"".to_owned()),
+        Permissions::All => words.push("--dangerously-bypass-approvals-and-sandbox".to_owned()),
+    }
+    // Without it, hooks that no person has looked at are passed over without a word.
+    words.extend(hook.map(|_| "--dangerously-bypass-hook-trust".to_owned()));
     words.extend(agent.model.iter().flat_map(|model| ["-m".to_owned(), model.clone()]));
     words.extend(resumed.cloned());
     // The prompt is on standard input.
@@ -37,7 +56,11 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     // It tells the end of a limit by the local clock, and nobody can tell afterwards which clock that was.
     let mut job = place.job(agent, words, &[]);
     job.env.insert("TZ".to_owned(), "UTC".to_owned());
-    if agent.permissions == Permissions::Narrow && is_home_temporary(agent) {
+    if agent.permissions == Permissions::Narrow && place.fenced {
+        // Nothing else keeps it.
+        job.fence = Some(Fence { writable: Vec::new(), required: true });
+    }
+    if own_sandbox && is_home_temporary(agent) {
         let temporary = place.folder().join("tmp");
         disk::private_folder(&temporary)?;
         job.env.insert("TMPDIR".to_owned(), temporary.into_string());
@@ -64,14 +87,13 @@ fn git_folders(worktree: &Utf8Path) -> Option<[Utf8PathBuf; 2]> {
 
 /// Its sandbox does not work while its home lies in the folder for temporary files, and the run ends with 0 all the same.
 fn is_home_temporary(agent: &Agent) -> bool {
-    let variable = |name: &str| agent.env.get(name).cloned().or_else(|| std::env::var(name).ok());
+    let variable = |name: &str| variable(&agent.env, name);
     let home = variable("CODEX_HOME").or_else(|| Some(format!("{}/.codex", variable("HOME")?)));
     let temporary = variable("TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
     home.is_some_and(|home| Utf8Path::new(&home).starts_with(temporary))
 }
 
-/// TOML and JSON write such a list alike.
-fn toml_list(paths: &[Utf8PathBuf]) -> String {
-    let words: Vec<&str> = paths.iter().map(|path| path.as_str()).collect();
-    serde_json::Value::from(words).to_string()
+/// TOML and JSON write texts and lists of them alike.
+fn toml(value: impl Into<serde_json::Value>) -> String {
+    value.into().to_string()
 }

@@ -7,7 +7,7 @@ use piton_core::client::Fault;
 use piton_core::plan::{Agent, PromptBy, RunId, TaskId, TaskSpec};
 use piton_core::run::{AgentEnd, verdict};
 use piton_core::signal::{Signal, last_signal};
-use piton_core::time::{Span, Timestamp};
+use piton_core::time::Timestamp;
 
 use super::outbox::{Message, OUTBOX, Said, TOKEN};
 use super::{Heard, Place, Session};
@@ -15,9 +15,6 @@ use crate::keeper::{Ended, JobSpec};
 
 /// `EX_TEMPFAIL`: the program itself says that trying again may help.
 const TEMPORARY: i32 = 75;
-
-/// How long a limit is waited for whose end nobody told: most end within hours, and a look costs little.
-const UNKNOWN_LIMIT: Span = Span::minutes(30);
 
 /// Variables that would make an agent's git, or its own Piton, work somewhere else.
 pub(crate) const NOT_INHERITED: [&str; 9] = [
@@ -106,15 +103,16 @@ pub fn end_of(
         Some(Said::Failed { reason }) => return failed(reason.clone()),
         Some(Said::Done) | None => {}
     }
+    if let Some(outage) = heard.outage(now) {
+        return outage;
+    }
     match &heard.broken {
         None => {}
         Some((Fault::Own, reason)) => return failed(reason.clone()),
-        Some((Fault::Limit, reason)) => {
-            let until = heard.until.unwrap_or(now.plus(UNKNOWN_LIMIT));
-            return AgentEnd::Limit { reason: reason.clone(), until };
-        }
         Some((Fault::Outside, reason)) => return AgentEnd::Transient { reason: reason.clone() },
-        Some((Fault::Person, reason)) => return AgentEnd::Blocked { reason: reason.clone() },
+        Some((Fault::Person | Fault::Limit | Fault::Refused, reason)) => {
+            return AgentEnd::Blocked { reason: reason.clone() };
+        }
         Some((Fault::Gone, reason)) => {
             return AgentEnd::Transient {
                 reason: format!("the next try begins a new conversation: {reason}"),
@@ -125,6 +123,7 @@ pub fn end_of(
         (Some(Signal::Blocked(reason)), _) => AgentEnd::Blocked { reason },
         (Some(Signal::Failed(reason)), _) => failed(reason),
         (Some(Signal::Retry(reason)), _) => AgentEnd::Transient { reason },
+        (Some(Signal::Refused(reason)), _) => AgentEnd::Refused { reason },
         (Some(Signal::Limit(until)), _) => {
             AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until }
         }

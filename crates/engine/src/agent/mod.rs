@@ -7,26 +7,31 @@ mod gemini;
 mod opencode;
 mod outbox;
 mod session;
+mod talk;
+#[cfg(test)]
+mod tests;
 mod trial;
 
+use std::collections::BTreeMap;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::client::{Exit, Fault, GO_ON, Meaning, Story};
 use piton_core::plan::{Adapter, Agent};
-use piton_core::run::{ByModel, Verdict};
+use piton_core::run::{AgentEnd, ByModel, Verdict};
 use piton_core::terminal::clean_text;
-use piton_core::time::Timestamp;
+use piton_core::time::{Span, Timestamp};
 
 use crate::keeper::{Ended, Job, JobSpec};
-use crate::{clock, disk};
+use crate::{clock, disk, sandbox};
 
 pub use command::end_of;
 pub(crate) use command::{NOT_INHERITED, environment, job};
 #[doc(hidden)]
 pub use outbox::understood;
 pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
-pub(crate) use session::Session;
+pub(crate) use session::{OVER_BUDGET, Session, before};
+pub use talk::Talk;
 pub use trial::{Trial, checked_version, program, trial, version};
 
 /// Where a client is started, and with which prompt; the prompt lies in the folder of its job.
@@ -34,6 +39,10 @@ pub use trial::{Trial, checked_version, program, trial, version};
 pub struct Place<'a> {
     pub cwd: &'a Utf8Path,
     pub prompt: &'a Utf8Path,
+    /// `None` where nobody listens: it answers a question and has no task to report on.
+    pub talk: Option<Talk<'a>>,
+    /// Whether a fence will be put up around it.
+    pub fenced: bool,
 }
 
 impl Place<'_> {
@@ -74,6 +83,9 @@ pub(crate) fn prompt_of(session: Option<&Session>, written: &Utf8Path) -> io::Re
 
 /// A client with a prompt, whatever it is asked for. Without a session it begins one that nobody goes on with.
 pub(crate) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> io::Result<JobSpec> {
+    if place.fenced {
+        sandbox::make_homes(agent);
+    }
     Ok(match agent.adapter {
         Adapter::Command => command::start(agent, place),
         Adapter::Claude => claude::start(agent, place, session),
@@ -107,10 +119,39 @@ impl Heard {
         let (fault, reason) = self.broken.as_ref()?;
         let reason = reason.clone();
         Some(match fault {
-            Fault::Person => Verdict::Impossible { reason },
+            Fault::Person | Fault::Refused => Verdict::Impossible { reason },
             Fault::Own | Fault::Limit | Fault::Outside | Fault::Gone => Verdict::Broken { reason },
         })
     }
+}
+
+impl Heard {
+    /// Whether it ended since what it may use, by its own count, was used up.
+    pub(crate) fn is_used_up(&self) -> bool {
+        matches!(self.broken, Some((Fault::Own, _)))
+    }
+
+    /// What it means for its provider that the client did not finish, if it means anything.
+    pub(crate) fn outage(&self, now: Timestamp) -> Option<AgentEnd> {
+        match self.broken.as_ref()? {
+            (Fault::Limit, reason) => {
+                let until = self.until.unwrap_or(now.plus(UNKNOWN_LIMIT));
+                Some(AgentEnd::Limit { reason: reason.clone(), until })
+            }
+            (Fault::Refused, reason) => Some(AgentEnd::Refused { reason: reason.clone() }),
+            (Fault::Own | Fault::Outside | Fault::Person | Fault::Gone, _) => None,
+        }
+    }
+}
+
+/// How long a limit is waited for whose end nobody told: most end within hours, and a look costs little.
+const UNKNOWN_LIMIT: Span = Span::minutes(30);
+
+/// What single messages of a client tell that never came to sum up.
+pub(crate) fn so_far(agent: &Agent, job: &Job) -> Option<ByModel> {
+    let since = story(agent.adapter, job)?.since.into_iter();
+    let since: ByModel = since.map(|(model, usage)| (named(model, agent), usage)).collect();
+    (!since.is_empty()).then_some(since)
 }
 
 /// Listen to a client that has ended. `tail` is how much of the end of an output without a form is looked at.
@@ -164,6 +205,11 @@ fn story(adapter: Adapter, job: &Job) -> Option<Story> {
         story.used = None;
     }
     Some(story)
+}
+
+/// A variable as a client will see it, with what is added to the environment for it.
+pub(crate) fn variable(added: &BTreeMap<String, String>, name: &str) -> Option<String> {
+    added.get(name).cloned().or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
 }
 
 /// Millionths of a dollar, as a command line takes them.

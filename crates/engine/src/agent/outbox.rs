@@ -52,6 +52,11 @@ impl Attempt {
         if genuine { Ok(Some(Attempt { task, token, outbox })) } else { Err(NoAttempt) }
     }
 
+    /// Whether it has said what came of its task.
+    pub fn has_reported(&self) -> bool {
+        take(&self.outbox, &self.token).message.is_some()
+    }
+
     pub fn report(&self, message: Message) -> io::Result<()> {
         self.leave(Words::Message(message))
     }

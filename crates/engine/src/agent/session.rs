@@ -14,6 +14,8 @@ use crate::disk;
 use crate::keeper::{Ended, Job};
 
 const FILE: &str = "session.json";
+/// In the folder of a job that was stopped at a budget: which, and what was used of it.
+pub(crate) const OVER_BUDGET: &str = "over-budget";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Session {
@@ -89,8 +91,24 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     }
     let mut before = session.before;
     before.extend(story.used.into_iter().flatten());
+    if was_booked(&last) {
+        for (model, usage) in story.since {
+            let sum = before.entry(model).or_default();
+            *sum = sum.plus(usage);
+        }
+    }
     // A client that has not named the conversation has not begun it.
     Some(Session { id: Some(story.session?), resumes: true, before, ..wanted.clone() })
+}
+
+/// What a session of this job had used when the job began.
+pub(crate) fn before(job: &Job) -> ByModel {
+    read(&job.dir().join(FILE)).map(|session| session.before).unwrap_or_default()
+}
+
+/// Of a client that was stopped at a budget, what its messages told is booked: it was stopped for that.
+fn was_booked(job: &Job) -> bool {
+    job.dir().join(OVER_BUDGET).exists()
 }
 
 fn was_cut_off(ended: &Ended, story: &Story) -> bool {

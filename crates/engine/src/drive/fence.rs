@@ -37,25 +37,40 @@ pub(super) fn put_up(order: &Order, job: &Job, spec: &mut JobSpec) -> Result<(),
     let place = order.workplace()?;
     let guard = order.guard();
     guard.enclose(spec, job, &place)?;
-    let before = job.dir().join(BEFORE);
-    if before.exists() || job.is_begun()? {
+    if remembered(job).is_some() || job.is_begun()? {
         return Ok(());
     }
     if let Some(seen) = look(order, !guard.is_in_force())? {
         let text = serde_json::to_vec(&seen).map_err(|error| Trouble::Defect(error.to_string()))?;
-        disk::write(&before, &text)?;
+        // Neither whole at once nor synced: no agent begins before it is written, a torn one counts for none, and with
+        // the power goes the agent, and what it did is made anew.
+        fs::write(job.dir().join(BEFORE), &text)?;
     }
     Ok(())
 }
 
+fn remembered(job: &Job) -> Option<Seen> {
+    serde_json::from_slice(&fs::read(job.dir().join(BEFORE)).ok()?).ok()
+}
+
 fn look(order: &Order, with_checkout: bool) -> Result<Option<Seen>, Trouble> {
     let Some(repo) = &order.site.repo else { return Ok(None) };
-    let _slot = order.site.slots.take();
     let in_place = order.run.settings.no_commits;
+    let refs = match repo.refs_in_files() {
+        Some(refs) => refs,
+        None => {
+            let _slot = order.site.slots.take();
+            repo.all_refs()?
+        }
+    };
+    let changes = || {
+        let _slot = order.site.slots.take();
+        repo.changes_in_checkout()
+    };
     Ok(Some(Seen {
-        refs: repo.all_refs()?,
+        refs,
         settings: repo.settings_seen(),
-        checkout: (with_checkout && !in_place).then(|| repo.changes_in_checkout()).transpose()?,
+        checkout: (with_checkout && !in_place).then(changes).transpose()?,
         ties: if in_place { BTreeMap::new() } else { order.worktree()?.ties() },
     }))
 }
@@ -64,8 +79,7 @@ fn look(order: &Order, with_checkout: bool) -> Result<Option<Seen>, Trouble> {
 pub(super) fn take_down(order: &Order, job: &Job) -> Result<Vec<Command>, Trouble> {
     sandbox::clear(job);
     scrub(job)?;
-    let Ok(text) = fs::read(job.dir().join(BEFORE)) else { return Ok(Vec::new()) };
-    let Ok(before) = serde_json::from_slice::<Seen>(&text) else { return Ok(Vec::new()) };
+    let Some(before) = remembered(job) else { return Ok(Vec::new()) };
     // Before anything else is asked of git in there.
     let mut put_back = Vec::new();
     if !before.ties.is_empty() {

@@ -3,8 +3,10 @@
 //! One thread decides and writes the journal; each action runs in a thread of its own and answers with
 //! commands. Nothing but the state says what is next, so starting and going on are the same thing.
 
+mod budget;
 mod context;
 mod copy;
+mod feedback;
 mod fence;
 mod iteration;
 mod land;
@@ -23,7 +25,9 @@ use std::time::{Duration, Instant};
 use piton_core::dialect::native;
 use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
-use piton_core::run::{self, Action, Class, Command, Event, Recorded, Refusal, Session, State, StopReason};
+use piton_core::run::{
+    self, Action, Class, Command, Event, Recorded, Refusal, Selection, Session, State, StopReason,
+};
 use piton_core::time::Timestamp;
 use piton_core::view;
 
@@ -32,6 +36,7 @@ use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
 use crate::project::{self, Project};
 use crate::{clock, crash, git, secrets};
+use budget::Gauges;
 pub use land::PINS;
 use order::{Order, Running, Site, Slots, Trouble};
 pub use reconcile::lost_landings;
@@ -152,6 +157,7 @@ struct Loop<'o> {
     /// What everybody has to heed, once an agent was to be told.
     guardrails: Option<Vec<Advice>>,
     interrupts: u32,
+    gauges: Gauges,
     looked: Instant,
     /// Since when nothing but waiting landings is left.
     idle_since: Option<Instant>,
@@ -209,6 +215,7 @@ impl<'o> Loop<'o> {
             specs: HashMap::new(),
             guardrails: None,
             interrupts: 0,
+            gauges: Gauges::default(),
             looked: Instant::now(),
             idle_since: None,
         };
@@ -409,16 +416,26 @@ impl<'o> Loop<'o> {
             return None;
         }
         let stopping = self.state.run().is_some_and(|run| run.stop.is_some());
+        let limited = self.state.run().and_then(|run| run::limits(run, now).next()).map(|(name, until)| {
+            StopReason::Environment { detail: format!("a usage limit of {name} holds until {until}") }
+        });
         if !self.resting.is_empty() && !stopping {
+            if let Some(limited) = limited {
+                // A landing may wait for a reviewer, and that may take hours.
+                return self.no_wait.then_some(limited);
+            }
             let since = *self.idle_since.get_or_insert_with(Instant::now);
             let patience = self.state.run().map(|run| Duration::from_millis(run.settings.landing_wait.0));
             return (since.elapsed() > patience.unwrap_or_default()).then(|| view::at_rest(&self.state));
         }
-        let limit = self.state.run().and_then(|run| run::limited_until(run, now)).filter(|_| self.no_wait);
-        if let Some(until) = limit {
-            return Some(StopReason::Environment { detail: format!("a usage limit holds until {until}") });
+        if let Some(limited) = limited.filter(|_| self.no_wait && !stopping)
+            && run::paused_until(&self.state, now).is_none()
+        {
+            return Some(limited);
         }
-        if run::wake_at(&self.state, now).is_some() {
+        let filtered = self.state.run().is_some_and(|run| run.session.selection != Selection::All);
+        let selected_is_done = filtered && view::at_rest(&self.state) == StopReason::Filter;
+        if run::wake_at(&self.state, now).is_some() && !selected_is_done {
             return None;
         }
         Some(match (&self.plan_diff, view::at_rest(&self.state)) {
@@ -465,6 +482,7 @@ impl<'o> Loop<'o> {
             crash::point("engine.after-commit");
         }
         self.look_at_plan()?;
+        self.gauges.look(&self.state, &self.under_way, clock::now());
         self.observer.tick(&self.state);
         Ok(())
     }
@@ -589,6 +607,20 @@ fn perform(order: &Order) -> Vec<Command> {
     };
     let (task, fence) = (order.task.id.clone(), order.fence());
     match (&order.action, &trouble) {
+        (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => match order.tree() {
+            Ok(tree) => {
+                // What passed on a merged tree says nothing about the task's own.
+                let is_own = matches!(order.action, Action::Check { .. });
+                let results = if is_own { cut.earlier.clone() } else { Vec::new() };
+                let (tree, agent, end) = (tree.clone(), cut.agent.clone(), cut.end.clone());
+                vec![Command::ReviewerCut { task, fence, tree, results, agent, end }]
+            }
+            Err(trouble) => vec![order.failed(&trouble)],
+        },
+        // The provider is known to be out, and the work is verified: it waits.
+        (Action::Land { .. }, Trouble::Out(reason)) => {
+            vec![Command::LandingWaits { task, fence, reason: reason.clone() }]
+        }
         // A landing that was interrupted is simply done again; nothing was moved.
         (Action::Land { .. }, Trouble::Stopped) => Vec::new(),
         // The work is verified: a git that fails now is no reason to pay for it again.

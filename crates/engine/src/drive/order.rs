@@ -7,10 +7,11 @@ use std::thread;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Oid, RepoPath, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{Action, Class, Command, Run, Task};
+use piton_core::run::{self, Action, Class, Command, Run, Task};
 
 use super::told::Told;
-use crate::checks::{Bench, NoResult};
+use crate::checks::{Bench, Cut, NoResult};
+use crate::clock;
 use crate::git::{GitError, Repo, Worktree};
 use crate::keeper::{Job, KeeperError};
 use crate::project::Project;
@@ -90,6 +91,10 @@ impl Running {
         !inner.0
     }
 
+    pub(super) fn job(&self) -> Option<Job> {
+        self.0.lock().ok().and_then(|inner| inner.1.clone())
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.0.lock().is_ok_and(|inner| inner.0)
     }
@@ -121,6 +126,12 @@ pub(super) enum Trouble {
     /// The run is being stopped.
     #[error("stopped with the run")]
     Stopped,
+    /// No provider lets whoever is needed work.
+    #[error("{0}")]
+    Out(String),
+    /// A reviewer was not let work by its provider.
+    #[error("{} came to no verdict", .0.agent)]
+    Cut(Box<Cut>),
 }
 
 impl From<NoResult> for Trouble {
@@ -128,6 +139,8 @@ impl From<NoResult> for Trouble {
         match no {
             NoResult::Stopped => Trouble::Stopped,
             NoResult::Keeper(error) => Trouble::Keeper(error),
+            NoResult::Out { reason } => Trouble::Out(reason),
+            NoResult::Cut(cut) => Trouble::Cut(cut),
         }
     }
 }
@@ -146,6 +159,7 @@ impl Trouble {
             )
             | Trouble::Defect(_) => Class::Defect,
             Trouble::Stopped => Class::Stopped,
+            Trouble::Out(_) | Trouble::Cut(_) => Class::Limit,
             _ => Class::Transient,
         }
     }
@@ -250,7 +264,11 @@ impl Order {
         env.insert("CI".to_owned(), "true".to_owned());
         let agents = &self.run.settings.agents;
         let Site { project, keeper, prompts, .. } = &*self.site;
-        Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, guard: self.guard(), prompts }
+        let now = clock::now();
+        let who = |agent: &String| run::stand_in(&self.run, agent, now).map(str::to_owned);
+        let stand_ins = agents.keys().map(|agent| (agent.clone(), who(agent))).collect();
+        let guard = self.guard();
+        Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, stand_ins, guard, prompts }
     }
 
     /// The command that says the try ended in trouble.
@@ -261,11 +279,6 @@ impl Order {
             reason: trouble.to_string(),
             feedback: String::new(),
         }
-    }
-
-    /// Who takes over, if the task has failed before and the plan says who.
-    pub(super) fn rung(&self) -> Option<&str> {
-        self.run.settings.rung(self.task.spent)
     }
 
     /// The names the branch for people may have.

@@ -126,12 +126,17 @@ fn advice(
     failure: Option<&(String, String)>,
 ) -> Result<Vec<Advice>, JournalError> {
     let told = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
+    let failed = task.progress.feedback.unwrap_or(0);
     let mut advice: Vec<Advice> = Vec::new();
     for seq in &task.progress.advice {
         let recorded = journal.event(run, *seq)?;
         let Some((by, text)) = recorded.as_ref().and_then(|recorded| recorded.event.advice()) else {
             continue;
         };
+        // What was written about an earlier failure is mended, or was of no use.
+        if prompt::is_feedback_writer(by) && *seq < failed {
+            continue;
+        }
         if !told.is_some_and(|told| told.contains(text)) && advice.iter().all(|known| known.text != text) {
             advice.push(Advice { by: by.to_owned(), text: text.to_owned() });
         }

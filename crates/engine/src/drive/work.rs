@@ -5,14 +5,17 @@ use std::fs;
 use camino::Utf8Path;
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Argv, Check, Dialect, Oid};
-use piton_core::run::{AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, Verdict, Work};
+use piton_core::run::{
+    self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, Verdict, Work,
+};
 use piton_core::signal::Output;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{answer, message};
 
 use super::order::{Order, Trouble};
-use super::{copy, fence, iteration};
+use super::{budget, copy, feedback, fence, iteration};
+use crate::checks::{Cut, NoResult};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
 use crate::keeper::{Ended, Job, JobSpec};
 use crate::{agent, checks, clock, crash, disk};
@@ -181,13 +184,12 @@ fn set_up(order: &Order) -> Result<(), Trouble> {
 /// Run the agent, or find that it ran.
 pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let spec = &order.spec;
-    let agents = &order.run.settings.agents;
-    let rung = order.rung();
-    let own = rung.filter(|rung| agents.contains_key(*rung)).unwrap_or(&spec.agent);
-    let name = order.run.session.agent.as_deref().unwrap_or(own);
-    let Some(client) = agents.get(name) else {
+    let meant = run::worker(&order.run, &order.task);
+    let name = Some(order.task.progress.agent.as_str()).filter(|name| !name.is_empty()).unwrap_or(meant);
+    let Some(client) = order.run.settings.agents.get(name) else {
         return Err(Trouble::Defect(format!("the agent `{name}` is not defined")));
     };
+    let client = &budget::held(client, order);
     let job = order.job(&format!("agent{pass}"));
     disk::private_folder(job.dir())?;
     copy::offer(order, &job)?;
@@ -205,7 +207,10 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     }
     let session = agent::Session::of(&job, client, name, order.task.attempt)?;
     let prompt = agent::prompt_of(session.as_ref(), &path)?;
-    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt };
+    let asked = order.run.settings.dialect == Dialect::Native;
+    let talk = order.site.keeper.first().map(|piton| agent::Talk { piton, asked });
+    let fenced = order.guard().is_in_force();
+    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt, talk, fenced };
     let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
     // An agent's files and commits are all there is of its work, and nobody has synced them.
     job_spec.synced = order.touched()?;
@@ -246,8 +251,13 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         None => agent::end_of(&outcome.ended, &heard, said.as_ref(), spec, clock::now()),
     };
     let end = if order.run.settings.auto_answer { answered(end, tail) } else { end };
+    let over = budget::over(&job).filter(|_| outcome.ended == Ended::Stopped);
+    let used = heard.used.clone().or_else(|| over.as_ref().and_then(|_| agent::so_far(client, &job)));
+    // A client that holds itself to what is left of a budget ends as if it were its own.
+    let over = over.or_else(|| budget::reached(order, used.as_ref()?).filter(|_| heard.is_used_up()));
+    let end = over.map_or(end, |bound| budget::end_at(bound, tail));
     // Of a client that never tells, nothing is said. First: what it means that it failed may depend on it.
-    commands.extend(session.map(|_| spent(order, name, heard.used.clone())));
+    commands.extend(session.map(|_| spent(order, name, used)));
     commands.push(Command::AgentEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
@@ -261,7 +271,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
 }
 
 /// The note of what a try has used.
-fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
+pub(super) fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
     let (task, fence) = (order.task.id.clone(), order.fence());
     Command::Note { by: agent.to_owned(), note: Note::Spent { task, fence, agent: agent.to_owned(), used } }
 }
@@ -409,15 +419,27 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         // Agents judge what is finished: they are dear, and what is found meanwhile they would have to judge again.
         wanted.retain(|check| !matches!(check.run, Argv::Review { .. }));
     }
-    let mut results = if order.run.settings.no_commits {
-        run_in_place(order, &wanted, tree, &jobs)?
-    } else {
-        // The commit is all that matters: a worktree that was lost since is made again from it.
-        let commit = order.commit()?;
-        let worktree = Worktree::add(order.repo()?, &order.workplace()?, commit)?.worktree;
-        run_on(order, &worktree, commit, &wanted, tree, &jobs)?
+    // They may be stopped at any of them, and what passed before need not be paid for again.
+    wanted.sort_by_key(|check| check.reviewer().is_some());
+    let in_place = order.run.settings.no_commits;
+    // The commit is all that matters: a worktree that was lost since is made again from it.
+    let make =
+        || Ok::<_, Trouble>(Worktree::add(order.repo()?, &order.workplace()?, order.commit()?)?.worktree);
+    let worktree = (!in_place).then(make).transpose()?;
+    let ran = match &worktree {
+        Some(worktree) => run_on(order, worktree, order.commit()?, &wanted, tree, &jobs),
+        None => run_in_place(order, &wanted, tree, &jobs),
+    };
+    let mut results = match ran {
+        // What has failed has failed, whatever a reviewer would have said.
+        Err(Trouble::Cut(cut)) if !cut.earlier.iter().all(|result| result.verdict.lets_pass()) => cut.earlier,
+        ran => ran?,
     };
     results.extend(fence::protected(order, tree)?);
+    let advice = match &worktree {
+        Some(worktree) => feedback::written(order, worktree, order.commit()?, &results)?,
+        None => Vec::new(),
+    };
     crash::point("check.ended");
     let spent = spent_by_reviewers(order, &results);
     let ended = Command::ChecksEnded {
@@ -426,7 +448,8 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         tree: tree.clone(),
         results,
     };
-    Ok([ended].into_iter().chain(spent).collect())
+    // After the failure it is about.
+    Ok([ended].into_iter().chain(spent).chain(advice).collect())
 }
 
 /// Notes of what the agents among the checks have used.
@@ -434,13 +457,15 @@ pub(super) fn spent_by_reviewers(order: &Order, results: &[CheckResult]) -> Vec<
     let settings = &order.run.settings;
     let checks = order.spec.checks.iter().chain(&order.neighbours).chain(&settings.landing_checks);
     let reviewers = checks.filter_map(|check| match &check.run {
-        Argv::Review { agent, .. } => Some((check.digest(), agent, settings.agents.get(agent)?)),
+        Argv::Review { agent, .. } => Some((check.digest(), agent)),
         _ => None,
     });
-    let reviewers: Vec<_> = reviewers.filter(|(_, _, client)| !client.adapter.is_command()).collect();
+    let reviewers: Vec<_> = reviewers.collect();
     let note = |result: &CheckResult| {
-        let (_, name, client) = reviewers.iter().find(|(digest, ..)| *digest == result.check)?;
+        let (_, meant) = reviewers.iter().find(|(digest, _)| *digest == result.check)?;
         let job = Job::at(order.site.project.home.join(&result.log));
+        let name = &checks::reviewer_of(&job, meant);
+        let client = settings.agents.get(name).filter(|client| !client.adapter.is_command())?;
         let outcome = job.outcome().ok()??;
         let heard = agent::hear(client, &job, None, &outcome.ended, 0).ok()?;
         Some(spent(order, name, heard.used))
@@ -461,7 +486,7 @@ pub(super) fn run_on(
     let mut results = Vec::new();
     for check in wanted {
         worktree.checkout_detached(commit)?;
-        let mut result = bench.run(check, &|job| order.running.begin(job))?;
+        let mut result = judged(bench.run(check, &|job| order.running.begin(job)), &mut results)?;
         let dirty = worktree.dirty()?;
         if !dirty.is_empty() {
             result.verdict =
@@ -476,6 +501,19 @@ pub(super) fn run_on(
     Ok(results)
 }
 
+/// A result. A reviewer that was cut off takes along what was found before.
+fn judged(
+    result: Result<CheckResult, NoResult>,
+    earlier: &mut Vec<CheckResult>,
+) -> Result<CheckResult, Trouble> {
+    match result {
+        Err(NoResult::Cut(cut)) => {
+            Err(Trouble::Cut(Box::new(Cut { earlier: std::mem::take(earlier), ..*cut })))
+        }
+        result => Ok(result?),
+    }
+}
+
 fn run_in_place(
     order: &Order,
     wanted: &[&Check],
@@ -486,7 +524,7 @@ fn run_in_place(
     let mut results = Vec::new();
     for check in wanted {
         let clean = tree_in_place(order)? == *tree;
-        let mut result = bench.run(check, &|job| order.running.begin(job))?;
+        let mut result = judged(bench.run(check, &|job| order.running.begin(job)), &mut results)?;
         if !clean || tree_in_place(order)? != *tree {
             result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
         }

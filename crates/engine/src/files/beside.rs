@@ -23,12 +23,22 @@ impl Mirror {
         let name = self.name_of(beside);
         for round in 0..ROUNDS {
             let found = read(&path)?;
-            let news = self.look(beside, found.as_deref());
-            let entry = |note| Command::Note { by: name.clone(), note };
-            let entries: Vec<Command> = news.notes.into_iter().map(entry).collect();
-            self.commit(journal, &entries)?;
-            for edit in news.edits {
-                self.take_beside(journal, aide, beside, &edit)?;
+            let mut asked = Vec::new();
+            loop {
+                let news = self.look(beside, found.as_deref());
+                let entry = |note| Command::Note { by: name.clone(), note };
+                let entries: Vec<Command> = news.notes.into_iter().map(entry).collect();
+                self.commit(journal, &entries)?;
+                // What is done now may let more be said.
+                let more: Vec<Edit> =
+                    news.edits.into_iter().filter(|edit| !asked.contains(&edit.task)).collect();
+                if more.is_empty() {
+                    break;
+                }
+                for edit in more {
+                    self.take_beside(journal, aide, beside, &edit)?;
+                    asked.push(edit.task);
+                }
             }
             crash::point("files.before-write");
             let bytes = match self.look(beside, found.as_deref()).put {

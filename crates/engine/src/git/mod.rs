@@ -23,6 +23,7 @@ mod halfway;
 mod history;
 mod index;
 mod merge;
+mod refs;
 mod repo;
 mod rescue;
 mod status;

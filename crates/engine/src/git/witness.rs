@@ -12,12 +12,13 @@ use super::error::GitError;
 use super::repo::Repo;
 use super::status;
 use super::worktree::Worktree;
+use crate::disk;
 
 /// The files in a worktree's git folder that say which repository it belongs to.
 const TIES: [&str; 2] = ["commondir", "gitdir"];
 
 impl Repo {
-    /// Every ref, and where it is.
+    /// Every ref, and where it is, as git says. See [`Repo::refs_in_files`], which is faster where it can tell.
     pub fn all_refs(&self) -> Result<BTreeMap<String, Oid>, GitError> {
         let list = self.git().call(["for-each-ref", "--format=%(objectname) %(refname)"]).bytes()?;
         let read = |line: &str| {
@@ -42,7 +43,7 @@ impl Repo {
     pub fn settings_seen(&self) -> BTreeMap<String, Digest> {
         let mut seen = BTreeMap::new();
         let mut look = |name: String| {
-            if let Ok(bytes) = fs::read(self.common_dir().join(&name)) {
+            if let Ok(bytes) = disk::read_plain(&self.common_dir().join(&name)) {
                 seen.insert(name, Digest::of_bytes(&bytes));
             }
         };
@@ -81,7 +82,7 @@ impl Worktree {
                 // Another repository, which capturing finds and names.
                 continue;
             }
-            crate::disk::write(&path, text.as_bytes()).map_err(GitError::io(path))?;
+            disk::write(&path, text.as_bytes()).map_err(GitError::io(path))?;
             written.push(name.clone());
         }
         Ok(written)

@@ -6,8 +6,9 @@ use piton_core::redact::Redactor;
 use piton_core::run::Event;
 use serde_json::Value;
 
-/// The event without secrets. What the plan says stays as it is: its files hold the same, and are compared with it.
-pub(super) fn without_secrets(event: Event, redactor: &Redactor) -> Event {
+/// The event without secrets, with its JSON where that had to be made. What the plan says stays as it is: its files hold
+/// the same, and are compared with it.
+pub(super) fn without_secrets(event: Event, redactor: &Redactor) -> (Event, Option<String>) {
     let of_plan = matches!(
         event,
         Event::RunCreated { .. }
@@ -17,16 +18,19 @@ pub(super) fn without_secrets(event: Event, redactor: &Redactor) -> Event {
             | Event::TaskRemoved { .. }
     );
     if of_plan {
-        return event;
+        return (event, None);
     }
-    let Ok(text) = serde_json::to_string(&event) else { return event };
+    let Ok(text) = serde_json::to_string(&event) else { return (event, None) };
     if matches!(redactor.text(&text), Cow::Borrowed(_)) {
-        return event;
+        return (event, Some(text));
     }
-    let Ok(mut value) = serde_json::to_value(&event) else { return event };
+    let Ok(mut value) = serde_json::to_value(&event) else { return (event, Some(text)) };
     clean(&mut value, redactor);
-    // An id that holds a secret would be none any more; then it is worth more than the secret.
-    serde_json::from_value(value).unwrap_or(event)
+    match serde_json::from_value(value) {
+        Ok(clean) => (clean, None),
+        // An id that holds a secret would be none any more; then it is worth more than the secret.
+        Err(_) => (event, Some(text)),
+    }
 }
 
 fn clean(value: &mut Value, redactor: &Redactor) {

@@ -44,6 +44,8 @@ pub struct Journal {
     broken: bool,
     /// The run, the version of the data and the position at which nothing new was to be seen.
     seen: Option<(RunId, i64, u64)>,
+    /// The run that was committed to last, and its number, which it keeps.
+    number: Option<(RunId, i64)>,
     /// Tasks read by the last one-shot command.
     loaded: usize,
     /// Held as long as the journal is open, so that nobody moves the file away meanwhile.
@@ -76,7 +78,6 @@ pub struct RunSummary {
     pub engine: Option<String>,
     pub stop: Option<bool>,
     pub stopped: Option<StopReason>,
-    pub parked: Option<Timestamp>,
     pub counts: Counts,
 }
 
@@ -112,6 +113,7 @@ impl Journal {
             writable: presence.is_some(),
             broken: false,
             seen: None,
+            number: None,
             loaded: 0,
             _presence: presence,
         }

@@ -21,6 +21,13 @@ pub(super) struct Head {
     moving: String,
 }
 
+impl Head {
+    /// Of a run that this connection has just written, and nobody since.
+    pub(super) fn current(no: i64, seq: u64) -> Head {
+        Head { no, seq, layout: LAYOUT, moving: String::new() }
+    }
+}
+
 pub(super) fn head(db: &Connection, run: &RunId) -> Result<Option<Head>, Trouble> {
     let mut select = db.prepare_cached("SELECT no, seq, layout, moving FROM runs WHERE id = ?1")?;
     let read = |row: &Row<'_>| {
@@ -258,7 +265,10 @@ pub(super) fn foreign(
 }
 
 /// Fold events into a complete state.
-pub(super) fn fold(state: &mut State, events: &[Recorded]) -> Result<(), Trouble> {
+pub(super) fn fold<'e>(
+    state: &mut State,
+    events: impl IntoIterator<Item = &'e Recorded>,
+) -> Result<(), Trouble> {
     for recorded in events {
         let (seq, next) = (recorded.seq, state.seq() + 1);
         if seq != next {

@@ -33,7 +33,6 @@ impl Journal {
                     engine: moving.engine,
                     stop: moving.stop,
                     stopped: moving.stopped,
-                    parked: moving.parked,
                     counts,
                 });
             }

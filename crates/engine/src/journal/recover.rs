@@ -348,6 +348,6 @@ fn store(db: &mut Connection, events: &[Recorded]) -> Result<(), Trouble> {
     query::fold(&mut state, events)?;
     let Some(run) = state.run().map(|run| run.id.clone()) else { return Ok(()) };
     let transaction = Transaction::new(db, TransactionBehavior::Immediate)?;
-    write::record(&transaction, &run, None, &mut state, events)?;
+    write::record(&transaction, &run, None, &mut state, events.iter().map(|recorded| (recorded, None)))?;
     Ok(transaction.commit()?)
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Digest, TaskId};
 use piton_core::run::{
-    Bill, Bills, ContextUpdate, Counts, Holder, Progress, Proof, Run, Session, Status, StopReason, Task,
+    Bill, Bills, ContextUpdate, Counts, Holder, Outages, Progress, Proof, Run, Session, Status, StopReason,
+    Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 5;
+pub(super) const LAYOUT: i64 = 6;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -49,15 +50,30 @@ pub(super) mod lane {
 }
 
 fn lane_of(task: &Task) -> Option<i64> {
-    use Status::*;
-    match task.status() {
+    match usual_lane(task.status()) {
         _ if task.removed => None,
-        Pending | Failed if task.waiting > 0 => None,
-        Pending | Failed => Some(if task.not_before.is_some() { lane::PAUSED } else { lane::READY }),
+        Some(lane::READY) if task.waiting > 0 => None,
+        Some(lane::READY) if task.not_before.is_some() => Some(lane::PAUSED),
+        lane => lane,
+    }
+}
+
+fn usual_lane(status: Status) -> Option<i64> {
+    use Status::*;
+    match status {
+        Pending | Failed => Some(lane::READY),
         InProgress | Confirming | Verifying | Verified | Merging => Some(lane::UNDER_WAY),
         Abandoned | Blocked => Some(lane::NEEDS_A_PERSON),
         Completed | Skipped | Unreachable => None,
     }
+}
+
+/// Whether tasks that moved between these statuses may all have stayed in their lanes: only then it is worth a try to
+/// leave the index alone.
+pub(super) fn may_keep_lanes(moved: &BTreeMap<(Cell, Status), i64>) -> bool {
+    let mut lanes = moved.iter().filter(|(_, n)| **n != 0).map(|((_, status), _)| usual_lane(*status));
+    let first = lanes.next();
+    lanes.all(|lane| Some(lane) == first)
 }
 
 /// A key whose bytes are ordered as tasks of one priority are: the longest chain behind a task first, then ids
@@ -131,6 +147,11 @@ struct Rest {
     tail: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     judges: Vec<Digest>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reviewers: Vec<String>,
+    /// Unless it is the usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<Holder>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +160,12 @@ struct Rest {
     progress: Option<Progress>,
     #[serde(skip_serializing_if = "Bill::is_empty")]
     used: Bill,
+    #[serde(skip_serializing_if = "Span::is_zero")]
+    worked: Span,
 }
+
+/// The agent of most tasks, which their rows need not name.
+const USUAL_AGENT: &str = "default";
 
 /// What a row keeps free for the holder of a task and the like; most have no more.
 const ROOM: &str =
@@ -175,6 +201,8 @@ impl TaskRow {
             waiting,
             dead,
             judges,
+            reviewers,
+            agent,
             confirm,
             may_change_nothing,
             check_first,
@@ -185,23 +213,29 @@ impl TaskRow {
             proof,
             progress,
             used,
+            worked,
         } = task;
         let lane = lane_of(task);
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         let rest = Rest {
             tail: *tail,
             judges: judges.clone(),
+            reviewers: reviewers.clone(),
+            agent: (agent != USUAL_AGENT).then(|| agent.clone()),
             holder: holder.clone(),
             proof: proof.clone(),
             progress: (*progress != Progress::default()).then(|| progress.clone()),
             used: *used,
+            worked: *worked,
         };
         let empty = *tail == 0
             && judges.is_empty()
+            && rest.agent.is_none()
             && holder.is_none()
             && proof.is_none()
             && rest.progress.is_none()
-            && used.is_empty();
+            && used.is_empty()
+            && worked.is_zero();
         Ok(TaskRow {
             id: id.as_str().to_owned(),
             lane,
@@ -284,6 +318,8 @@ impl TaskRow {
             waiting: self.waiting,
             dead: self.dead,
             judges: rest.judges,
+            reviewers: rest.reviewers,
+            agent: rest.agent.unwrap_or_else(|| USUAL_AGENT.to_owned()),
             confirm: self.flags & CONFIRM != 0,
             may_change_nothing: self.flags & MAY_CHANGE_NOTHING != 0,
             check_first: self.flags & CHECK_FIRST != 0,
@@ -294,6 +330,7 @@ impl TaskRow {
             proof: rest.proof,
             progress: rest.progress.unwrap_or_default(),
             used: rest.used,
+            worked: rest.worked,
         })
     }
 }
@@ -312,10 +349,8 @@ pub(super) struct Moving {
     pub slots: u32,
     pub dead: u32,
     pub streak: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parked: Option<Timestamp>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probe: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Outages::is_empty")]
+    pub outages: Outages,
     #[serde(default)]
     pub worked: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -348,8 +383,7 @@ impl Moving {
             slots,
             dead,
             streak,
-            parked,
-            probe,
+            outages,
             worked,
             merging,
             context,
@@ -364,8 +398,7 @@ impl Moving {
             slots: *slots,
             dead: *dead,
             streak: *streak,
-            parked: *parked,
-            probe: *probe,
+            outages: outages.clone(),
             worked: *worked,
             merging: merging.clone(),
             context: context.clone(),
@@ -384,8 +417,7 @@ impl Moving {
             slots,
             dead,
             streak,
-            parked,
-            probe,
+            outages,
             worked,
             merging,
             context,
@@ -400,8 +432,7 @@ impl Moving {
             slots,
             dead,
             streak,
-            parked,
-            probe,
+            outages,
             worked,
             merging,
             context,
@@ -513,7 +544,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                5,
+                6,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable"
             )

@@ -1,13 +1,15 @@
 //! Writing: decide, append and keep the snapshot, in one transaction.
 
+use std::borrow::Cow;
+
 use piton_core::plan::RunId;
 use piton_core::run::{Changes, Command, Event, Missing, Recorded, State, Stop, decide};
 use piton_core::time::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::{CommandError, Halt, JournalError, Trouble};
 use super::query::{self, Head};
-use super::rows::{CellRow, LAYOUT, Moving, TASK_COLUMNS, TaskRow, by_cell, json, key, signed};
+use super::rows::{CellRow, LAYOUT, Moving, TaskRow, by_cell, json, key, may_keep_lanes, signed};
 use super::{Committed, Journal, clean};
 use crate::{crash, secrets};
 
@@ -43,8 +45,8 @@ impl Journal {
     pub fn rehearse(&mut self, run: &RunId, command: &Command, now: Timestamp) -> Result<(), CommandError> {
         let mut outcome = || -> Result<(), Halt> {
             // Dropped without a commit, it leaves nothing.
-            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            one_shot(&transaction, run, command, now, &mut self.loaded).map(drop)
+            let _transaction = Writing::begin(&self.connection)?;
+            one_shot(&self.connection, run, command, now, &mut self.loaded).map(drop)
         };
         match outcome() {
             // A cache that is out of date is made anew when it comes to it.
@@ -71,35 +73,45 @@ impl Journal {
         now: Timestamp,
     ) -> Result<Committed, JournalError> {
         let mut touched = false;
+        let (seen, number) = (self.seen.take(), self.number.take());
         let outcome = self.writing(|db| {
             let version = query::data_version(db)?;
-            let head = query::head(db, run)?;
+            // Where nobody else has written since, the run stands where this connection left it.
+            let alone = seen.is_some_and(|(r, v, seq)| r == *run && v == version && seq == state.seq());
+            let head = match number {
+                Some((written, no)) if alone && written == *run => Some(Head::current(no, state.seq())),
+                _ => query::head(db, run)?,
+            };
             let foreign = query::foreign(db, run, head.as_ref(), state.seq())?;
             touched = !foreign.is_empty();
             query::fold(state, &foreign)?;
             state.take_changes();
-            let (mut outcomes, mut all) = (Vec::with_capacity(commands.len()), Vec::new());
+            let (mut counts, mut all) = (Vec::with_capacity(commands.len()), Vec::new());
             for command in commands {
                 let events = match decide(state, command, now) {
                     Ok(events) => events,
                     Err(Stop::Refused(refusal)) => {
-                        outcomes.push(Err(refusal));
+                        counts.push(Err(refusal));
                         continue;
                     }
                     Err(Stop::Missing(missing)) => return Err(incomplete(&missing).into()),
                 };
-                let recorded = placed(events, state.seq(), now);
-                touched |= !recorded.is_empty();
-                query::fold(state, &recorded)?;
-                all.extend_from_slice(&recorded);
-                outcomes.push(Ok(recorded));
+                let placed = placed(events, state.seq(), now);
+                touched |= !placed.is_empty();
+                query::fold(state, placed.iter().map(|(recorded, _)| recorded))?;
+                counts.push(Ok(placed.len()));
+                all.extend(placed);
             }
-            record(db, run, head.as_ref(), state, &all)?;
-            Ok((version, Committed { foreign, outcomes }))
+            let no = record(db, run, head.as_ref(), state, lines(&all))?;
+            let mut events = all.into_iter().map(|(recorded, _)| recorded);
+            let taken = |count: Result<usize, _>| count.map(|count| events.by_ref().take(count).collect());
+            let outcomes = counts.into_iter().map(taken).collect();
+            Ok((version, no, Committed { foreign, outcomes }))
         });
         match outcome {
-            Ok((version, committed)) => {
+            Ok((version, no, committed)) => {
                 self.seen = Some((run.clone(), version, state.seq()));
+                self.number = no.map(|no| (run.clone(), no));
                 Ok(committed)
             }
             Err(halt) => Err(JournalError { spoiled: touched, ..self.halted(halt) }),
@@ -151,10 +163,10 @@ impl Journal {
         if !self.writable {
             return Err(Trouble::ReadOnly.into());
         }
-        let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate)?;
-        let before = transaction.total_changes();
-        let value = body(&transaction)?;
-        let changed = transaction.total_changes() - before;
+        let transaction = Writing::begin(&self.connection)?;
+        let before = self.connection.total_changes();
+        let value = body(&self.connection)?;
+        let changed = self.connection.total_changes() - before;
         if changed == 0 {
             return Ok(value);
         }
@@ -166,6 +178,30 @@ impl Journal {
             super::schema::move_log(&mut self.connection);
         }
         Ok(value)
+    }
+}
+
+/// A transaction that holds the right to write from its start, and leaves nothing unless it is committed. Its words are
+/// prepared once: with each commit that counts.
+struct Writing<'c>(&'c Connection);
+
+impl Writing<'_> {
+    fn begin(db: &Connection) -> Result<Writing<'_>, rusqlite::Error> {
+        db.prepare_cached("BEGIN IMMEDIATE")?.execute(())?;
+        Ok(Writing(db))
+    }
+
+    fn commit(self) -> Result<(), rusqlite::Error> {
+        self.0.prepare_cached("COMMIT")?.execute(()).map(drop)
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // What cannot even be rolled back was not committed, and is not when the connection closes.
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
     }
 }
 
@@ -192,14 +228,14 @@ fn one_shot(
             Err(Stop::Refused(refusal)) => return Err(Halt::Refused(refusal)),
             Err(Stop::Missing(missing)) => (missing, false),
             Ok(events) => {
-                let recorded = placed(events, base.seq(), now);
+                let placed = placed(events, base.seq(), now);
                 // What misses something half-way is spoiled; a whole state misses nothing.
                 let mut state = if whole { std::mem::take(&mut base) } else { base.clone() };
-                match recorded.iter().try_for_each(|recorded| state.apply(recorded)) {
+                match placed.iter().try_for_each(|(recorded, _)| state.apply(recorded)) {
                     Err(missing) => (missing, true),
                     Ok(()) => {
-                        record(db, run, head.as_ref(), &mut state, &recorded)?;
-                        return Ok(recorded);
+                        record(db, run, head.as_ref(), &mut state, lines(&placed))?;
+                        return Ok(placed.into_iter().map(|(recorded, _)| recorded).collect());
                     }
                 }
             }
@@ -221,23 +257,30 @@ fn incomplete(missing: &Missing) -> Trouble {
     Trouble::inconsistent(format!("the whole run does not hold {missing:?}"))
 }
 
-fn placed(events: Vec<Event>, seq: u64, at: Timestamp) -> Vec<Recorded> {
+/// Events with their place in the journal and, where it was made already, their JSON.
+fn placed(events: Vec<Event>, seq: u64, at: Timestamp) -> Vec<(Recorded, Option<String>)> {
     let redactor = secrets::redactor();
     let clean = events.into_iter().map(|event| clean::without_secrets(event, &redactor));
-    clean.zip(seq + 1..).map(|(event, seq)| Recorded { seq, at, event }).collect()
+    clean.zip(seq + 1..).map(|((event, text), seq)| (Recorded { seq, at, event }, text)).collect()
 }
 
-/// Append events that `state` has folded, and write down what they changed.
-pub(super) fn record(
+fn lines(placed: &[(Recorded, Option<String>)]) -> impl Iterator<Item = (&Recorded, Option<&str>)> {
+    placed.iter().map(|(recorded, text)| (recorded, text.as_deref()))
+}
+
+/// Append events that `state` has folded, each with its JSON if there is one already, and write down what they changed.
+/// The number of the run, unless there was nothing to append.
+pub(super) fn record<'e>(
     db: &Connection,
     run: &RunId,
     head: Option<&Head>,
     state: &mut State,
-    recorded: &[Recorded],
-) -> Result<(), Trouble> {
+    events: impl Iterator<Item = (&'e Recorded, Option<&'e str>)>,
+) -> Result<Option<i64>, Trouble> {
     let changes = state.take_changes();
-    if recorded.is_empty() {
-        return Ok(());
+    let mut events = events.peekable();
+    if events.peek().is_none() {
+        return Ok(None);
     }
     let no = match head {
         Some(head) if head.layout != LAYOUT => {
@@ -247,13 +290,16 @@ pub(super) fn record(
         None => number_run(db, run, state)?,
     };
     let mut insert = db.prepare_cached("INSERT INTO events (no, at, task, body) VALUES (?1, ?2, ?3, ?4)")?;
-    for Recorded { seq, at, event } in recorded {
+    let mut planned = false;
+    for (Recorded { seq, at, event }, text) in events {
+        planned |= matches!(event, Event::RunCreated { .. } | Event::PlanAdopted { .. });
         let task = event.task().map(piton_core::plan::TaskId::as_str);
-        insert.execute(params![key(no, *seq), at.0, task, json(event)?])?;
+        let body = text.map_or_else(|| json(event).map(Cow::from), |text| Ok(Cow::from(text)))?;
+        insert.execute(params![key(no, *seq), at.0, task, body])?;
     }
     write_snapshot(db, no, state, &changes, head.is_none())?;
-    let planned = |event: &Event| matches!(event, Event::RunCreated { .. } | Event::PlanAdopted { .. });
-    write_facts(db, no, state, recorded.iter().any(|recorded| planned(&recorded.event)))
+    write_facts(db, no, state, planned)?;
+    Ok(Some(no))
 }
 
 /// Give a new run its number: one that no event has had, even if the list of runs was lost.
@@ -286,6 +332,16 @@ fn write_facts(db: &Connection, no: i64, state: &State, planned: bool) -> Result
     Ok(())
 }
 
+/// Without the columns of the index, which then rests: most changes keep a task in its lane.
+const TOUCH: &str = "UPDATE tasks SET decided = ?8, since = ?9, attempt = ?10, spent = ?11, budget = ?12,
+    transient = ?13, conflicts = ?14, fence = ?15, not_before = ?16, waiting = ?17, dead = ?18, flags = ?19,
+    spec_seq = ?20, failure_seq = ?21, rest = ?22, room = ?23
+    WHERE run = ?1 AND id = ?2 AND lane IS ?3 AND grp = ?4 AND level = ?5 AND priority = ?6 AND turn IS ?7";
+/// In the order of the table, which begins as [`super::rows::TASK_COLUMNS`] does.
+const PUT: &str =
+    "REPLACE INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
+    ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
+
 /// Write the rows that changed. A fresh snapshot has none yet, so there is nothing to replace.
 fn write_snapshot(
     db: &Connection,
@@ -295,17 +351,10 @@ fn write_snapshot(
     fresh: bool,
 ) -> Result<(), Trouble> {
     let gone = |id| Trouble::inconsistent(format!("task {id} was changed and is not there"));
-    // Without the columns of the index, which then rests: most changes keep a task in its lane.
-    let mut touch = db.prepare_cached(
-        "UPDATE tasks SET decided = ?8, since = ?9, attempt = ?10, spent = ?11, budget = ?12, transient = ?13,
-             conflicts = ?14, fence = ?15, not_before = ?16, waiting = ?17, dead = ?18, flags = ?19,
-             spec_seq = ?20, failure_seq = ?21, rest = ?22, room = ?23
-         WHERE run = ?1 AND id = ?2 AND lane IS ?3 AND grp = ?4 AND level = ?5 AND priority = ?6 AND turn IS ?7",
-    )?;
-    let mut put = db.prepare_cached(&format!(
-        "REPLACE INTO tasks (run, {TASK_COLUMNS}, room) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-             ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)"
-    ))?;
+    // A statement that is not needed is not looked for either.
+    let may_touch = !fresh && may_keep_lanes(&changes.cells);
+    let mut touch = may_touch.then(|| db.prepare_cached(TOUCH)).transpose()?;
+    let mut put = None;
     for id in &changes.tasks {
         let row = TaskRow::of(state.task(id).ok().flatten().ok_or_else(|| gone(id))?)?;
         let values = params![
@@ -333,19 +382,27 @@ fn write_snapshot(
             row.rest,
             row.room()
         ];
-        if fresh || touch.execute(values)? == 0 {
+        let touched = touch.as_mut().map_or(Ok(0), |touch| touch.execute(values))?;
+        if touched == 0 {
+            let put = match &mut put {
+                Some(put) => put,
+                None => put.insert(db.prepare_cached(PUT)?),
+            };
             put.execute(values)?;
         }
     }
-    let mut cut = db.prepare_cached("DELETE FROM needs WHERE run = ?1 AND task = ?2")?;
-    let mut link = db.prepare_cached("INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)")?;
-    for id in &changes.links {
-        if !fresh {
-            cut.execute(params![no, id.as_str()])?;
-        }
-        let links = state.links(id).map_err(|_| gone(id))?;
-        for (need, pos) in links.needs.iter().zip(0_i64..) {
-            link.execute(params![no, id.as_str(), pos, need.as_str()])?;
+    if !changes.links.is_empty() {
+        let mut cut = db.prepare_cached("DELETE FROM needs WHERE run = ?1 AND task = ?2")?;
+        let mut link =
+            db.prepare_cached("INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)")?;
+        for id in &changes.links {
+            if !fresh {
+                cut.execute(params![no, id.as_str()])?;
+            }
+            let links = state.links(id).map_err(|_| gone(id))?;
+            for (need, pos) in links.needs.iter().zip(0_i64..) {
+                link.execute(params![no, id.as_str(), pos, need.as_str()])?;
+            }
         }
     }
     for ((group, level), shifts) in by_cell(&changes.cells) {

@@ -1,5 +1,8 @@
 //! A control group for one job, where the system lets us make one: whatever is in it can neither leave nor be
 //! overlooked. Where it does not, the tree is followed by descent and marker alone, which is enough but for a race.
+//!
+//! To put a process into a group takes the kernel as long as everything else that starts a job together. So nobody waits
+//! for it: a job is put into its group once it runs, with all that it has started by then.
 
 use std::collections::HashSet;
 use std::fs;
@@ -46,9 +49,9 @@ impl Group {
         &self.dir
     }
 
-    /// Put this process into it, and so everything it will ever start.
-    pub(super) fn enter(&self) -> io::Result<()> {
-        fs::write(self.dir.join("cgroup.procs"), "0")
+    /// Put a process into it, and so everything it will ever start.
+    pub(super) fn take(&self, pid: i32) -> io::Result<()> {
+        fs::write(self.dir.join("cgroup.procs"), pid.to_string())
     }
 
     pub(super) fn pids(&self) -> HashSet<i32> {

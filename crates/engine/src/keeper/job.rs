@@ -175,7 +175,7 @@ pub struct Outcome {
 pub(super) struct Started {
     pub(super) at_ms: i64,
     pub(super) marker: String,
-    /// The control group its processes are in, where there is one.
+    /// The control group for its processes, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) group: Option<Utf8PathBuf>,
 }
@@ -248,6 +248,11 @@ impl Job {
     pub fn request_stop(&self) -> io::Result<()> {
         disk::private_folder(&self.dir)?;
         disk::write(&self.dir.join("stop"), b"")
+    }
+
+    /// When its child was started, in milliseconds; `None` if it was not yet.
+    pub fn started_at_ms(&self) -> Option<i64> {
+        Some(self.read::<Started>("started").ok()??.at_ms)
     }
 
     pub fn stop_requested(&self) -> bool {
@@ -345,12 +350,6 @@ impl Job {
     /// The marker's value: canonical, so that two ways to the folder give one marker.
     pub(super) fn marker(&self) -> String {
         self.dir.canonicalize_utf8().unwrap_or_else(|_| self.dir.clone()).into_string()
-    }
-
-    /// The control group of its processes, if it was started in one.
-    pub(super) fn group(&self) -> Result<Option<Group>, KeeperError> {
-        let started = self.read::<Started>("started")?;
-        Ok(started.and_then(|started| started.group).map(|dir| Group::at(&dir)))
     }
 
     pub(super) fn was_started(&self) -> Result<bool, KeeperError> {

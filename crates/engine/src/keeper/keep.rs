@@ -28,6 +28,8 @@ use crate::{crash, disk, secrets};
 
 /// How often a keeper looks for a wish to stop.
 const GLANCE: Duration = Duration::from_millis(200);
+/// A job that is over by then needs no control group.
+const SETTLED: Duration = Duration::from_millis(20);
 /// What a child left behind gets to end by itself, at most: nobody waits for its work.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(1);
 /// How long output may still trickle in once the tree is gone: a process outside may hold the pipe.
@@ -150,8 +152,17 @@ fn supervise(job: &Job, spec: &JobSpec, group: Option<Group>) -> Result<Outcome,
 
     let mut tree = Tree::kept(&job.marker(), child, group);
     let pulse = Pulse::new(spec.watched.as_deref());
-    let watch =
-        Watch { job, spec, clock, heard_ms: &heard_ms, events: &events, pulse, felt_ms: 0, alive_ms: 0 };
+    let watch = Watch {
+        job,
+        spec,
+        clock,
+        heard_ms: &heard_ms,
+        events: &events,
+        pulse,
+        gathered: false,
+        felt_ms: 0,
+        alive_ms: 0,
+    };
     let (ended, mut drained) = watch.until_end(&mut tree);
     let grace = Duration::from_millis(spec.grace_ms);
     let toll: Toll = match ended {
@@ -236,6 +247,8 @@ struct Watch<'a> {
     heard_ms: &'a AtomicU64,
     events: &'a Receiver<Event>,
     pulse: Pulse,
+    /// Whether it was put into its control group.
+    gathered: bool,
     /// When its pulse was felt last, and when it last beat.
     felt_ms: u64,
     alive_ms: u64,
@@ -250,11 +263,16 @@ impl Watch<'_> {
             if left.is_zero() {
                 return (limit, drained);
             }
-            match self.events.recv_timeout(left.min(GLANCE)) {
+            let glance = if self.gathered { GLANCE } else { SETTLED };
+            match self.events.recv_timeout(left.min(glance)) {
                 Ok(Event::Ended(ended)) => return (ended, drained),
                 Ok(Event::Drained) => drained = true,
                 Err(RecvTimeoutError::Timeout) if self.job.stop_requested() => {
                     return (Ended::Stopped, drained);
+                }
+                Err(RecvTimeoutError::Timeout) if !self.gathered => {
+                    tree.gather();
+                    self.gathered = true;
                 }
                 Err(RecvTimeoutError::Timeout) => self.feel_pulse(tree),
                 // Both threads are gone, and neither said how the child ended.

@@ -43,7 +43,7 @@ pub(super) fn signal(process: &Process, signal: Signal) -> io::Result<()> {
     let Some(pid) = Pid::from_raw(process.pid) else { return Ok(()) };
     // Before Linux 5.3, or under a strict seccomp filter, there is no handle on a process.
     let handle = pidfd_open(pid, PidfdFlags::empty()).ok();
-    if stat(process.pid).is_none_or(|now| now.born != process.born) {
+    if !is_still(process) {
         return Ok(());
     }
     match handle {
@@ -51,6 +51,11 @@ pub(super) fn signal(process: &Process, signal: Signal) -> io::Result<()> {
         None => kill_process(pid, signal)?,
     }
     Ok(())
+}
+
+/// Whether its pid is not that of a later one.
+pub(super) fn is_still(process: &Process) -> bool {
+    stat(process.pid).is_some_and(|now| now.born == process.born)
 }
 
 /// Orphans of the tree become this process's children.

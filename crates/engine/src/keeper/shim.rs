@@ -43,11 +43,6 @@ fn arrange() -> io::Result<Option<File>> {
     let Some(dir) = std::env::var_os(MARKER).and_then(|dir| dir.into_string().ok()) else { return Ok(None) };
     let job = Job::at(&dir);
     let Some(spec) = job.spec().map_err(io::Error::other)? else { return Ok(None) };
-    #[cfg(target_os = "linux")]
-    if let Some(group) = job.group().map_err(io::Error::other)? {
-        // Outside of its group it is still found as a descendant.
-        let _ = group.enter();
-    }
     spec.limits.impose()?;
     default_signals();
     let Some(fence) = &spec.fence else { return Ok(None) };

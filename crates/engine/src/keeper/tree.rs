@@ -18,6 +18,10 @@ use super::processes;
 /// What a KILL cannot end in this time is stuck in the kernel or not ours to kill.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// So often what was started in the meantime is put into the group, too. Who starts something all the time is followed
+/// by descent.
+const ROUNDS: u32 = 4;
+
 /// A process as listed. `born` tells it from a later one with the same pid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Process {
@@ -63,6 +67,23 @@ impl Tree {
     /// What is left of a job whose keeper is gone.
     pub(super) fn marked(marker: &str, group: Option<Group>) -> Tree {
         Tree { marker: marker.to_owned(), kept: None, group, known: HashSet::new() }
+    }
+
+    /// Put all of it into its control group, if it has one.
+    pub(super) fn gather(&mut self) {
+        let Some(group) = self.group.clone() else { return };
+        for _ in 0..ROUNDS {
+            let Ok(living) = self.living() else { return };
+            let inside = group.pids();
+            let outside: Vec<_> = living.iter().filter(|process| !inside.contains(&process.pid)).collect();
+            if outside.is_empty() {
+                return;
+            }
+            for process in outside.into_iter().filter(|process| processes::is_still(process)) {
+                // Outside of its group it is still found as a descendant.
+                let _ = group.take(process.pid);
+            }
+        }
     }
 
     /// Ask every process to end, and after `grace` make it. Who is there is known before the first signal: a death

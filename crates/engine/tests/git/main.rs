@@ -4,6 +4,7 @@
 
 mod finding;
 mod merging;
+mod refs;
 mod removal;
 mod sandbox;
 mod target;

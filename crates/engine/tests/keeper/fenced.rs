@@ -79,7 +79,14 @@ fn a_job_has_a_control_group_where_that_is_possible() {
         return skipped("no control group can be made here");
     }
     let bench = Bench::new();
-    bench.run_sh("sed -n 's/^0:://p' /proc/self/cgroup; (setsid env -i /bin/sh -c 'exec sleep 1000' &)");
+    // One that runs away from its first moment on is in it as well.
+    let away = "until grep -q piton- /proc/$$/cgroup; do sleep 0.01; done\n\
+                sed -n 's/^0:://p' /proc/$$/cgroup > away.tmp; mv away.tmp away; exec sleep 1000\n";
+    fs::write(bench.work("away.sh"), away).unwrap();
+    let script = "(setsid env -i /bin/sh away.sh &)\n\
+                  until [ -e away ] && grep -q piton- /proc/$$/cgroup; do sleep 0.01; done\n\
+                  sed -n 's/^0:://p' /proc/$$/cgroup > own; cmp own away && cat own";
+    bench.run(&JobSpec { wall_ms: Some(60_000), ..bench.sh(script) });
     let text = bench.text();
     let name = text.trim().rsplit('/').next().unwrap();
     assert!(name.starts_with("piton-"), "{text}");

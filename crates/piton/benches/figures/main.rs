@@ -10,6 +10,7 @@ mod journal;
 mod ledger;
 mod lists;
 mod runs;
+mod streams;
 
 use std::fs;
 use std::path::Path;
@@ -18,12 +19,13 @@ use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     ("journal", journal::figures),
     ("ledger", ledger::figures),
     ("files", files::figures),
     ("lists", lists::figures),
     ("runs", runs::figures),
+    ("streams", streams::figures),
 ];
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
 const MARKS: [&str; 2] =

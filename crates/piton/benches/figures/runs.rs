@@ -26,7 +26,7 @@ pub(crate) fn figures() -> Vec<Figure> {
 /// Writes down when it began.
 const STAMP: &str = "date +%s%N >> \"$HOME/.cache/began\"; echo $PITON_TASK > $PITON_TASK.txt";
 
-fn began(project: &Project) -> Vec<u128> {
+pub(crate) fn began(project: &Project) -> Vec<u128> {
     let text = fs::read_to_string(project.root.join(".cache/began")).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
@@ -35,13 +35,13 @@ fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()
 }
 
-fn engine(project: &Project) -> Child {
+pub(crate) fn engine(project: &Project) -> Child {
     let mut command = project.command(PITON, &project.repo);
     command.args(["run", "plan.toml"]).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
 }
 
-fn until(mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < Duration::from_secs(120), "it does not come");
@@ -49,7 +49,7 @@ fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn stop(project: &Project, mut engine: Child) {
+pub(crate) fn stop(project: &Project, mut engine: Child) {
     let _ = project.command(PITON, &project.repo).args(["stop", "--now"]).output();
     let _ = engine.wait();
 }

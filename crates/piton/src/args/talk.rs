@@ -50,6 +50,9 @@ pub(crate) enum Client {
 pub(crate) struct Hook {
     /// When the client calls
     pub at: HookAt,
+    /// Of an agent that Piton started: whether it has said what came of its task
+    #[arg(long)]
+    pub attempt: bool,
     #[command(flatten)]
     pub by: By,
     #[command(flatten)]

@@ -202,10 +202,14 @@ pub(super) fn replan(journal: &Journal, run: &RunId, plan: &Plan) -> Outcome<Com
     Ok(Command::Replan(Box::new(plan)))
 }
 
+/// What a run before this one left in the plan's files is no word about this one.
+fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
+    import::back_up(found, true)?;
+    iterative::begin_anew(found)
+}
+
 fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {
-    if args.reset {
-        import::back_up(found, true)?;
-    }
+    let anew = if args.reset { begin_anew(found)? } else { Vec::new() };
     if let Some(run) = take_over(args, found, project, journal)? {
         return Ok(run);
     }
@@ -215,8 +219,7 @@ fn create(args: &Run, found: &mut FoundPlan, project: &Project, journal: &mut Jo
     let creation = creation(args, found, project, &run)?;
     let tip = if let Command::Create(new) = &creation { new.base.clone() } else { None };
     // Who begins anew wants nothing of what was done.
-    let before =
-        if args.reset { Vec::new() } else { iterative::past(found, project, tip.as_ref(), Aside::Put)? };
+    let before = if args.reset { anew } else { iterative::past(found, project, tip.as_ref(), Aside::Put)? };
     let past = past.chain(before);
     let landed = if args.reset { Vec::new() } else { landed_before(&creation, found, project, journal)? };
     let commands: Vec<Command> = [creation].into_iter().chain(past).chain(landed).collect();

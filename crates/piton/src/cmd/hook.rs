@@ -1,4 +1,5 @@
-//! `piton hook stop`: asked by a client that is about to stop. It may, unless it has taken a task and not reported on it.
+//! `piton hook stop`: asked by a client that is about to stop. It may, unless it has taken a task and not reported on it;
+//! with `--attempt`, an agent that Piton started may, unless it has not said what came of its task.
 //!
 //! Exit code 2 sends the client on, with what is said. Whatever goes wrong here lets it stop: a hook must not hold
 //! anybody for a reason that they cannot mend.
@@ -6,6 +7,9 @@
 use std::io::Read;
 
 use piton_core::run::Holder;
+use piton_core::signal::last_signal;
+use piton_engine::agent::Attempt;
+use piton_engine::clock;
 use serde_json::Value;
 
 use super::{Exit, FINE};
@@ -26,8 +30,15 @@ pub(crate) fn hook(args: &Hook) -> Exit {
     };
     // It was sent on once already: whoever cannot report after that must be able to stop.
     let again = said.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false);
+    if again {
+        return FINE;
+    }
+    if args.attempt {
+        let last = said.get("last_assistant_message").and_then(Value::as_str).unwrap_or_default();
+        return of_attempt(last);
+    }
     // Agents that Piton started hold no task of the ledger; the engine looks after them.
-    if again || std::env::var_os(piton_engine::agent::OUTBOX).is_some() {
+    if std::env::var_os(piton_engine::agent::OUTBOX).is_some() {
         return FINE;
     }
     match held(args) {
@@ -42,6 +53,21 @@ pub(crate) fn hook(args: &Hook) -> Exit {
         }
         _ => FINE,
     }
+}
+
+/// Whether an agent that ends with these words has said what came of its task, there or by a report.
+fn of_attempt(last: &str) -> Exit {
+    let Ok(Some(attempt)) = Attempt::around_us() else { return FINE };
+    if attempt.has_reported() || last_signal(last, &attempt.task, clock::now()).is_some() {
+        return FINE;
+    }
+    let task = &attempt.task;
+    ui::say(format!(
+        "You are about to stop and have not said what came of {task}. If it is not done, go on: nobody answers \
+         questions. If it is, report `done` with what later tasks should know; if a person has to decide, report \
+         `blocked` with the reason. Use the tool `report` of the server `piton`, or `piton report {task} done`."
+    ));
+    USAGE
 }
 
 /// What they work on, in the run that commands are about.

@@ -92,7 +92,10 @@ pub(crate) fn look(plan: &Utf8Path, project: &Project, aside: Aside) -> Outcome<
 pub(crate) fn second_copy(dialect: Dialect, plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
     let copy = project.root.join(kept::state_file(dialect).filter(|_| !kept::is_of_project(dialect))?);
     let real = |folder: &Utf8Path| folder.canonicalize_utf8().ok();
-    (copy.is_file() && real(&project.root) != real(plan)).then_some(copy)
+    // Many a project has a file of that name for itself.
+    let tells = || std::fs::read_to_string(&copy).is_ok_and(|text| text.contains("\"slug\""));
+    let is_one = copy.is_file() && (dialect != Dialect::Iterative || tells());
+    (is_one && real(&project.root) != real(plan)).then_some(copy)
 }
 
 pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {

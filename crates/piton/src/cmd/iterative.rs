@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
+use piton_core::dialect::issue::boxes;
+use piton_core::dialect::issue::plan::Word;
 use piton_core::dialect::iterative::plan::is_review;
 use piton_core::dialect::iterative::rebuild::{self, Believed, Claim, Rebuilt, Unit};
 use piton_core::dialect::iterative::state::{self, ForeignState, What};
@@ -12,7 +14,7 @@ use piton_core::plan::{Argv, Check, Dialect, Iterative, Mode, Oid, TaskId, TaskS
 use piton_core::run::{Claim as Claimed, Command, Note, Past, Report, Run, Status, Task};
 use piton_core::view::counted;
 use piton_engine::project::Project;
-use piton_engine::{clock, import};
+use piton_engine::{clock, disk, import};
 use serde_json::json;
 
 use super::ledger::holder;
@@ -104,6 +106,28 @@ pub(super) fn past(
     }
     commands.extend(lessons(&found.path));
     Ok(commands)
+}
+
+/// For a run that begins anew: ticks of the one before are no claims, so the boxes are opened; and whoever reads the log,
+/// which only grows, is told from where on it is about this run.
+pub(super) fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
+    let Some(reading) = &found.iterative else { return Ok(Vec::new()) };
+    let path = found.path.join(reading.list);
+    let bytes = std::fs::read(&path).map_err(Failure::io(format!("cannot read {path}")))?;
+    let ticked = boxes::ticked(&bytes).len();
+    let open: BTreeMap<TaskId, Word> =
+        reading.about.units.keys().map(|id| (id.clone(), Word::Pending)).collect();
+    if let Some(opened) = boxes::tick(&bytes, &open).filter(|opened| opened.bytes != bytes) {
+        let real = path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")))?;
+        disk::write(&real, &opened.bytes).map_err(Failure::io(format!("cannot write {path}")))?;
+        let ticks = counted(ticked as u64, "tick");
+        ui::say(format!("{ticks} taken out of {}: everything is done anew", find::shown(&path)));
+    }
+    if words(&found.path.join(progress::FILE)).trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let note = Note::Entry { task: None, text: progress::ANEW.to_owned() };
+    Ok(vec![Command::Note { by: "piton".to_owned(), note }])
 }
 
 /// Why the log says that a person is needed.
@@ -282,16 +306,21 @@ pub(crate) fn phase(args: &Phase) -> Outcome<Exit> {
         What::Nonsense { why, .. } => Some(why.clone()),
         _ => None,
     });
+    let now = file.phase.word();
+    // Only before the first unit and after the last one is there a choice.
+    let hint = match now {
+        "discover" => "piton phase plan   is what can be said now",
+        "plan" => "piton phase discover   is what can be said now",
+        "deliver" => "piton phase complete   is what can be said now",
+        "complete" => "piton phase deliver   is what can be said now",
+        _ => "piton status   tells what is left to do",
+    };
     if let Some(why) = refused {
-        return Err(Failure::new(format!(
-            "the phase is {}, not {}: {why}",
-            file.phase.word(),
-            ui::plain(word)
-        )));
+        let failure = Failure::new(format!("the phase is {now}, not {}: {why}", ui::plain(word)));
+        return Err(failure.hint(hint));
     }
-    if edits.is_empty() && word != file.phase.word() {
-        let failure = Failure::new(format!("the phase is {}: the units tell", file.phase.word()));
-        return Err(failure.hint("piton status"));
+    if edits.is_empty() && word != now {
+        return Err(Failure::new(format!("the phase is {now}: the units tell")).hint(hint));
     }
     let by = holder(&args.by.by)?;
     for command in edits.iter().flat_map(|edit| state::commands(edit, &by)) {

@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::client::happenings;
+use piton_core::plan::{Adapter, Settings};
 use piton_core::run::Proof;
 use piton_core::terminal::clean_text;
+use piton_core::time::Timestamp;
+use piton_core::view::{Lines, Stream, Told};
 use piton_engine::keeper::{Ended, Job};
+use piton_engine::{agent, clock};
+use serde_json::json;
 
-use super::{Exit, FINE};
+use super::{Exit, FINE, status};
 use crate::args::{self, OfTask};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -53,13 +59,106 @@ pub(crate) fn output(args: &args::Output) -> Outcome<Exit> {
     };
     // All checks of the last start, or its one agent.
     let shown: Vec<&&Listed> = chosen.iter().filter(|job| job.fence == last.fence).collect();
+    let settings = status::facts(&journal, &run)?.settings;
     for job in &shown {
-        if shown.len() > 1 {
+        // A check may have nothing to say but how it ended.
+        if shown.len() > 1 || args.checks {
             ui::say(ui::styled(ui::BOLD, format!("── {} · {}", ui::plain(&job.told()), ended(job))));
         }
-        show(&Job::at(&job.path), args)?;
+        let job = Job::at(&job.path);
+        // Some clients tell the end of a limit by the clock: the one that went when they did.
+        let ended = job.outcome().ok().flatten().map(|outcome| Timestamp(outcome.ended_at_ms));
+        let form = Form::of(args, adapter_of(&job, &settings), ended.unwrap_or_else(clock::now));
+        show(&job, args.follow, form)?;
     }
     Ok(FINE)
+}
+
+/// Which client it was, by the program that was started.
+fn adapter_of(job: &Job, settings: &Settings) -> Adapter {
+    let argv = job.spec().ok().flatten().map(|spec| spec.argv).unwrap_or_default();
+    let asked = job.dir().join("prompt.md").exists();
+    let Some(program) = argv.first().filter(|_| asked) else { return Adapter::Command };
+    let profile = settings.agents.values().find(|agent| agent::program(agent) == program);
+    // A profile that is gone since may have been of a client with its usual name.
+    let usual = || {
+        let name = Utf8Path::new(program).file_name();
+        Adapter::ALL.into_iter().find(|adapter| Some(adapter.name()) == name)
+    };
+    profile.map(|agent| agent.adapter).or_else(usual).unwrap_or_default()
+}
+
+/// How output is shown.
+enum Form {
+    Raw,
+    /// Without control characters.
+    Text,
+    /// What a client did, in words.
+    Words(Lines, Stream, Timestamp),
+    Json(Lines, Adapter, Timestamp),
+}
+
+impl Form {
+    fn of(args: &args::Output, adapter: Adapter, at: Timestamp) -> Form {
+        match Stream::of(adapter) {
+            _ if args.raw => Form::Raw,
+            _ if args.json => Form::Json(Lines::default(), adapter, at),
+            Some(stream) => Form::Words(Lines::default(), stream, at),
+            None => Form::Text,
+        }
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        match self {
+            Form::Raw => ui::answer_raw(bytes),
+            Form::Text => ui::answer(clean_text(bytes)),
+            Form::Words(lines, stream, at) => {
+                lines.take(bytes).iter().for_each(|line| answer_told(&stream.hear(line, *at)));
+            }
+            Form::Json(lines, adapter, at) => {
+                lines.take(bytes).iter().for_each(|line| answer_happenings(*adapter, line, *at));
+            }
+        }
+    }
+
+    fn gap(&mut self, bytes: u64) {
+        match self {
+            Form::Raw | Form::Text => {}
+            Form::Words(lines, ..) => lines.tear(),
+            Form::Json(lines, ..) => {
+                lines.tear();
+                return ui::answer_line(json!({ "happening": "gap", "bytes": bytes }).to_string());
+            }
+        }
+        ui::say(format!("\n… {bytes} bytes left out …"));
+    }
+
+    fn end(&mut self) {
+        match self {
+            Form::Raw | Form::Text => {}
+            Form::Words(lines, stream, at) => {
+                lines.last().iter().for_each(|line| answer_told(&stream.hear(line, *at)));
+                answer_told(&stream.close());
+            }
+            Form::Json(lines, adapter, at) => {
+                lines.last().iter().for_each(|line| answer_happenings(*adapter, line, *at));
+            }
+        }
+    }
+}
+
+fn answer_told(told: &[Told]) {
+    told.iter().for_each(|line| ui::answer_line(ui::styled(ui::tone(line.tone), &line.text)));
+}
+
+/// What a line says; one that is not the client's is a happening of its own.
+fn answer_happenings(adapter: Adapter, line: &str, at: Timestamp) {
+    let said = match happenings(adapter, line, at) {
+        Some(happened) => happened.iter().filter_map(|one| serde_json::to_string(one).ok()).collect(),
+        None => vec![json!({ "happening": "line", "text": line }).to_string()],
+    };
+    // JSON escapes some control characters, and not those that a terminal knows beyond ASCII.
+    said.iter().for_each(|one| ui::answer_line(clean_text(one.as_bytes())));
 }
 
 impl Listed {
@@ -90,7 +189,7 @@ fn ended(job: &Listed) -> String {
     }
 }
 
-fn list(folder: &camino::Utf8Path) -> Outcome<Vec<Listed>> {
+fn list(folder: &Utf8Path) -> Outcome<Vec<Listed>> {
     let Ok(entries) = folder.read_dir_utf8() else { return Ok(Vec::new()) };
     let mut jobs: Vec<Listed> = entries
         .filter_map(Result::ok)
@@ -108,16 +207,16 @@ fn started(job: &Listed) -> std::time::SystemTime {
     of.unwrap_or(std::time::SystemTime::UNIX_EPOCH)
 }
 
-fn show(job: &Job, args: &args::Output) -> Outcome {
-    let put = |bytes: &[u8]| if args.raw { ui::answer_raw(bytes) } else { ui::answer(clean_text(bytes)) };
+fn show(job: &Job, follow: bool, mut form: Form) -> Outcome {
     let unreadable = || Failure::io(format!("cannot read the output in {}", job.dir()));
-    if !args.follow {
+    if !follow {
         let whole = job.output().read_all().map_err(unreadable())?;
-        put(&whole.head);
+        form.put(&whole.head);
         if whole.omitted > 0 {
-            ui::say(format!("\n… {} bytes left out …", whole.omitted));
+            form.gap(whole.omitted);
         }
-        put(&whole.tail);
+        form.put(&whole.tail);
+        form.end();
         return Ok(());
     }
     let mut at = 0;
@@ -125,12 +224,13 @@ fn show(job: &Job, args: &args::Output) -> Outcome {
         let over = job.outcome().map_err(|error| Failure::new(error.to_string()))?.is_some();
         let chunk = job.output().read_from(at, CHUNK).map_err(unreadable())?;
         if chunk.at > at {
-            ui::say(format!("\n… {} bytes left out …", chunk.at - at));
+            form.gap(chunk.at - at);
         }
-        put(&chunk.bytes);
+        form.put(&chunk.bytes);
         let idle = chunk.bytes.is_empty();
         at = chunk.next();
         if idle && over {
+            form.end();
             return Ok(());
         }
         if idle {

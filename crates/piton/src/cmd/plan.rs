@@ -8,14 +8,17 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::{execute, native, rwkit};
-use piton_core::plan::{Budget, Dialect, Domain, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec};
+use piton_core::plan::{
+    Adapter, Budget, Dialect, Domain, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec,
+};
 use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, iterative, master};
+use super::{Exit, FINE, iterative, master, run};
 use crate::args;
 use crate::failure::{Failure, Outcome};
+use crate::find;
 use crate::reading::{self, FoundPlan, How};
 use crate::ui::{self, BOLD, DIM};
 
@@ -56,10 +59,26 @@ fn new_native(name: &str, force: bool) -> Outcome<Exit> {
         return Err(Failure::new(format!("{path} exists already")).hint(format!("piton new {name} --force")));
     }
     let stem = path.file_stem().unwrap_or("plan");
-    write(&path, &native::starter(stem))?;
+    let worker = worker()?;
+    write(&path, &native::starter(stem, worker))?;
     ui::say(format!("wrote {path}"));
+    if worker == native::Worker::Nobody {
+        ui::hint("no coding agent was found here: say in [agents.default] who does the work");
+    }
     ui::hint(format!("edit it, then: piton plan {path}"));
     Ok(FINE)
+}
+
+/// Who can work on a new plan: whom the project names, or the first known client that is installed.
+fn worker() -> Outcome<native::Worker> {
+    let config = reading::config(&find::here()?)?.unwrap_or_default();
+    let usual = config.defaults.agent.as_deref().unwrap_or(native::DEFAULT_AGENT);
+    if config.agents.contains_key(usual) {
+        return Ok(native::Worker::OfProject);
+    }
+    let mut clients = Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command());
+    let found = clients.find(|adapter| run::is_runnable(adapter.name(), Utf8Path::new(".")));
+    Ok(found.map_or(native::Worker::Nobody, native::Worker::Client))
 }
 
 fn new_list(name: &str, force: bool) -> Outcome<Exit> {

@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
 use piton_core::dialect::rwkit as lists;
 use piton_core::plan::{Argv, Dialect, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
-use piton_core::run::{Command, Selection, Session, Status, StopReason};
+use piton_core::run::{self as runs, Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
 use piton_engine::drive::{self, Engine, PlanNow};
@@ -216,7 +216,7 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
         Some(agent) => [agent].into(),
         None => plan.tasks.iter().map(|task| &task.agent).collect(),
     };
-    for name in names {
+    for name in names.into_iter().chain(&plan.settings.feedback) {
         let Some(agent) = plan.settings.agents.get(name) else {
             let known: Vec<&str> = plan.settings.agents.keys().map(String::as_str).collect();
             let failure =
@@ -279,7 +279,7 @@ fn preflight_selection(args: &Run, plan: &Plan) -> Outcome {
 }
 
 /// Whether a program can be found: by its path, or along PATH.
-fn is_runnable(program: &str, root: &Utf8Path) -> bool {
+pub(super) fn is_runnable(program: &str, root: &Utf8Path) -> bool {
     if program.contains('/') {
         // A relative path is looked up in the worktree, where an earlier task may put it.
         return !Utf8Path::new(program).is_absolute() || root.join(program).exists();
@@ -407,8 +407,11 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
         }
         StopReason::Person | StopReason::Elsewhere { .. } | StopReason::Environment { .. } => {
             let facts = journal.facts(run)?;
-            let plan = facts.map(|facts| find::shown(Utf8Path::new(&facts.plan))).unwrap_or_default();
-            vec![format!("piton run {plan}   goes on from here")]
+            let refused = facts.iter().flat_map(runs::refused);
+            let tests = refused.map(|(_, outage)| format!("piton agents test {}", outage.agent));
+            let plan = facts.as_ref().map(|facts| find::shown(Utf8Path::new(&facts.plan)));
+            let plan = plan.unwrap_or_default();
+            tests.chain([format!("piton run {plan}   goes on from here")]).collect()
         }
     };
     if !hints.is_empty() {

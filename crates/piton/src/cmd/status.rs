@@ -2,7 +2,7 @@
 
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Dialect, RunId, TaskId};
-use piton_core::run::{Bill, Bills, Event, Proof, Status, Task};
+use piton_core::run::{self, Bill, Bills, Event, Outage, Outages, Proof, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus, RunStatus, Summary};
 use piton_engine::clock;
@@ -89,6 +89,14 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     if let Some(bill) = view::bill(&facts.used) {
         ui::answer_line(format!("  used: {bill}"));
     }
+    let now = clock::now();
+    for (provider, until) in run::limits(&facts, now) {
+        ui::answer_line(format!("  usage limit of {}, over in {}", ui::plain(provider), until.since(now)));
+    }
+    for (provider, outage) in run::refused(&facts) {
+        let told = format!("  {provider} does not let `{}` in: {}", outage.agent, outage.reason);
+        ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
+    }
     let mut notable = journal.under_way(run)?;
     for status in [Status::Failed, Status::Abandoned, Status::Blocked] {
         if summary.counts.of(status) > 0 {
@@ -102,7 +110,6 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     if !notable.is_empty() {
         ui::answer_line("");
     }
-    let now = clock::now();
     for task in notable.iter().take(if all { usize::MAX } else { MOST }) {
         ui::answer_line(task_line(journal, run, task, now)?);
     }
@@ -171,6 +178,7 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
         Status::Verified | Status::Merging => task.progress.waits.clone().unwrap_or_default(),
         Status::InProgress => match &task.holder {
             Some(piton_core::run::Holder::Ledger(name)) => format!("held by {name}"),
+            _ if is_by_another(task) => format!("attempt {}, by {}", task.attempt, task.progress.agent),
             _ => format!("attempt {}", task.attempt),
         },
         _ => String::new(),
@@ -183,6 +191,11 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
         ui::plain(&title),
         ui::styled(DIM, ui::plain(&about))
     ))
+}
+
+/// Somebody else works on it than its plan says: a stand-in, or who was asked for.
+fn is_by_another(task: &Task) -> bool {
+    !task.progress.agent.is_empty() && task.progress.agent != task.agent
 }
 
 fn reason(journal: &Journal, run: &RunId, task: &Task) -> Outcome<String> {
@@ -256,6 +269,15 @@ fn bills_document(bills: &Bills) -> Value {
     Value::Array(rows)
 }
 
+/// Providers that let no agent work, and until when; `null` where only a person can end that.
+fn outages_document(outages: &Outages) -> Value {
+    let row = |(provider, outage): (&String, &Outage)| {
+        let until = outage.until.map(|until| until.to_string());
+        json!({ "provider": provider, "agent": outage.agent, "reason": outage.reason, "until": until })
+    };
+    outages.iter().map(row).collect()
+}
+
 /// The whole run as one JSON document.
 fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Value> {
     let facts = facts(journal, run)?;
@@ -283,6 +305,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         "created": facts.created.to_string(),
         "counts": counts(&summary.counts),
         "used": bills_document(&facts.used),
+        "outages": outages_document(&facts.outages),
         "groups": summary.groups.iter().map(|group| json!({
             "id": group.id, "title": group.title, "status": group.status, "counts": counts(&group.counts),
         })).collect::<Vec<_>>(),

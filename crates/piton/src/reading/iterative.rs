@@ -1,6 +1,7 @@
 //! Folders of the iterative system: found by slug, and read with what the project around them says.
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::iterative::context;
 use piton_core::dialect::iterative::plan::{self, BRIEFS, Given, LISTS};
 use piton_core::dialect::{Folder, toolchain};
 
@@ -46,9 +47,9 @@ pub(super) fn is_own(name: &str) -> bool {
     OWN.contains(&name) || name == "state.json"
 }
 
-/// The files that such a plan is made of.
+/// The files that such a plan is made of, and the one that every agent reads beside them.
 pub(super) fn is_part(name: &str) -> bool {
-    LISTS.contains(&name) || BRIEFS.contains(&name)
+    LISTS.contains(&name) || BRIEFS.contains(&name) || name == context::FILE
 }
 
 /// The folder of a slug, in the nearest place where such are kept.

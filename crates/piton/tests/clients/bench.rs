@@ -29,6 +29,12 @@ impl Client {
         }
     }
 
+    pub(crate) fn program(self) -> Option<Utf8PathBuf> {
+        let ours = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache/clients/node_modules/.bin");
+        let folder = std::env::var(FOLDER).map_or(ours, Utf8PathBuf::from);
+        folder.join(self.name()).canonicalize_utf8().ok()
+    }
+
     fn api(self) -> Api {
         match self {
             Client::Claude => Api::Anthropic,
@@ -65,18 +71,20 @@ impl Client {
 pub(crate) struct Bench {
     pub(crate) client: Client,
     pub(crate) sandbox: Sandbox,
-    program: Utf8PathBuf,
+    pub(crate) program: Utf8PathBuf,
 }
 
 impl Bench {
     /// `None` if the client is not here.
     pub(crate) fn with(client: Client) -> Option<Bench> {
-        let ours = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.cache/clients/node_modules/.bin");
-        let folder = std::env::var(FOLDER).map_or(ours, Utf8PathBuf::from);
-        let program = folder.join(client.name()).canonicalize_utf8().ok()?;
+        let program = client.program()?;
         let binary = env!("CARGO_BIN_EXE_piton");
         let sandbox = match client {
-            Client::Claude | Client::Gemini | Client::Opencode => Sandbox::new(binary),
+            Client::Claude | Client::Opencode => Sandbox::new(binary),
+            // It takes no settings from below a folder that everybody may write to.
+            Client::Gemini => {
+                Sandbox::new_in(binary, &std::env::var("HOME").map_or("/".into(), Utf8PathBuf::from))
+            }
             // Its own sandbox hides what is in memory, and lets everybody write to /tmp.
             Client::Codex => Sandbox::new_in(binary, Utf8Path::new("/var/tmp")),
         };
@@ -84,7 +92,12 @@ impl Bench {
     }
 
     pub(crate) fn serve(&self, scripts: impl IntoIterator<Item = Script>) -> Models {
-        Models::serve(self.client.api(), scripts)
+        self.serve_as(self.client, scripts)
+    }
+
+    /// A model for another client than this one.
+    pub(crate) fn serve_as(&self, client: Client, scripts: impl IntoIterator<Item = Script>) -> Models {
+        Models::serve(client.api(), scripts)
     }
 
     /// Write a plan whose agent is the client, and commit it. `tasks` begins inside `[defaults]`.
@@ -94,8 +107,42 @@ impl Bench {
 
     /// The same, with a client that itself tries so often again.
     pub(crate) fn plan_retrying(&self, retries: u32, models: &Models, tasks: &str) {
+        let agent = self.profile("default", (self.client, &self.program), models, retries);
+        self.plan_of(&agent, tasks);
+    }
+
+    /// The table of an agent that is a client; what the client needs in its home is written there.
+    pub(crate) fn profile(
+        &self,
+        name: &str,
+        (client, program): (Client, &Utf8Path),
+        models: &Models,
+        retries: u32,
+    ) -> String {
+        let env = self.environment(client, models, retries);
+        let pairs = env.as_object().expect("an object").iter();
+        let env: Vec<String> = pairs.map(|(name, value)| format!("{name} = {value}")).collect();
+        let model = if client == Client::Gemini { "model = \"gemini-2.5-pro\"\n" } else { "" };
+        format!(
+            "[agents.{name}]\nadapter = \"{}\"\nprogram = \"{program}\"\n{model}env = {{ {} }}\n",
+            client.name(),
+            env.join(", ")
+        )
+    }
+
+    /// A plan with these agents. `tasks` begins inside `[defaults]`.
+    pub(crate) fn plan_of(&self, agents: &str, tasks: &str) {
+        let text = format!(
+            "name = \"plan\"\n{agents}[policy]\nbackoff = \"0s\"\n[defaults]\ntimeout = \"100s\"\n{tasks}"
+        );
+        self.sandbox.write("plan.toml", &text);
+        self.sandbox.commit("Plan");
+    }
+
+    /// What leads a client to the scripted model.
+    pub(crate) fn environment(&self, client: Client, models: &Models, retries: u32) -> Value {
         let url = models.url();
-        let env = match self.client {
+        match client {
             // A subscription: the service tells its limits to those only.
             Client::Claude => json!({
                 "ANTHROPIC_BASE_URL": url, "CLAUDE_CODE_OAUTH_TOKEN": "dummy",
@@ -130,23 +177,16 @@ impl Bench {
                     "npm_config_offline": "true",
                 })
             }
-        };
-        let pairs = env.as_object().expect("an object").iter();
-        let env: Vec<String> = pairs.map(|(name, value)| format!("{name} = {value}")).collect();
-        let model = if self.client == Client::Gemini { "model = \"gemini-2.5-pro\"\n" } else { "" };
-        let text = format!(
-            "name = \"plan\"\n[agents.default]\nadapter = \"{}\"\nprogram = \"{}\"\n{model}env = {{ {} }}\n\
-             [policy]\nbackoff = \"0s\"\n[defaults]\ntimeout = \"100s\"\n{tasks}",
-            self.client.name(),
-            self.program,
-            env.join(", ")
-        );
-        self.sandbox.write("plan.toml", &text);
-        self.sandbox.commit("Plan");
+        }
     }
 
     pub(crate) fn run(&self) -> Invocation {
         self.sandbox.piton(["run", "plan.toml"])
+    }
+
+    /// The same with a fence around every agent, where this kernel has one.
+    pub(crate) fn run_fenced(&self) -> Invocation {
+        self.run().env("PITON_SANDBOX", "auto")
     }
 
     /// The events of the run that hold this.

@@ -23,7 +23,7 @@ fn in_a_call(bench: &Bench) -> (Models, Running) {
         script("Please do T1", [shell(&format!("{wait}; {done}")), say("It is done.")]),
     ]);
     bench.plan(&models, &format!("attempts = 1\n{}", task("T1", "")));
-    let mut engine = bench.run().spawn();
+    let mut engine = bench.run_fenced().spawn();
     engine.until_at(&bench.sandbox, "arrived");
     (models, engine)
 }
@@ -32,7 +32,7 @@ fn a_client_whose_engine_is_killed_is_adopted(bench: &Bench) {
     let (models, engine) = in_a_call(bench);
     engine.signal(Signal::KILL);
     assert_eq!(engine.wait().code, None);
-    let mut again = bench.run().spawn();
+    let mut again = bench.run_fenced().spawn();
     again.until_says("engine started");
     bench.sandbox.meet("gate");
     let _ = again.wait().exits(0);

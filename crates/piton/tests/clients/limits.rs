@@ -5,7 +5,7 @@ use piton_testkit::sandbox::task;
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::{Bench, run, with_each_client};
+use crate::{Bench, Client, run, with_each_client};
 
 with_each_client![
     a_server_that_is_busy_for_a_moment_costs_nothing,
@@ -47,4 +47,49 @@ fn a_usage_limit_is_waited_for_and_no_attempt_is_spent(bench: &Bench) {
     assert_eq!((&end["end"], &end["until"]), (&json!("limit"), &json!(until * 1000)));
     let status = bench.sandbox.run("status T1 --plan plan.toml --json").exits(0).stdout;
     assert!(status.contains("\"attempts_spent\": 0"), "{status}");
+}
+
+/// The agent of a client's plan, by another name.
+fn agent(plan: &str, name: &str) -> String {
+    let (_, rest) = plan.split_once("[agents.default]").expect("a plan with an agent");
+    let (agent, _) = rest.split_once("[policy]").expect("and what follows");
+    format!("[agents.{name}]{agent}")
+}
+
+#[test]
+fn a_limit_of_one_client_leaves_the_other_at_work_and_is_over_by_itself() {
+    let (Some(codex), Some(claude)) = (Bench::with(Client::Codex), Bench::with(Client::Claude)) else {
+        // Says which of them is not here.
+        return [Client::Codex, Client::Claude].into_iter().for_each(|client| run(client, |_| {}));
+    };
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+    let now = i64::try_from(now.as_secs()).expect("a small number");
+    let refused = |after: i64, times: u32| Refusal { times, ..Client::Claude.limit(now + after) };
+    let write = |task: &str| [shell(&format!("echo done > {task}.txt")), say("Done.")];
+    let once = [shell("echo done > T1.txt").after(refused(6, 1)), say("Done.")];
+    let never = [say("Done.").after(refused(7200, u32::MAX))];
+    let limited = claude.serve([script("Please do T1", once), script("Please do T3", never)]);
+    let free = codex.serve(["T2", "T3"].map(|id| script(&format!("Please do {id}"), write(id))));
+    claude.plan(&limited, "");
+    codex.plan(&free, "");
+    let first = agent(&claude.sandbox.read("plan.toml"), "first");
+    let second = agent(&codex.sandbox.read("plan.toml"), "second");
+    let sandbox = &codex.sandbox;
+    let plan = |fallback: &str, tasks: &str| {
+        let policy = "[policy]\nbackoff = \"0s\"\nmax_parallel = 1\n[defaults]\ntimeout = \"100s\"\n";
+        sandbox.write("plan.toml", &format!("name = \"plan\"\n{first}{fallback}{second}{policy}{tasks}"));
+        sandbox.commit("Another plan");
+    };
+    let place = |events: &[String], task: &str| {
+        let wanted = format!("\"task\":\"{task}\"");
+        let begun = |event: &String| event.contains("attempt_started") && event.contains(&wanted);
+        events.iter().rposition(begun).expect("it was begun")
+    };
+    plan("", &(task("T1", "agent = 'first'") + &task("T2", "agent = 'second'")));
+    let _ = sandbox.run("run plan.toml").exits(0).says("usage limit until");
+    let events = sandbox.events();
+    assert!(place(&events, "T2") < place(&events, "T1"), "T1 waited, and T2 did not: {events:#?}");
+    assert!(!events.iter().any(|event| event.contains("instead_of")), "nobody was to stand in");
+    plan("fallback = \"second\"\n", &task("T3", "agent = 'first'"));
+    let _ = sandbox.run("run plan.toml --reset").exits(0).says("by second, in place of first");
 }

@@ -7,8 +7,10 @@
 mod bench;
 mod interrupted;
 mod limits;
+mod many;
 mod others;
 mod plans;
+mod talk;
 
 use bench::{Bench, Client};
 

@@ -28,7 +28,7 @@ fn a_plan_is_worked_on_to_its_last_commit(bench: &Bench) {
     let models = bench.serve([review, work("T1"), work("T2"), work("T3")]);
     let reviewed = "checks = [\"test -s T3.txt\", { review = \"default\" }]\ndepends_on = [\"T1\", \"T2\"]";
     bench.plan(&models, &[task("T1", ""), task("T2", ""), task("T3", reviewed)].concat());
-    let _ = bench.run().run().exits(0).says("every task is completed");
+    let _ = bench.run_fenced().run().exits(0).says("every task is completed");
     let log = bench.sandbox.git(["log", "--format=%s", "main"]);
     for id in ["T1", "T2", "T3"] {
         assert!(log.contains(&format!("By the agent: {id}")), "{log}");
@@ -55,6 +55,7 @@ fn what_a_client_was_not_allowed_or_did_not_do_is_not_done(bench: &Bench) {
         script("Please do T2", [say("There is no such thing.\n<signal>BLOCKED: nobody knows it</signal>")]),
     ]);
     bench.plan(&models, &format!("attempts = 1\n{}{}", task("T1", ""), task("T2", "")));
+    // Without our fence: here it is the client that refuses.
     let _ = bench.run().run().exits(4).says("nobody knows it");
     assert!(!outside.exists());
     let status = bench.sandbox.run("status --plan plan.toml --json").exits(0);
@@ -66,7 +67,7 @@ fn nothing_of_a_client_outlives_it(bench: &Bench) {
     let linger = "nohup setsid sleep 600 >/dev/null 2>&1 & echo started > T1.txt";
     let models = bench.serve([script("Please do T1", [shell(linger), say("It runs.")])]);
     bench.plan(&models, &task("T1", ""));
-    let _ = bench.run().run().exits(0);
+    let _ = bench.run_fenced().run().exits(0);
     assert_eq!(bench.processes(), []);
 }
 

@@ -29,7 +29,7 @@ fn killed(mode: Mode) -> Killed {
 }
 
 /// How many points are tried if nobody says more: what two cores do in half a minute.
-const SAMPLE: usize = 32;
+const SAMPLE: usize = 26;
 
 /// The n-th point of a kind, and a way to die there.
 pub(crate) type Case = (String, usize, Mode);

@@ -31,7 +31,7 @@ fn an_abandoned_task_holds_nobody_else_up() {
         - A was abandoned after 2 attempts: check `test -s A.txt` failed with exit status 1
 
     What helps:
-      piton output A
+      piton output A --checks
       piton retry A
       piton raise A --attempts 4
       piton skip A
@@ -141,7 +141,7 @@ fn who_does_not_want_to_wait_for_a_usage_limit_goes_on_later() {
     let _ = sandbox
         .run("run plan.toml --no-wait")
         .exits(3)
-        .says("a usage limit holds until")
+        .says("a usage limit of default holds until")
         .says("piton run plan.toml");
     assert_eq!(status(&sandbox, "T1"), "failed");
 }

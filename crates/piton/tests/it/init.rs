@@ -90,3 +90,33 @@ fn who_has_taken_a_task_is_sent_on_once_to_report_it() {
     let _ = sandbox.run("report T1 done --by claude").exits(0);
     let _ = stops(&sandbox, asks, "claude").exits(0);
 }
+
+#[test]
+fn an_agent_of_pitons_may_stop_when_it_has_said_what_came_of_its_task() {
+    let sandbox = sandbox();
+    let piton = env!("CARGO_BIN_EXE_piton");
+    let asks = |active: bool, last: &str, flag: &str| {
+        let said = serde_json::json!({ "stop_hook_active": active, "last_assistant_message": last });
+        format!("printf '%s' '{said}' | {piton} hook stop {flag} 2>> ../../../asked; echo $? >> T1.txt")
+    };
+    let lines = [
+        asks(false, "Shall I go on?", "--attempt"),
+        asks(true, "Shall I go on?", "--attempt"),
+        asks(false, "Done. <signal>T2_DONE</signal>", "--attempt"),
+        asks(false, "Done. <signal>T1_DONE</signal>", "--attempt"),
+        // The hook of somebody who keeps the ledger.
+        asks(false, "Shall I go on?", "--by claude"),
+        format!("{piton} report T1 done"),
+        asks(false, "Shall I go on?", "--attempt"),
+    ];
+    let folder = sandbox.program("agent", &lines.join("\n"));
+    sandbox.script(&format!("[T1]\nrun {folder}/agent\n"));
+    sandbox.plan(&task("T1", ""));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    assert_eq!(sandbox.git(["show", "main:T1.txt"]), "2\n0\n2\n0\n0\n0");
+    let asked = sandbox.read(sandbox.root().join("asked"));
+    assert!(asked.contains("have not said what came of T1. If it is not done, go on"), "{asked}");
+    // Outside of an attempt it holds nobody.
+    let ask = format!("printf '{{}}' | {piton} hook stop --attempt");
+    let _ = sandbox.piton_by(&["sh", "-c", &ask, "sh"], []).run().exits(0);
+}

@@ -8,7 +8,12 @@ use piton_testkit::sandbox::{task, writers};
 #[test]
 fn the_starter_can_be_planned_and_run() {
     let sandbox = sandbox();
-    shows!(sandbox.run("new work/climb").exits(0), @r"
+    let bin = sandbox.program(
+        "claude",
+        "cat > /dev/null; echo see NOTES.md > NOTES.md; test $PITON_TASK = T1 || cp NOTES.md README.md\n\
+         echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"modelUsage\":{}}'",
+    );
+    shows!(sandbox.piton(["new", "work/climb"]).with_path(&bin).run().exits(0), @r"
     exit: 0
     --- stderr
     wrote work/climb.toml
@@ -26,10 +31,6 @@ fn the_starter_can_be_planned_and_run() {
     critical path 2 steps: T1 → T2
     ");
     sandbox.commit("Plan");
-    let bin = sandbox.program(
-        "claude",
-        "cat > /dev/null; echo see NOTES.md > NOTES.md; test $PITON_TASK = T1 || cp NOTES.md README.md",
-    );
     let _ = sandbox
         .piton(["run", "work/climb.toml"])
         .with_path(&bin)
@@ -37,6 +38,19 @@ fn the_starter_can_be_planned_and_run() {
         .exits(0)
         .says("every task is completed");
     assert_eq!(sandbox.read("README.md"), "see NOTES.md\n");
+    // Where nobody is found, a person has to say who works; and where the project says so, the plan need not.
+    shows!(sandbox.piton(["new", "other"]).env("PATH", "/nowhere").run().exits(0), @r"
+    exit: 0
+    --- stderr
+    wrote other.toml
+    hint: no coding agent was found here: say in [agents.default] who does the work
+    hint: edit it, then: piton plan other.toml
+    ");
+    assert!(sandbox.read("other.toml").contains("CHANGE THIS"));
+    sandbox.write("piton.toml", "[agents.default]\ncommand = ['my-agent']\n");
+    let _ = sandbox.piton(["new", "third"]).with_path(&bin).run().exits(0);
+    assert!(!sandbox.read("third.toml").contains("[agents.default]\n"));
+    let _ = sandbox.run("plan third.toml").exits(0);
 }
 
 #[test]
@@ -92,7 +106,7 @@ checks = ["true"]
     5 | max_paralel = 3
       | ^^^^^^^^^^^ did you mean `max_parallel`?
       |
-    help: known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
+    help: known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
 
     error: there is no task "T3"
       --> plan.toml:10:15

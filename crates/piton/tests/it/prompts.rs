@@ -9,7 +9,7 @@ fn keeping(sandbox: &Sandbox) {
     let keep = sandbox.program("keep", "cp $PITON_PROMPT $(dirname $0)/../$PITON_TASK-$PITON_ATTEMPT.md");
     let deed = format!("run {keep}/keep\n");
     let report = format!(
-        "run {} report T1 done --decision no-cache --note # --export store()\n",
+        "run {} report T1 done --decision no-cache --pattern small-files --note # --export store()\n",
         env!("CARGO_BIN_EXE_piton")
     );
     sandbox
@@ -47,6 +47,9 @@ fn an_agent_is_told_what_came_before_it_and_the_prompt_can_be_asked_for() {
     >
     > ## Decisions
     > - T1: no-cache
+    >
+    > ## Conventions to follow
+    > - T1: small-files
     >
     > ## Notes handed over
     > - T1: #

@@ -214,9 +214,19 @@ fn a_task_without_checks_lands_and_says_so() {
 fn a_fresh_agent_confirms_until_nothing_is_found() {
     let sandbox = sandbox();
     sandbox.plan(&task("T1", "confirm = true"));
-    sandbox.script("[T1]\nappend SIDE/passes x\nwrite T1.txt done\n");
+    let keep = "run SIDE/bin/keep\n";
+    let _ = sandbox
+        .program("keep", "cp $PITON_PROMPT $(dirname $0)/../told.$(cat $(dirname $0)/../passes | wc -l)");
+    sandbox.script(&format!(
+        "[T1]\nappend SIDE/passes x\n{keep}write no x\n[T1 2]\nappend SIDE/passes x\n{keep}write T1.txt done\n"
+    ));
     let _ = sandbox.run("run plan.toml").exits(0).says("a fresh agent looks for what is left");
-    assert_eq!(sandbox.read(sandbox.root().join("passes")), "x\nx\n");
+    assert_eq!(sandbox.read(sandbox.root().join("passes")), "x\nx\nx\n");
+    // Whoever confirms knows neither that, nor of failures: it is told what the first was told.
+    let [first, second, confirming] =
+        [1, 2, 3].map(|nth| sandbox.read(sandbox.root().join(format!("told.{nth}"))));
+    assert!(second.contains("What went wrong last time"), "{second}");
+    assert_eq!(confirming, first);
 }
 
 /// What is cheap comes first: a second agent only once the checks pass, a reviewer once that one found nothing.

@@ -70,6 +70,33 @@ fn what_is_called_done_by_hand_is_judged() {
     assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("done", "x  "));
 }
 
+/// Ticks are claims, also of what builds on each other; and of a run before, for one that begins anew, they are none.
+#[test]
+fn what_was_done_by_hand_is_judged_in_its_order_and_done_again_by_who_begins_anew() {
+    let sandbox = habits("");
+    for (id, _) in WORK {
+        edit(&sandbox, "tasks.md", |text| {
+            text.replace(&format!("- [ ] **{id}**"), &format!("- [x] **{id}**"))
+        });
+    }
+    sandbox.write("habits.sh", "case $1 in mark) ;; count) ;; esac");
+    sandbox.write("tests/count.sh", "grep -q count habits.sh");
+    sandbox.write("docs/usage.md", "mark DAY NAME, count");
+    sandbox.commit("By hand");
+    let _ = sandbox.run("run habits").exits(0).lacks("T1       attempt").lacks("T3       attempt");
+    assert_eq!((statuses(&sandbox), marks(&sandbox)), (vec!["done".to_owned(); 3], "xxx".to_owned()));
+    let before = log(&sandbox);
+    sandbox.git(["rm", "-q", "habits.sh", "tests/count.sh", "docs/usage.md"]);
+    sandbox.commit("Anew");
+    let anew = sandbox.run("run habits --reset").exits(0).says("3 ticks taken out of").says("done anew");
+    assert_eq!(anew.stderr.matches(" attempt 1 started").count(), 4, "{anew}");
+    assert_eq!((statuses(&sandbox), marks(&sandbox)), (vec!["done".to_owned(); 3], "xxx".to_owned()));
+    let log = log(&sandbox);
+    assert!(log.starts_with(&before), "{log}");
+    assert!(log[before.len()..].contains("> A new run begins here."), "{log}");
+    let _ = sandbox.run("log").exits(0).lacks("taken out");
+}
+
 /// What the document does by hand, each as a command.
 #[test]
 fn every_operation_of_the_document_is_a_command() {

@@ -8,10 +8,12 @@ mod folder;
 mod judges;
 mod knowledge;
 mod rounds;
+mod rows;
 mod signals;
 mod takeover;
 
 use piton_testkit::sandbox::Sandbox;
+use piton_testkit::text::timeless;
 use serde_json::Value;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/iterative/development");
@@ -43,8 +45,9 @@ fn entry(id: &str, number: u32, did: &str, remaining: &str) -> String {
 /// Agents that judge: they keep what they are asked about a unit, and do this.
 fn judges(verifier: &str, reviewer: &str) -> String {
     let judge = |name: &str, deed: &str| {
-        let unit = "unit=$(sed -n 's/^[RV][a-z]* whether \\([^ ]*\\) is done.*/\\1/p' SIDE/asked)";
-        let script = format!("cat > SIDE/asked; {unit}; cp SIDE/asked SIDE/{name}$unit.md; {deed}");
+        // Several may judge at once.
+        let unit = "unit=$(sed -n 's/^[RV][a-z]* whether \\([^ ]*\\) is done.*/\\1/p' SIDE/asked.$$)";
+        let script = format!("cat > SIDE/asked.$$; {unit}; cp SIDE/asked.$$ SIDE/{name}$unit.md; {deed}");
         format!("[agents.{name}]\ncommand = [\"sh\", \"-c\", {script:?}]\n")
     };
     judge("verifier", verifier) + &judge("reviewer", reviewer)
@@ -119,18 +122,6 @@ fn masked(text: &str) -> String {
         out.push('\n');
     }
     out
-}
-
-fn timeless(line: &str) -> String {
-    let looks = |at: usize| {
-        line.get(at..at + 20).is_some_and(|text| {
-            text.ends_with('Z') && text.as_bytes()[4] == b'-' && text.as_bytes()[10] == b'T'
-        })
-    };
-    match (0..line.len()).find(|at| looks(*at)) {
-        Some(at) => format!("{}[TIME]{}", &line[..at], &line[at + 20..]),
-        None => line.to_owned(),
-    }
 }
 
 fn hashless(word: &str) -> String {

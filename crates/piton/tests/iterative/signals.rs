@@ -26,6 +26,8 @@ fn only_the_agents_own_last_word_about_its_unit_counts() {
         "signal T1_DONE\nsignal BLOCKED:no key\n",
         // S5: words in prose.
         "say not DONE: waiting for T1_DONE\n",
+        // S9: a limit that the project's own tests speak of is none of the agent's.
+        "say error: usage limit reached, it resets in 3 hours\nsay ```\nsignal LIMIT:3h\nsay ```\n",
         // S8: the exit status decides.
         "signal T1_DONE\nexit 1\n",
         // No word at all.
@@ -39,10 +41,10 @@ fn only_the_agents_own_last_word_about_its_unit_counts() {
     act(&sandbox, &script);
     let run = sandbox.run("run habits").exits(0);
     let failed = |reason: &str| run.stderr.matches(&format!("failed: {reason}")).count();
-    assert_eq!(failed("not finished"), 7, "{run}");
+    assert_eq!(failed("not finished"), 8, "{run}");
     assert_eq!(failed("it says both that it is done and that it is blocked: no key"), 1, "{run}");
     assert_eq!(failed("the agent ended with exit status 1"), 1, "{run}");
-    assert_eq!(state(&sandbox)["tasks"]["T1"]["iterations_used"], 10);
+    assert_eq!(state(&sandbox)["tasks"]["T1"]["iterations_used"], 11);
     let log = log(&sandbox);
     assert!(log.contains("> `T2_DONE` is no signal for T1"), "{log}");
     assert!(log.contains("> `t1_done` was taken for a signal, although it"), "{log}");

@@ -14,6 +14,7 @@ mod takeover;
 use std::process::{Command, Stdio};
 
 use piton_testkit::sandbox::Sandbox;
+use piton_testkit::text::timeless;
 use serde_json::Value;
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rwkit");
@@ -109,25 +110,12 @@ fn recipe(sandbox: &Sandbox, filter: &str) -> bool {
 
 /// A text with everything taken out that differs between two runs.
 fn masked(sandbox: &Sandbox, text: &str) -> String {
-    let text = text.replace(sandbox.project().as_str(), "[PROJECT]");
+    let text = timeless(&text.replace(sandbox.project().as_str(), "[PROJECT]"));
     let mut out = String::new();
     for line in text.lines() {
         let is_named = ["session_id", "piton_seq", "piton_run"].iter().any(|name| line.contains(name));
-        let line =
-            if is_named { line.split(':').next().unwrap_or_default().to_owned() } else { line.to_owned() };
-        out += &(without_time(&line) + "\n");
+        out += if is_named { line.split(':').next().unwrap_or_default() } else { line };
+        out.push('\n');
     }
     out
-}
-
-fn without_time(line: &str) -> String {
-    let looks = |at: usize| {
-        line.get(at..at + 20).is_some_and(|text| {
-            text.ends_with('Z') && text.as_bytes()[4] == b'-' && text.as_bytes()[10] == b'T'
-        })
-    };
-    match (0..line.len()).find(|at| looks(*at)) {
-        Some(at) => format!("{}[TIME]{}", &line[..at], &line[at + 20..]),
-        None => line.to_owned(),
-    }
 }

@@ -6,7 +6,8 @@ use super::http::{Answer, Request};
 use super::{Act, Asked};
 
 /// How texts begin that the client adds in the user's name.
-const NOT_A_PROMPT: [&str; 3] = ["<system-reminder>", "Stop hook feedback", "<task-notification>"];
+const NOT_A_PROMPT: [&str; 4] =
+    ["<system-reminder>", "Stop hook feedback", "<task-notification>", "Base directory for this skill"];
 
 pub(super) fn asked(request: &Request) -> Option<Asked> {
     if request.method != "POST" || !request.path.ends_with("/v1/messages") {
@@ -63,6 +64,7 @@ pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
             (call("Bash", &json!({ "command": line, "description": "as scripted" })), "tool_use")
         }
         Act::Tool(name, input) => (call(name, input), "tool_use"),
+        Act::Mcp(server, name, input) => (call(&format!("mcp__{server}__{name}"), input), "tool_use"),
     };
     let usage = json!({
         "input_tokens": 100, "output_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
@@ -80,14 +82,14 @@ pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
         block.clone(),
         match act {
             Act::Say(text) => json!({ "type": "text_delta", "text": text }),
-            Act::Shell(_) | Act::Tool(..) => {
+            Act::Shell(_) | Act::Tool(..) | Act::Mcp(..) => {
                 json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() })
             }
         },
     );
     match act {
         Act::Say(_) => empty["text"] = json!(""),
-        Act::Shell(_) | Act::Tool(..) => empty["input"] = json!({}),
+        Act::Shell(_) | Act::Tool(..) | Act::Mcp(..) => empty["input"] = json!({}),
     }
     Answer::events(&[
         ("message_start", json!({ "type": "message_start", "message": message })),

@@ -48,6 +48,7 @@ pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
             (Value::Null, Some(call("bash", &json!({ "command": line, "description": "as scripted" }))))
         }
         Act::Tool(name, input) => (Value::Null, Some(call(name, input))),
+        Act::Mcp(server, name, input) => (Value::Null, Some(call(&format!("{server}_{name}"), input))),
     };
     let stop = if calls.is_some() { "tool_calls" } else { "stop" };
     let mut message = json!({ "role": "assistant", "content": said });

@@ -49,6 +49,7 @@ pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
             call("run_shell_command", &json!({ "command": line, "description": "as scripted" }))
         }
         Act::Tool(name, input) => call(name, input),
+        Act::Mcp(server, name, input) => call(&format!("mcp_{server}_{name}"), input),
     };
     let whole = json!({
         "responseId": "1", "modelVersion": asked.model,

@@ -52,6 +52,8 @@ enum Act {
     Say(String),
     Shell(String),
     Tool(String, Value),
+    /// Of an MCP server, which every client calls in a way of its own.
+    Mcp(String, String, Value),
 }
 
 /// An error in place of an answer.
@@ -77,6 +79,11 @@ pub fn shell(line: &str) -> Turn {
 /// Any tool, by its exact name.
 pub fn tool(name: &str, input: Value) -> Turn {
     Turn { act: Act::Tool(name.to_owned(), input), refusal: None }
+}
+
+/// A tool of Piton's own server.
+pub fn piton(tool: &str, input: Value) -> Turn {
+    Turn { act: Act::Mcp("piton".to_owned(), tool.to_owned(), input), refusal: None }
 }
 
 pub fn script(about: &str, turns: impl IntoIterator<Item = Turn>) -> Script {
@@ -143,6 +150,7 @@ struct Inner {
     scripts: Vec<Script>,
     refused: Mutex<HashMap<(usize, usize), u32>>,
     served: Mutex<Vec<Served>>,
+    last: Mutex<Value>,
 }
 
 impl Models {
@@ -154,6 +162,7 @@ impl Models {
             scripts: scripts.into_iter().collect(),
             refused: Mutex::default(),
             served: Mutex::default(),
+            last: Mutex::default(),
         });
         let models = Models { port, inner: Arc::clone(&inner) };
         thread::spawn(move || {
@@ -168,6 +177,11 @@ impl Models {
 
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// All that the model was told in the last request to it.
+    pub fn last_request(&self) -> String {
+        locked(&self.inner.last).to_string()
     }
 
     /// The requests to the model so far, in the order of their answers.
@@ -207,6 +221,7 @@ impl Inner {
         };
         let Asked { prompt, turn, length, .. } = asked;
         locked(&self.served).push(Served { prompt, turn, length, status: answer.status });
+        locked(&self.last).clone_from(&request.body);
         answer
     }
 

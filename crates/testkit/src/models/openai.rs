@@ -56,6 +56,11 @@ pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
         }),
         Act::Shell(line) => call("exec_command", &json!({ "cmd": line })),
         Act::Tool(name, input) => call(name, input),
+        Act::Mcp(server, name, input) => {
+            let mut call = call(name, input);
+            call["namespace"] = json!(format!("mcp__{server}"));
+            call
+        }
     };
     let whole = json!({
         "id": format!("resp_{id}"), "object": "response", "created_at": 0, "status": "completed",

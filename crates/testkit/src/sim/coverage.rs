@@ -31,6 +31,7 @@ kinds![
     ConfirmationStarted,
     VerificationStarted,
     ChecksEnded,
+    ReviewerEnded,
     Verified,
     Failed,
     LandingPrepared,
@@ -77,6 +78,10 @@ pub const SITUATIONS: &[&str] = &[
     "clock went back",
     "clock went ahead",
     "usage limit",
+    "provider lets nobody in",
+    "somebody stands in",
+    "nobody was there to review",
+    "others go on at a limit",
     "streak of transient failures",
     "gate closed for good",
     "barrier closed for good",
@@ -85,6 +90,9 @@ pub const SITUATIONS: &[&str] = &[
     "plan read again",
     "stopped at once",
     "ledger worked on a task",
+    "confirmed by a person",
+    "a person found work instead of confirming",
+    "nobody confirmed it",
     "all completed",
 ];
 

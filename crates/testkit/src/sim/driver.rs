@@ -1,7 +1,7 @@
 //! The loop: whatever happens, in the order of time, and the journal it ends up in.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use piton_core::plan::{Digest, RunId, TaskSpec};
 use piton_core::run::{AgentEnd, Command, Event, NewRun, Next, Recorded, Refusal, State, Stop, decide};
@@ -15,7 +15,7 @@ use super::git::{Git, oid};
 use super::keeper::{Keepers, Key};
 use super::laws::{self, Broken};
 use super::people::People;
-use super::scenario::{Scenario, index};
+use super::scenario::Scenario;
 use super::{Options, Sabotage, World};
 use crate::rng::Rng;
 
@@ -41,8 +41,8 @@ pub(super) struct Sim {
     pub(super) time: u64,
     /// What the clock on the wall is ahead or behind.
     pub(super) offset: i64,
-    /// When a usage limit was last reported, and by which task, until the clock jumps.
-    pub(super) limited_at: Option<(u64, usize)>,
+    /// When a usage limit of a provider was last reported, until the clock jumps.
+    pub(super) limited_at: BTreeMap<String, u64>,
     pub(super) removed: Vec<TaskSpec>,
     pub(super) sabotage: Option<Sabotage>,
     pub(super) coverage: Coverage,
@@ -93,7 +93,7 @@ impl Sim {
             journal: Vec::new(),
             time: 0,
             offset: 1_790_000_000_000,
-            limited_at: None,
+            limited_at: BTreeMap::new(),
             removed: std::mem::take(&mut scenario.later),
             sabotage: options.sabotage,
             coverage: Coverage::default(),
@@ -240,9 +240,19 @@ impl Sim {
         folded.map_err(|missing| ("decisions_fold", format!("{missing:?}: {:?}", recorded.event)))?;
         self.journal.push(recorded);
         let event = &self.journal[self.journal.len() - 1].event;
-        if let Event::AgentEnded { end: AgentEnd::Limit { .. }, task, .. } = event {
-            self.limited_at = Some((self.time, index(task)));
+        if let Event::AgentEnded { end: AgentEnd::Limit { .. }, agent, .. }
+        | Event::ReviewerEnded { end: AgentEnd::Limit { .. }, agent, .. } = event
+        {
+            self.limited_at.insert(laws::provider(self, agent), self.time);
             self.coverage.saw("usage limit");
+        }
+        if let Event::AgentEnded { end: AgentEnd::Refused { .. }, .. } = event {
+            self.coverage.saw("provider lets nobody in");
+        }
+        if let Event::AttemptStarted { instead_of: Some(_), .. }
+        | Event::ConfirmationStarted { instead_of: Some(_), .. } = event
+        {
+            self.coverage.saw("somebody stands in");
         }
         let event = &self.journal[self.journal.len() - 1].event;
         if !self.lied.is_empty() && matches!(event, Event::Completed { .. }) && laws::is_red(self) {

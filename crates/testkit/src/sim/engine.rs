@@ -121,6 +121,7 @@ impl Sim {
             if started {
                 continue;
             }
+            laws::nobody_waits_in_vain(self)?;
             let wake = wake_at(&self.state, self.now());
             let idle = self.engine.as_ref().is_some_and(|engine| engine.ops.is_empty());
             if idle && actions.is_empty() && wake.is_none() {
@@ -238,7 +239,7 @@ impl Sim {
     pub(super) fn agent_will_end(&mut self, key: Key, behaviour: Behaviour) {
         let delay = match behaviour {
             Behaviour::Hangs => 30 * 60_000,
-            Behaviour::Crashes | Behaviour::Limit(_) | Behaviour::LimitMistold => {
+            Behaviour::Crashes | Behaviour::Limit(_) | Behaviour::LimitMistold | Behaviour::Refused => {
                 self.rng.between(500, 30_000)
             }
             _ => self.rng.between(10_000, 20 * 60_000),

@@ -136,7 +136,7 @@ impl Sim {
         let by = i64::try_from(self.rng.between(1, most)).unwrap_or(0);
         let by = if self.rng.chance(50) { -by } else { by };
         self.offset += by;
-        self.limited_at = None;
+        self.limited_at.clear();
         if let Some(engine) = &mut self.engine {
             engine.wake = None;
         }

@@ -27,8 +27,10 @@ pub(super) struct Keepers {
     /// How often each task's agent was run, and how often a pass found something.
     runs: BTreeMap<usize, usize>,
     found: BTreeMap<usize, u32>,
-    /// By true time in milliseconds.
-    limit_ends: u64,
+    /// By provider, in true time in milliseconds.
+    limit_ends: BTreeMap<String, u64>,
+    /// Who lets each agent work.
+    providers: BTreeMap<Key, String>,
     /// Agents run for a key that had been run before.
     pub(super) twice: Option<Key>,
     launched: u32,
@@ -36,20 +38,22 @@ pub(super) struct Keepers {
 
 impl Keepers {
     /// Start an agent. Returns what it is going to do.
-    pub(super) fn launch(&mut self, scenario: &Scenario, key: Key, time: u64) -> Behaviour {
+    pub(super) fn launch(&mut self, scenario: &Scenario, key: Key, provider: &str, time: u64) -> Behaviour {
+        self.providers.insert(key, provider.to_owned());
+        let limit_ends = self.limit_ends.entry(provider.to_owned()).or_default();
         let runs = self.runs.entry(key.0).or_default();
         let mut behaviour = scenario.scripts[key.0].runs.get(*runs).copied().unwrap_or(Behaviour::Good);
         self.launched += 1;
         if self.launched <= scenario.weather.outage {
             behaviour = Behaviour::Crashes;
-        } else if time < self.limit_ends {
+        } else if time < *limit_ends {
             behaviour = Behaviour::Limit(0);
         } else {
             *runs += 1;
         }
         match behaviour {
-            Behaviour::Limit(minutes) => self.limit_ends = self.limit_ends.max(time + minutes * 60_000),
-            Behaviour::LimitMistold => self.limit_ends = time + 10 * 60_000,
+            Behaviour::Limit(minutes) => *limit_ends = (*limit_ends).max(time + minutes * 60_000),
+            Behaviour::LimitMistold => *limit_ends = time + 10 * 60_000,
             _ => {}
         }
         if self.all.insert(key, Keeper::Running(behaviour)).is_some() {
@@ -93,12 +97,15 @@ impl Keepers {
             Behaviour::SaysFailed => AgentEnd::Failed { reason: text("it failed"), feedback: text("try") },
             Behaviour::Hangs => AgentEnd::Failed { reason: text("time limit"), feedback: String::new() },
             Behaviour::Crashes => AgentEnd::Transient { reason: text("it crashed") },
+            Behaviour::Refused => AgentEnd::Refused { reason: text("the key is old") },
             Behaviour::SaysBlocked => AgentEnd::Blocked { reason: text("the task is wrong") },
             Behaviour::LimitMistold => {
                 AgentEnd::Limit { reason: text("limit"), until: Timestamp(now.0 - 3_600_000) }
             }
             Behaviour::Limit(_) => {
-                let left = i64::try_from(self.limit_ends.saturating_sub(time)).unwrap_or(0);
+                let ends = self.providers.get(&key).and_then(|provider| self.limit_ends.get(provider));
+                let left = ends.copied().unwrap_or(0).saturating_sub(time);
+                let left = i64::try_from(left).unwrap_or(0);
                 AgentEnd::Limit { reason: text("limit"), until: Timestamp(now.0 + left) }
             }
         };

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Check, Dialect, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
-    Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Selection, State, Status, StopReason, Task,
-    is_current,
+    Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Recorded, Selection, State, Status,
+    StopReason, Task, is_current,
 };
+use piton_core::time::Timestamp;
 
+use super::confirming::waits_for_somebody;
 use super::driver::Sim;
 use super::git::commit_no;
 use super::scenario::task_id;
@@ -23,6 +25,8 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("budgets_end_as_planned", budgets_end_as_planned(sim, event))?;
     named("limits_park", limits_park(sim, event))?;
     named("one_looks_first", one_looks_first(sim, event))?;
+    named("the_refused_rest", the_refused_rest(sim, event))?;
+    named("stand_ins_are_planned", stand_ins_are_planned(sim, event))?;
     named("the_description_comes_last", the_description_comes_last(sim, event))
 }
 
@@ -32,6 +36,7 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("attempts_are_spent_by_code", attempts_are_spent_by_code(sim, event, old))?;
     named("fences_never_decrease", fences_never_decrease(sim, event, old))?;
     named("verified_is_confirmed", verified_is_confirmed(sim, event))?;
+    named("waits_for_somebody", waits_for_somebody(sim, event, old))?;
     named("lands_once", lands_once(sim, event))?;
     named("landings_were_observed", landings_were_observed(sim, event, old))?;
     named("never_red", never_red(sim, event))?;
@@ -137,31 +142,112 @@ fn the_description_comes_last(sim: &Sim, event: &Event) -> Verdict {
     }
 }
 
-/// After a usage limit no agent is started for a moment, whatever time the client told.
+/// Whose limits an agent meets, by the plan.
+pub(super) fn provider(sim: &Sim, agent: &str) -> String {
+    let agents = &sim.scenario.plan.settings.agents;
+    agents.get(agent).and_then(|agent| agent.provider.clone()).unwrap_or_else(|| agent.to_owned())
+}
+
+/// Who begins to work for the engine with this event.
+fn begins(event: &Event) -> Option<(&TaskId, &str, Option<&str>)> {
+    match event {
+        Event::AttemptStarted { holder: Holder::Engine, task, agent, instead_of, .. }
+        | Event::ConfirmationStarted { task, agent, instead_of, .. } => {
+            Some((task, agent.as_str(), instead_of.as_deref())).filter(|(_, agent, _)| !agent.is_empty())
+        }
+        _ => None,
+    }
+}
+
+/// After a usage limit no agent of that provider is started for a moment, whatever time the client told.
 fn limits_park(sim: &Sim, event: &Event) -> Verdict {
-    let Event::AttemptStarted { holder: Holder::Engine, task, .. } = event else { return Ok(()) };
-    let since = sim.limited_at.map(|(time, _)| sim.time - time);
+    let Some((task, agent, _)) = begins(event) else { return Ok(()) };
+    let since = sim.limited_at.get(&provider(sim, agent)).map(|time| sim.time - time);
     ensure(since.is_none_or(|ms| ms >= 1000), || format!("{task} starts {since:?} ms after a usage limit"))
 }
 
-/// Of the tasks that begin after a usage limit, the first is alone until its agent has ended, or has worked for a
-/// minute without meeting the limit again.
+/// What the journal says about a provider since it was last said to be out, newest first, and how it was.
+fn since_out<'s>(sim: &'s Sim, of: &str) -> Option<(Vec<&'s Recorded>, &'s AgentEnd)> {
+    let out = |recorded: &'s Recorded| match &recorded.event {
+        Event::AgentEnded {
+            end: end @ (AgentEnd::Limit { .. } | AgentEnd::Refused { .. }), agent, ..
+        }
+        | Event::ReviewerEnded { end, agent, .. } => Some(end).filter(|_| provider(sim, agent) == of),
+        _ => None,
+    };
+    let at = sim.journal.iter().rposition(|recorded| out(recorded).is_some())?;
+    Some((sim.journal[at + 1..].iter().rev().collect(), out(&sim.journal[at])?))
+}
+
+/// Of the agents of a provider that begin after its usage limit, the first is alone until it has ended, or has worked
+/// for a minute without meeting the limit again.
 fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
-    let Event::AttemptStarted { holder: Holder::Engine, task, .. } = event else { return Ok(()) };
-    let is_limit = |event: &Event| matches!(event, Event::AgentEnded { end: AgentEnd::Limit { .. }, .. });
-    let since: Vec<_> = sim.journal.iter().rev().take_while(|recorded| !is_limit(&recorded.event)).collect();
-    if since.len() == sim.journal.len() {
-        return Ok(());
+    let Some((task, agent, _)) = begins(event) else { return Ok(()) };
+    let of = provider(sim, agent);
+    let Some((since, AgentEnd::Limit { .. })) = since_out(sim, &of) else { return Ok(()) };
+    let own = |agent: &str| provider(sim, agent) == of;
+    let mut first: Option<(&TaskId, Timestamp)> = None;
+    for recorded in since.into_iter().rev() {
+        match &recorded.event {
+            // It has told, or it was cut off and told nothing: then others may look.
+            Event::AgentEnded { agent, .. } if own(agent) => return Ok(()),
+            Event::Failed { class: Class::Transient, .. } => return Ok(()),
+            event => {
+                let start = begins(event).filter(|(_, agent, _)| own(agent));
+                first = first.or(start.map(|(task, ..)| (task, recorded.at)));
+            }
+        }
     }
-    let starts = |event: &Event| matches!(event, Event::AttemptStarted { holder: Holder::Engine, .. });
-    let ends = |event: &Event| matches!(event, Event::AgentEnded { .. } | Event::Failed { .. });
-    let told = since.iter().any(|recorded| ends(&recorded.event));
-    let first = since.iter().rev().find(|recorded| starts(&recorded.event)).filter(|_| !told);
     // A clock that went back since tells nothing.
-    let first = first.filter(|first| first.at <= sim.now()).map(|first| sim.now().since(first.at).0);
+    let first = first.filter(|(_, at)| *at <= sim.now()).map(|(_, at)| sim.now().since(at).0);
     ensure(first.is_none_or(|ms| ms >= 60_000), || {
         format!("{task} begins {first:?} ms after the one that looks")
     })
+}
+
+/// A provider that lets nobody in is left alone until an engine is started anew.
+fn the_refused_rest(sim: &Sim, event: &Event) -> Verdict {
+    let Some((task, agent, _)) = begins(event) else { return Ok(()) };
+    let Some((since, AgentEnd::Refused { .. })) = since_out(sim, &provider(sim, agent)) else {
+        return Ok(());
+    };
+    let anew = since.iter().any(|recorded| matches!(recorded.event, Event::EngineStarted { .. }));
+    ensure(anew, || format!("{task} is given to {agent}, whom nobody lets in"))
+}
+
+/// Somebody stands in only where the plan says so, and only for somebody whose provider is out.
+fn stand_ins_are_planned(sim: &Sim, event: &Event) -> Verdict {
+    let Some((task, agent, Some(meant))) = begins(event) else { return Ok(()) };
+    let agents = &sim.scenario.plan.settings.agents;
+    let next = |name: &str| agents.get(name).and_then(|agent| agent.fallback.as_deref());
+    let planned = std::iter::successors(next(meant), |name| next(name)).any(|name| name == agent);
+    ensure(planned, || format!("{task} is given to {agent} in place of {meant}, and no plan says so"))?;
+    let out = since_out(sim, &provider(sim, meant)).is_some();
+    ensure(out, || format!("{task} is given to {agent}, and {meant} could have done it"))
+}
+
+/// An engine that waits has nothing to do for a provider that was never out. Nor would somebody stand in.
+pub(super) fn nobody_waits_in_vain(sim: &mut Sim) -> Result<(), Broken> {
+    let run = sim.run();
+    let idle = run.slots < run.session.max_parallel && run.stop.is_none() && run.streak == 0;
+    let gave_up = run.dead > 0 && run.settings.exhausted == Exhausted::Stop;
+    if !idle || gave_up || run.session.selection != Selection::All {
+        return Ok(());
+    }
+    let of = |task: &Task| provider(sim, piton_core::run::worker(run, task));
+    let ready = |task: &&Task| {
+        matches!(task.status(), Status::Pending | Status::Failed)
+            && (task.waiting, task.not_before) == (0, None)
+            && !task.progress.recheck
+            && piton_core::run::barrier(run, &sim.state.horizon(), task).is_none()
+    };
+    let waits = tasks(sim).filter(ready).find(|task| since_out(sim, &of(task)).is_none());
+    let told = waits.map(|task| format!("{} could go on: {} was never out", task.id, of(task)));
+    let others = tasks(sim).any(|task| task.is_engines() && task.decided == Status::InProgress);
+    if others && piton_core::run::limits(run, sim.now()).next().is_some() {
+        sim.coverage.saw("others go on at a limit");
+    }
+    named("nobody_waits_in_vain", told.map_or(Ok(()), Err))
 }
 
 /// The engine has at most `max_parallel` tasks at work when it starts one.
@@ -172,10 +258,13 @@ fn slots_are_bounded(sim: &Sim, event: &Event) -> Verdict {
     ensure(taken <= max, || format!("{taken} slots are taken of {max}"))
 }
 
-/// How many passes that were to confirm found work instead, since the failure before the last one, which is new.
+/// How many passes that were to confirm found work instead, since the failure before the last one, which is new. What
+/// was completed and lost again is begun anew.
 fn reworked(sim: &Sim, id: &TaskId) -> u32 {
-    let spends =
-        |event: &&Event| matches!(event, Event::Failed { class: Class::Code, .. } | Event::Reset { .. });
+    let spends = |event: &&Event| {
+        let fails = matches!(event, Event::Failed { class: Class::Code, .. });
+        fails || matches!(event, Event::Reset { .. } | Event::Completed { .. })
+    };
     let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
     let own = own.filter(|event| event.task() == Some(id)).skip(1);
     let mut attempt: Vec<&Event> = own.take_while(|event| !spends(event)).collect();

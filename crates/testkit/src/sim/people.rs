@@ -1,11 +1,12 @@
 //! People: those who move the target, and those who steer the run or work on its tasks by the ledger.
 
-use piton_core::plan::{Check, TaskId};
+use piton_core::plan::{Check, Oid, TaskId};
 use piton_core::run::{
     CheckResult, Claim, Command, Holder, Note, Past, PastError, Report, Status, StopReason, Verdict,
 };
 use piton_core::time::Span;
 
+use super::confirming::{Saying, is_waiting};
 use super::content::{own, persons, register};
 use super::driver::{Answer, Sim};
 use super::git::{CommitNo, commit_no};
@@ -20,6 +21,7 @@ pub(super) struct People {
     pub(super) rewound: bool,
     /// Where the target was before it was rewound.
     reflog: Option<CommitNo>,
+    pub(super) saying: Option<Saying>,
 }
 
 impl Sim {
@@ -107,6 +109,13 @@ impl Sim {
     pub(super) fn client(&mut self) -> Result<(), Broken> {
         let task = super::scenario::task_id(self.rng.below(self.scenario.scripts.len()));
         let by = if self.rng.chance(50) { "ann" } else { "bob" }.to_owned();
+        if self.rng.chance(20) {
+            let waiting: Vec<TaskId> =
+                self.state.tasks().filter(|task| is_waiting(task)).map(|task| task.id.clone()).collect();
+            if let Some(task) = self.rng.pick(&waiting).cloned() {
+                return self.confirm(&task, &by);
+            }
+        }
         let command = match self.rng.below(12) {
             0 | 1 => Command::Start { task, holder: Holder::Ledger(by) },
             2 | 3 => return self.ledger_reports(&task, &by),
@@ -158,18 +167,36 @@ impl Sim {
             1 => Claim::Blocked { reason: "the task is wrong".to_owned() },
             // Without evidence, or with that of other checks.
             2 => Claim::Done { tree: None, results: Vec::new() },
-            _ => {
-                let tip = self.git.tip().clone();
-                let tree = self.git.tree_oid(&tip);
-                let checks = self.scenario.spec(task).map(|spec| spec.checks.clone()).unwrap_or_default();
-                let results = checks.iter().map(|check| self.evidence(check)).collect();
-                Claim::Done { tree: Some(tree), results }
+            // What is to be confirmed is called done so that somebody else looks; an edited file knows no such thing.
+            nth => {
+                let (tree, results) = self.looked_at(task);
+                let asks = self.scenario.spec(task).is_some_and(|spec| spec.confirm) && nth != 3;
+                match asks {
+                    true => Claim::ToConfirm { tree: Some(tree), results },
+                    false => Claim::Done { tree: Some(tree), results },
+                }
             }
         };
         let fence = self.rng.chance(70).then_some(known.fence);
         let report = Box::<Report>::default();
+        // An edited file that says so confirms as well.
+        let asks = matches!(claim, Claim::ToConfirm { .. });
+        self.people.saying = matches!(claim, Claim::Done { .. }).then(|| Saying::Confirms(task.clone()));
         let command = Command::Report { task: task.clone(), by: by.to_owned(), fence, claim, report };
-        self.submit(&command).map(|_| ())
+        if asks {
+            return self.calls_done(task, &command);
+        }
+        let answer = self.submit(&command);
+        self.people.saying = None;
+        answer.map(|_| ())
+    }
+
+    /// What the target holds, and what the checks of a task say about it.
+    pub(super) fn looked_at(&mut self, task: &TaskId) -> (Oid, Vec<CheckResult>) {
+        let tip = self.git.tip().clone();
+        let tree = self.git.tree_oid(&tip);
+        let checks = self.scenario.spec(task).map(|spec| spec.checks.clone()).unwrap_or_default();
+        (tree, checks.iter().map(|check| self.evidence(check)).collect())
     }
 
     fn evidence(&self, check: &Check) -> CheckResult {

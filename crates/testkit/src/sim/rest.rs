@@ -17,6 +17,7 @@ impl Sim {
         (self.calm, self.git.dirty) = (true, false);
         for _ in 0..MOST_ROUNDS {
             self.ledgers_let_go()?;
+            self.some_are_confirmed()?;
             let before = self.journal.len();
             self.start_now()?;
             self.run_down()?;
@@ -76,12 +77,15 @@ impl Sim {
         let layers = run.session.schedule != Schedule::Flow && !passes;
         let tasks = || self.state.tasks().filter(|task| !task.removed);
         let dead_group = tasks().filter(|task| task.status().is_dead()).map(|task| task.group).min();
+        let held_up = self.held_up();
         let mut seen = BTreeSet::new();
         for task in tasks().filter(|task| !task.status().is_settled()) {
             if given_up && matches!(task.decided, Status::Pending | Status::Failed) {
                 seen.insert("gate closed for good");
             } else if layers && dead_group.is_some_and(|group| group < task.group) {
                 seen.insert("barrier closed for good");
+            } else if held_up.contains(&task.id) {
+                seen.insert("nobody confirmed it");
             } else {
                 return Err(format!("{} is {} for ever", task.id, task.status()));
             }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{
-    Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId, TaskSpec,
+    Agent, Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId,
+    TaskSpec,
 };
 use piton_core::time::Span;
 
@@ -27,6 +28,8 @@ pub(super) enum Behaviour {
     Limit(u64),
     /// A limit of ten minutes, told as one that is over.
     LimitMistold,
+    /// Its provider does not know it any more.
+    Refused,
     SaysBlocked,
 }
 
@@ -205,7 +208,7 @@ fn script(rng: &mut Rng, promise: bool) -> Script {
     let mut runs = Vec::new();
     let mut crashes = 0;
     while rng.chance(35) && runs.len() < 8 {
-        let kind = match rng.below(if promise { 20 } else { 22 }) {
+        let kind = match rng.below(if promise { 21 } else { 23 }) {
             0..4 => Lies,
             4..7 => Idle,
             7 | 8 => SaysFailed,
@@ -217,6 +220,7 @@ fn script(rng: &mut Rng, promise: bool) -> Script {
             17 => Limit(5 * 60),
             18 => Limit(if rng.chance(50) { 7 * 24 * 60 } else { 30 * 24 * 60 }),
             19 => LimitMistold,
+            20 => Refused,
             _ => SaysBlocked,
         };
         crashes += u32::from(kind == Crashes);
@@ -261,7 +265,7 @@ fn plan(
             criteria: Vec::new(),
             checks: checks(rng, subjects, task, predicates),
             priority: rng.small(1, 5),
-            agent: "default".to_owned(),
+            agent: rng.pick(&AGENTS).expect("not empty").0.to_owned(),
             attempts: if promise { spend } else { rng.small(1, 5) },
             confirm: rng.chance(25),
             may_change_nothing: rng.chance(15),
@@ -289,6 +293,7 @@ fn plan(
         landing_checks,
         no_commits,
         dialect: if rng.chance(40) { Dialect::Execute } else { Dialect::Native },
+        agents: agents(rng),
         ..Settings::default()
     };
     let groups = (0..groups)
@@ -300,6 +305,20 @@ fn plan(
     Plan { name: "sim".to_owned(), groups, tasks, settings }
 }
 
+/// Who works, and whose limits they meet. Two meet them together.
+const AGENTS: [(&str, &str); 4] = [("default", "a"), ("quick", "a"), ("other", "b"), ("third", "c")];
+
+fn agents(rng: &mut Rng) -> BTreeMap<String, Agent> {
+    let mut agents = BTreeMap::new();
+    for (nth, (name, provider)) in AGENTS.iter().enumerate() {
+        // Only on those after it: so no circle closes.
+        let fallback = AGENTS[nth + 1..].iter().find(|_| rng.chance(25)).map(|(name, _)| (*name).to_owned());
+        let agent = Agent { provider: Some((*provider).to_owned()), fallback, ..Agent::default() };
+        agents.insert((*name).to_owned(), agent);
+    }
+    agents
+}
+
 fn checks(
     rng: &mut Rng,
     subjects: &Subjects,
@@ -308,7 +327,12 @@ fn checks(
 ) -> Vec<Check> {
     let mut checks = Vec::new();
     if rng.chance(85) {
-        checks.push(check(&format!("own {task}"), Predicate::Own(task), predicates));
+        let mut own = check(&format!("own {task}"), Predicate::Own(task), predicates);
+        if rng.chance(15) {
+            own.run = Argv::Review { agent: "third".to_owned(), ask: own.name.clone() };
+            predicates.insert(own.digest(), Predicate::Own(task));
+        }
+        checks.push(own);
     }
     for (no, &(a, b)) in subjects.pairs.iter().enumerate() {
         // The judge of a pair is with one of the two, now and then with both.

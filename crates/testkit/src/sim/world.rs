@@ -3,7 +3,8 @@
 
 use piton_core::plan::{Check, Digest, Oid, TaskId};
 use piton_core::run::{
-    Action, CheckResult, Class, Command, ContextUpdate, Intent, Proof, Run, Status, Task, Verdict, Work,
+    Action, AgentEnd, CheckResult, Class, Command, ContextUpdate, Intent, Proof, Run, Status, Task, Verdict,
+    Work, stand_in,
 };
 use piton_core::time::Span;
 
@@ -140,10 +141,46 @@ impl Sim {
     fn check(&mut self, task: &Task) -> Vec<Command> {
         let Some(tree_oid) = task.progress.tree.clone() else { return Vec::new() };
         let Some(tree) = self.git.find_tree(&tree_oid).cloned() else { return Vec::new() };
-        let wanted = self.unproven(task, task.judges.clone(), &tree_oid);
+        let mut wanted = self.unproven(task, task.judges.clone(), &tree_oid);
+        if task.awaits_confirmation() {
+            wanted.retain(|check| self.reviewer(task, check).is_none());
+        }
+        if let Some(cut) = self.review_cut(task, &tree_oid, &wanted) {
+            return vec![cut];
+        }
         let blind = self.sabotage == Some(Sabotage::TrustTheAgent);
         let results = wanted.iter().map(|check| self.run_check(task, check, &tree, blind)).collect();
         vec![Command::ChecksEnded { task: task.id.clone(), fence: task.fence, tree: tree_oid, results }]
+    }
+
+    fn reviewer(&self, task: &Task, check: &Digest) -> Option<String> {
+        let own = self.scenario.spec(&task.id)?.checks.iter().find(|own| own.digest() == *check)?;
+        own.reviewer().map(str::to_owned)
+    }
+
+    /// Whoever is to review may not be let in.
+    fn review_cut(&mut self, task: &Task, tree: &Oid, wanted: &[Digest]) -> Option<Command> {
+        let meant = wanted.iter().find_map(|check| self.reviewer(task, check))?;
+        let who = stand_in(self.run(), &meant, self.now()).map(str::to_owned);
+        let (id, fence) = (task.id.clone(), task.fence);
+        let agent = match who {
+            Err(reason) => {
+                self.coverage.saw("nobody was there to review");
+                let action = Action::Check { task: id, fence };
+                return Some(self.try_failed(&action, Class::Limit, &reason));
+            }
+            Ok(agent) => agent,
+        };
+        if self.calm || !self.rng.chance(20) {
+            return None;
+        }
+        let reason = "not now".to_owned();
+        let end = match self.rng.chance(70) {
+            true => AgentEnd::Limit { reason, until: self.now().plus(Span::minutes(20)) },
+            false => AgentEnd::Refused { reason },
+        };
+        let (tree, results) = (tree.clone(), Vec::new());
+        Some(Command::ReviewerCut { task: id, fence, tree, results, agent, end })
     }
 
     /// The checks among these that have no pass on this tree yet, each once.
@@ -380,7 +417,9 @@ impl Sim {
             }
             None => {}
         }
-        let behaviour = self.keepers.launch(&self.scenario, key, self.time);
+        let agent = self.task(&task_id(key.0)).map(|task| task.progress.agent).unwrap_or_default();
+        let provider = self.run().provider(&agent).to_owned();
+        let behaviour = self.keepers.launch(&self.scenario, key, &provider, self.time);
         self.note(|| format!("agent {} fence {} pass {}: {behaviour:?}", task_id(key.0), key.1, key.2));
         self.agent_will_end(key, behaviour);
         false

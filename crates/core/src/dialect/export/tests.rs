@@ -140,9 +140,9 @@ fn its_state_file_has_the_names_of_its_plan() {
 fn a_plan_of_pitons_own_becomes_a_folder_of_units() {
     let exported = exported(&shop(), Dialect::Iterative);
     let names: Vec<&str> = exported.files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["brief.md", "tasks.md", "state.json"]);
+    assert_eq!(names, ["brief.md", "tasks.md", "context.md", "state.json"]);
     insta::assert_snapshot!("units", exported.files[1].1);
-    let state: serde_json::Value = serde_json::from_str(&exported.files[2].1).expect("JSON");
+    let state: serde_json::Value = serde_json::from_str(&exported.files[3].1).expect("JSON");
     let ids: Vec<&String> = state["tasks"].as_object().expect("an object").keys().collect();
     assert_eq!(ids.len(), shop().tasks.len());
     assert!(told(&exported).contains("schedule"), "{}", told(&exported));

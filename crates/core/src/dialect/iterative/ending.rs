@@ -15,6 +15,7 @@ pub fn ending(heard: &Heard, told: &[Told]) -> AgentEnd {
     match &heard.signal {
         Some(Signal::Failed(reason)) => return failed(reason.clone()),
         Some(Signal::Retry(reason)) => return AgentEnd::Transient { reason: reason.clone() },
+        Some(Signal::Refused(reason)) => return AgentEnd::Refused { reason: reason.clone() },
         Some(Signal::Limit(until)) => {
             return AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until: *until };
         }

@@ -282,7 +282,7 @@ fn difference(claim: &Claim, logged: &Logged, believed: &Believed) -> Option<Dif
     (claim.iterations != believed.iterations && logged.stand != Stand::Silent).then(|| Difference {
         unit: believed.unit.to_string(),
         claimed: format!("{} iterations", claim.iterations),
-        found: format!("{} are logged", believed.iterations),
+        found: format!("the log has {}", believed.iterations),
     })
 }
 

@@ -143,6 +143,24 @@ fn the_tick_of_a_task_whose_work_is_gone_is_no_claim() {
 }
 
 #[test]
+fn of_ticks_that_build_on_each_other_the_first_is_judged_first() {
+    let mut bench = fresh();
+    bench.attach();
+    let claims = |list: &[u8], bench: &Bench| {
+        let settled = settled(Beside::Boxes("tasks.md"), list, bench);
+        let ids: Vec<String> =
+            settled.edits.iter().flat_map(|edit| &edit.task).map(TaskId::to_string).collect();
+        (ids.join(" "), settled.put)
+    };
+    let list = b"- [x] 1. a\n- [x] 2. b\n- [ ] 10. c\n";
+    let open = b"- [ ] 1. a\n- [x] 2. b\n- [ ] 10. c\n";
+    assert_eq!(claims(list, &bench), ("1".to_owned(), Put::Whole(open.to_vec())));
+    assert_eq!(claims(open, &bench).0, "2", "what it builds on is not said to be done");
+    lands(&mut bench, "1", None, [&[], &["a"]]);
+    assert_eq!(claims(list, &bench).0, "2");
+}
+
+#[test]
 fn a_report_of_an_earlier_validation_does_not_stay() {
     let bench = fresh();
     let settle = |found: &str| match settled(Beside::Report, found.as_bytes(), &bench).put {

@@ -1,8 +1,11 @@
 //! `[agents.NAME]`: who does the work.
 
+use std::collections::BTreeMap;
+
 use toml::de::DeValue;
 
 use super::config::read_command;
+use super::keys::quoted;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Adapter, Agent, Argv, Permissions, PromptBy};
@@ -13,9 +16,11 @@ const MOST_DOLLARS: f64 = 1_000_000.0;
 
 /// Keys that mean something to one kind of agent only.
 const OF_COMMANDS: [&str; 2] = ["command", "prompt"];
-const OF_CLIENTS: [&str; 5] = ["program", "model", "max_turns", "budget_usd", "permissions"];
+const OF_CLIENTS: [&str; 7] = ["program", "model", "max_turns", "budget_usd", "permissions", "mcp", "hooks"];
 /// What only one client can be held to. A limit that nobody keeps must not be said.
 const OF_CLAUDE: [&str; 2] = ["max_turns", "budget_usd"];
+/// What only clients have that ask before they stop, and say when they were sent on.
+const OF_ASKED: &str = "hooks";
 
 /// An agent, completed by the weaker file's agent of that name. One without a command, which is an error, is kept
 /// all the same, so that tasks that name it are not wrong too.
@@ -46,15 +51,42 @@ pub(super) fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Opt
         section.get("budget_usd").and_then(|said| read_dollars(walk, "budget_usd", &said)).or(agent.budget);
     let permissions = [("narrow", Permissions::Narrow), ("all", Permissions::All)];
     agent.permissions = section.choice(walk, "permissions", &permissions).unwrap_or(agent.permissions);
+    agent.no_mcp = section.flag(walk, "mcp").map_or(agent.no_mcp, |mcp| !mcp);
+    agent.hooks = section.flag(walk, "hooks").unwrap_or(agent.hooks);
     agent
+}
+
+/// Whoever stands in has to exist, and nobody stands in for itself, by whatever way.
+pub(super) fn check_fallback(
+    walk: &mut Walk<'_>,
+    agents: &BTreeMap<String, Agent>,
+    name: &str,
+    said: &Said<&str>,
+) {
+    if !agents.contains_key(said.value) {
+        let message = format!("`{name}` falls back on `{}`, which is no agent", said.value);
+        let known = quoted(agents.keys().map(String::as_str));
+        walk.push(Diagnostic::error(said.at.clone(), message).label(format!("defined are {known}")));
+        return;
+    }
+    let next = |name: &str| agents.get(name).and_then(|agent| agent.fallback.as_deref());
+    let way: Vec<&str> =
+        std::iter::successors(Some(said.value), |name| next(name)).take(agents.len() + 1).collect();
+    if let Some(end) = way.iter().position(|stop| *stop == name) {
+        let message = format!("`{name}` stands in for itself: {name} → {}", way[..=end].join(" → "));
+        walk.push(
+            Diagnostic::error(said.at.clone(), message).label("one of them has to go without a `fallback`"),
+        );
+    }
 }
 
 fn refuse_foreign_keys(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adapter) {
     let foreign: &[&str] = match adapter {
         Adapter::Command => &OF_CLIENTS,
         Adapter::Claude => &OF_COMMANDS,
-        Adapter::Codex | Adapter::Gemini | Adapter::Opencode => {
-            &[OF_COMMANDS[0], OF_COMMANDS[1], OF_CLAUDE[0], OF_CLAUDE[1]]
+        Adapter::Codex => &[OF_COMMANDS[0], OF_COMMANDS[1], OF_CLAUDE[0], OF_CLAUDE[1]],
+        Adapter::Gemini | Adapter::Opencode => {
+            &[OF_COMMANDS[0], OF_COMMANDS[1], OF_CLAUDE[0], OF_CLAUDE[1], OF_ASKED]
         }
     };
     for key in foreign {
@@ -65,6 +97,7 @@ fn refuse_foreign_keys(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adap
                 _ if OF_CLAUDE.contains(key) => {
                     "this client cannot be held to it; `timeout` bounds every agent"
                 }
+                _ if *key == OF_ASKED => "only `claude` and `codex` can be asked before they stop",
                 _ => "Piton knows how this client is started; `program` says where it is",
             };
             walk.push(Diagnostic::error(said.at, message).label(label));

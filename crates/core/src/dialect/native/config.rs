@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::agents::{read_agent, read_dollars};
+use super::agents::{check_fallback, read_agent, read_dollars};
 use super::keys;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
@@ -16,7 +16,7 @@ use crate::review;
 use crate::time::Span;
 
 /// The agent of a task where nobody names one.
-pub(in crate::dialect) const DEFAULT_AGENT: &str = "default";
+pub const DEFAULT_AGENT: &str = "default";
 pub(super) const ATTEMPTS: u32 = 3;
 pub(in crate::dialect) const PRIORITY: u32 = 50;
 pub(super) const TIMEOUT: Span = Span::minutes(30);
@@ -52,6 +52,7 @@ pub struct Policy {
     pub max_parallel: Option<u32>,
     pub exhausted: Option<Exhausted>,
     pub escalation: Option<Vec<String>>,
+    pub feedback: Option<String>,
     pub landing_checks: Option<Vec<Check>>,
     pub backoff: Option<Span>,
     pub landing_wait: Option<Span>,
@@ -107,6 +108,7 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
         read_budget(walk, &section, &mut config.budget);
     }
     if let Some(Said { value: agents, .. }) = top.table(walk, "agents") {
+        let mut fallbacks = Vec::new();
         for (name, value) in agents.iter() {
             let key = name.get_ref().as_ref();
             if key.trim().is_empty() || key.chars().any(char::is_control) {
@@ -119,9 +121,16 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
                 continue;
             };
             let section = Section::open(walk, table, value.span(), &keys::AGENT);
-            let agent = read_agent(walk, &section, weaker.agents.get(key));
+            let mut agent = read_agent(walk, &section, weaker.agents.get(key));
+            let provider = section.line(walk, "provider").map(|said| said.value.to_owned());
+            agent.provider = provider.or(agent.provider);
+            if let Some(said) = section.line(walk, "fallback") {
+                agent.fallback = Some(said.value.to_owned());
+                fallbacks.push((key.to_owned(), said));
+            }
             config.agents.insert(key.to_owned(), agent);
         }
+        fallbacks.iter().for_each(|(name, said)| check_fallback(walk, &config.agents, name, said));
     }
     if let Some(section) = top.section(walk, "worktree", &keys::WORKTREE) {
         let copy = section.has("copy").then(|| read_paths(walk, &section, "copy"));
@@ -170,10 +179,15 @@ fn read_budget(walk: &mut Walk<'_>, section: &Section<'_>, budget: &mut Budget) 
     let mut usd = |key: &str| section.get(key).and_then(|said| read_dollars(walk, key, &said));
     budget.run_usd = usd("run_usd").or(budget.run_usd);
     budget.task_usd = usd("task_usd").or(budget.task_usd);
+    budget.attempt_usd = usd("attempt_usd").or(budget.attempt_usd);
     let mut tokens = |key: &str| section.number(walk, key, 1..=u32::MAX).map(u64::from);
     budget.run_tokens = tokens("run_tokens").or(budget.run_tokens);
     budget.task_tokens = tokens("task_tokens").or(budget.task_tokens);
-    budget.run_time = section.limit(walk, "run_time").map(|said| said.value).or(budget.run_time);
+    budget.attempt_tokens = tokens("attempt_tokens").or(budget.attempt_tokens);
+    let mut time = |key: &str| section.limit(walk, key).map(|said| said.value);
+    budget.run_time = time("run_time").or(budget.run_time);
+    budget.task_time = time("task_time").or(budget.task_time);
+    budget.attempt_time = time("attempt_time").or(budget.attempt_time);
 }
 
 /// A place outside of the project: nothing that could mean another one tomorrow.
@@ -230,6 +244,7 @@ fn read_policy(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Policy) -> P
             .has("escalation")
             .then(|| section.texts(walk, "escalation").iter().map(|said| said.value.to_owned()).collect())
             .or(weaker.escalation),
+        feedback: section.line(walk, "feedback").map(|said| said.value.to_owned()).or(weaker.feedback),
         landing_checks: read_checks(walk, section, "landing_checks").or(weaker.landing_checks),
         backoff: section.span(walk, "backoff").map(|said| said.value).or(weaker.backoff),
         landing_wait: section.span(walk, "landing_wait").map(|said| said.value).or(weaker.landing_wait),
@@ -456,6 +471,7 @@ impl Config {
             max_parallel: policy.max_parallel.unwrap_or(built_in.max_parallel),
             exhausted: policy.exhausted.unwrap_or(built_in.exhausted),
             escalation: policy.escalation.unwrap_or_default(),
+            feedback: policy.feedback,
             landing_checks: policy.landing_checks.unwrap_or_default(),
             agents: self.agents.clone(),
             worktree: WorktreeSetup {

@@ -28,6 +28,7 @@ pub(super) const POLICY: Keys = Keys {
         "max_parallel",
         "exhausted",
         "escalation",
+        "feedback",
         "landing_checks",
         "backoff",
         "landing_wait",
@@ -51,14 +52,30 @@ pub(super) const AGENT: Keys = Keys {
         "max_turns",
         "budget_usd",
         "permissions",
+        "provider",
+        "fallback",
+        "mcp",
+        "hooks",
     ],
 };
 
 pub(super) const SANDBOX: Keys =
     Keys { table: "`[sandbox]`", names: &["mode", "writable", "memory_mib", "processes"] };
 
-pub(super) const BUDGET: Keys =
-    Keys { table: "`[budget]`", names: &["run_usd", "run_tokens", "run_time", "task_usd", "task_tokens"] };
+pub(super) const BUDGET: Keys = Keys {
+    table: "`[budget]`",
+    names: &[
+        "run_usd",
+        "run_tokens",
+        "run_time",
+        "task_usd",
+        "task_tokens",
+        "task_time",
+        "attempt_usd",
+        "attempt_tokens",
+        "attempt_time",
+    ],
+};
 
 pub(super) const WORKTREE: Keys = Keys { table: "`[worktree]`", names: &["copy", "setup"] };
 

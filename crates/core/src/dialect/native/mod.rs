@@ -18,14 +18,15 @@ mod walk;
 mod write;
 
 pub use add::add;
-pub(in crate::dialect) use config::{CHECK_TIMEOUT, DEFAULT_AGENT, PRIORITY, check_name};
+pub use config::DEFAULT_AGENT;
+pub(in crate::dialect) use config::{CHECK_TIMEOUT, PRIORITY, check_name};
 pub use config::{Config, Defaults, Policy, Worktree, read_config};
 pub use diff::{Changed, PlanDiff, diff, difference};
 pub(in crate::dialect) use links::shared_files;
 pub(in crate::dialect) use read::LONGEST_NAME;
 pub use read::{Overrides, Reading, name_from, read};
 pub use schema::{config_schema, schema};
-pub use starter::starter;
+pub use starter::{Worker, starter};
 pub use write::{fit, write};
 
 #[cfg(test)]

@@ -90,6 +90,7 @@ fn read_plan(
     // Where the plan itself names the default agent; `None` if `piton.toml` or nobody does.
     let agent_at = top.get("defaults").and_then(|said| Some(said.value.as_table()?.get("agent")?.span()));
 
+    check_feedback(walk, top, &settings);
     let groups = read_groups(walk, top);
     let sections = top.sections(walk, "task", &keys::TASK);
     if !top.has("task") || (sections.is_empty() && top.get("task").is_some_and(|said| said.value.is_array()))
@@ -124,6 +125,26 @@ fn read_plan(
     let groups = if groups.is_empty() { vec![only_group()] } else { groups };
     link(walk, &mut tasks, &origins, &broken, &groups, &settings);
     Plan { name, groups, tasks, settings }
+}
+
+/// Whoever is to write feedback has to be defined, where the plan itself says who.
+fn check_feedback(walk: &mut Walk<'_>, top: &Section<'_>, settings: &Settings) {
+    let at = top.get("policy").and_then(|said| Some(said.value.as_table()?.get("feedback")?.span()));
+    let agents = &settings.agents;
+    let (Some(at), Some(name)) = (at, &settings.feedback) else { return };
+    if agents.is_empty() || agents.contains_key(name) {
+        return;
+    }
+    let names = || agents.keys().map(String::as_str);
+    let label = match walk.nearest(name, names()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "not defined".to_owned(),
+    };
+    walk.push(
+        Diagnostic::error(at, format!("there is no agent {name:?}; defined: {}", quoted(names())))
+            .label(label)
+            .help(format!("define it: `[agents.{name}]`; or leave `feedback` out")),
+    );
 }
 
 fn only_group() -> Group {

@@ -130,6 +130,10 @@ mirror! {
         /// `debugger`, `specialist` and `wider-context` are also told what that means, and where no agent has such
         /// a name, the task's own agent is. Default: none.
         escalation: Option<Vec<String>>,
+        /// The agent that reads what a failed check printed and what was changed, and writes for the next try what to do
+        /// about it. Default: none.
+        #[schemars(length(min = 1))]
+        feedback: Option<String>,
         /// Must pass on the merged tree before the target branch moves, whatever the task.
         landing_checks: Option<Vec<CheckEntry>>,
         /// First pause after a transient failure; it grows with each. Default: `5s`.
@@ -178,6 +182,19 @@ mirror! {
         /// What it may do without asking. `narrow`: commands, and files in its worktree. `all`: the client's own
         /// fences are off. Default: `narrow`.
         permissions: Option<PermissionsName>,
+        /// Whose limits and credentials it works under: agents of one provider meet them together. Default: `anthropic`
+        /// with `claude`, `openai` with `codex`, `google` with `gemini`, what stands before the slash in `model` with
+        /// `opencode`, and the agent's own name with `command`.
+        #[schemars(length(min = 1))]
+        provider: Option<String>,
+        /// The agent that stands in while its provider lets nobody work: a usage limit, or credentials that are refused.
+        /// Default: nobody does, and tasks wait.
+        #[schemars(length(min = 1))]
+        fallback: Option<String>,
+        /// Give it Piton's tools (MCP), to ask about its task and to report. For clients. Default: true.
+        mcp: Option<bool>,
+        /// Ask it once for a report when it is about to stop without one, with `claude` and `codex`. Default: false.
+        hooks: Option<bool>,
     }
 
     /// What agents may write to, and fill.
@@ -211,6 +228,16 @@ mirror! {
         /// Tokens, read and written, of all tries of one task.
         #[schemars(range(min = 1))]
         task_tokens: Option<u32>,
+        /// Time that the agents of one task may work together.
+        task_time: Option<String>,
+        /// Dollars that one run of an agent may cost. It is stopped there, and has failed.
+        #[schemars(range(min = 0.000_001, max = 1_000_000))]
+        attempt_usd: Option<f64>,
+        /// Tokens, read and written, of one run of an agent.
+        #[schemars(range(min = 1))]
+        attempt_tokens: Option<u32>,
+        /// Time of one run of an agent, whatever its task's `timeout` is.
+        attempt_time: Option<String>,
     }
 
     /// How a fresh worktree is made ready.
@@ -415,9 +442,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::keys::{self, Keys};
-    use super::super::starter;
     use super::super::tests::EVERYTHING;
+    use super::super::{Worker, starter};
     use super::*;
+    use crate::plan::Adapter;
 
     /// The names a schema has at a table are those the reader knows, no more and no fewer.
     fn same(table: &Value, keys: &Keys) {
@@ -459,7 +487,7 @@ mod tests {
 
     #[test]
     fn plans_that_can_be_read_fit() {
-        for text in [&starter("demo"), EVERYTHING] {
+        for text in [&starter("demo", Worker::Client(Adapter::Claude)), EVERYTHING] {
             toml::from_str::<PlanFile>(text).expect("it fits the schema's types");
         }
     }

@@ -1,29 +1,67 @@
 //! The plan that `piton new` writes: small, complete, and explained where one looks.
 
 use super::read::name_from;
+use crate::plan::Adapter;
 
-/// A commented plan that runs as it stands. A name that cannot be one is made fit.
-pub fn starter(name: &str) -> String {
-    STARTER.replacen("NAME", &name_from(name), 1)
+/// Who does the work of a plan that is only begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worker {
+    /// This client is installed.
+    Client(Adapter),
+    /// `piton.toml` says who.
+    OfProject,
+    /// No known client was found: a person has to say who.
+    Nobody,
 }
+
+/// A commented plan that runs as it stands, once somebody can work on it. A name that cannot be one is made fit.
+pub fn starter(name: &str, worker: Worker) -> String {
+    let agents = match worker {
+        Worker::Client(adapter) => {
+            let others = Adapter::ALL.into_iter().filter(|other| !other.is_command() && *other != adapter);
+            let others: Vec<String> = others.map(|other| format!("\"{}\"", other.name())).collect();
+            let said = format!("adapter = \"{}\"", adapter.name());
+            CLIENT.replacen("SAID", &format!("{said:27}# or {}", others.join(", ")), 1)
+        }
+        Worker::OfProject => OF_PROJECT.to_owned(),
+        Worker::Nobody => NOBODY.to_owned(),
+    };
+    STARTER.replacen("AGENTS", &agents, 1).replacen("NAME", &name_from(name), 1)
+}
+
+const CLIENT: &str = r##"# Who does the work: a coding agent. `piton agents` lists those that are installed here.
+[agents.default]
+SAID
+# model = "…"              # else the client's own choice
+# command = ["my-agent", "--headless"]   # in place of `adapter`: any program that takes a prompt on stdin and
+#                                        # changes files where it was started
+# env = { LOG = "1" }"##;
+
+const OF_PROJECT: &str =
+    r##"# Who does the work is said in piton.toml. A task may name another agent of it: `agent = "…"`."##;
+
+const NOBODY: &str = r##"# CHANGE THIS. Who does the work: a coding agent. None that Piton knows (claude, codex, gemini, opencode) was found
+# here. Install one, and say `adapter = "claude"` in place of `command`; or name a program of your own that takes a
+# prompt on stdin and changes files where it was started.
+[agents.default]
+command = ["my-agent", "--headless"]
+# command = "my-agent --prompt-file {prompt}"   # a program that wants its prompt as a file:
+# prompt = "file"                               # {prompt} becomes the path
+# env = { LOG = "1" }"##;
 
 const STARTER: &str = r##"# A plan for Piton. See what it means: `piton plan`; work on it: `piton run`.
 # Every task is done in a git worktree of its own, proven by its checks, and then landed on your branch.
 
 name = "NAME"
 
-# Who does the work: a program that takes a prompt on stdin and changes files where it was started.
-[agents.default]
-command = ["claude", "-p", "--permission-mode", "acceptEdits"]
-# command = "my-agent --prompt-file {prompt}"   # a program that wants its prompt as a file:
-# prompt = "file"                               # {prompt} becomes the path
-# env = { LOG = "1" }
+AGENTS
 
 [policy]
 schedule = "layered"       # groups in order; "batch": dependency levels too; "flow": as soon as possible
 max_parallel = 3           # tasks at once, 1 to 64
 exhausted = "continue"     # when a task's attempts are spent: "stop", "continue", "pass" or "skip" it
 # escalation = ["debugger"]        # agents that take over after a first failure, a second, and so on
+# feedback = "default"             # the agent that turns a failed check into words for the next try
 # landing_checks = ["make test"]   # must pass on the merged tree before your branch moves
 # commit_prefix = "feat:"          # and author = "Ada <ada@example.org>", for the commits
 # backoff = "5s"                   # first pause when an agent or the network fails
@@ -39,6 +77,9 @@ exhausted = "continue"     # when a task's attempts are spent: "stop", "continue
 # [sandbox]                # agents write to their worktree only, where the system can see to that
 # mode = "auto"            # or "on": not without it; or "off"
 # writable = ["~/.my-cache"]   # more places; memory_mib = 8192 and processes = 4000 are limits
+
+# [budget]                 # the run stops when so much is used, and goes on when you allow more
+# run_usd = 20             # also task_usd, run_tokens, task_tokens, and run_time = "8h"
 
 # What holds for tasks that do not say otherwise.
 [defaults]

@@ -76,6 +76,8 @@ fn policy(settings: &Settings) -> String {
     if !settings.escalation.is_empty() {
         toml += &format!("escalation = {}\n", list(&settings.escalation));
     }
+    let feedback = settings.feedback.as_ref().map(|name| format!("feedback = {}\n", text(name)));
+    toml += &feedback.unwrap_or_default();
     toml += &format!("landing_checks = {}\n", checks(&settings.landing_checks));
     toml +=
         &format!("backoff = {}\nlanding_wait = {}\n", span(settings.backoff), span(settings.landing_wait));
@@ -110,13 +112,25 @@ fn sandbox(fences: &Fences) -> String {
 
 fn budget(budget: &Budget) -> String {
     let mut toml = String::new();
-    for (key, most) in [("run_usd", budget.run_usd), ("task_usd", budget.task_usd)] {
+    for (key, most) in
+        [("run_usd", budget.run_usd), ("task_usd", budget.task_usd), ("attempt_usd", budget.attempt_usd)]
+    {
         toml += &most.map_or_else(String::new, |most| format!("{key} = {}\n", dollars(most)));
     }
-    for (key, most) in [("run_tokens", budget.run_tokens), ("task_tokens", budget.task_tokens)] {
+    for (key, most) in [
+        ("run_tokens", budget.run_tokens),
+        ("task_tokens", budget.task_tokens),
+        ("attempt_tokens", budget.attempt_tokens),
+    ] {
         toml += &most.map_or_else(String::new, |most| format!("{key} = {most}\n"));
     }
-    toml += &budget.run_time.map_or_else(String::new, |most| format!("run_time = {}\n", span(most)));
+    for (key, most) in [
+        ("run_time", budget.run_time),
+        ("task_time", budget.task_time),
+        ("attempt_time", budget.attempt_time),
+    ] {
+        toml += &most.map_or_else(String::new, |most| format!("{key} = {}\n", span(most)));
+    }
     if toml.is_empty() { toml } else { format!("\n[budget]\n{toml}") }
 }
 
@@ -146,6 +160,11 @@ fn agent_table(name: &str, agent: &Agent) -> String {
         if agent.permissions == Permissions::All {
             toml += "permissions = \"all\"\n";
         }
+        toml += if agent.no_mcp { "mcp = false\n" } else { "" };
+        toml += if agent.hooks { "hooks = true\n" } else { "" };
+    }
+    for (key, value) in [("provider", &agent.provider), ("fallback", &agent.fallback)] {
+        toml += &value.as_ref().map_or_else(String::new, |value| format!("{key} = {}\n", text(value)));
     }
     let env: Vec<String> =
         agent.env.iter().map(|(key, value)| format!("{} = {}", text(key), text(value))).collect();

@@ -3,7 +3,7 @@
 use super::Rules;
 use crate::plan::{Dialect, Exhausted, Oid, Settings};
 use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next, Verdict};
-use crate::run::schedule::LONGEST_LIMIT;
+use crate::run::provider::LONGEST_LIMIT;
 use crate::run::task::Task;
 use crate::run::usage::task_over_budget;
 use crate::run::verdict;
@@ -31,7 +31,9 @@ impl Rules<'_> {
             AgentEnd::Failed { reason, feedback } => failure(Class::Code, reason, feedback),
             AgentEnd::Blocked { reason } => failure(Class::Defect, reason, ""),
             AgentEnd::Transient { reason } => failure(Class::Transient, reason, ""),
-            AgentEnd::Limit { reason, .. } => failure(Class::Limit, reason, ""),
+            AgentEnd::Limit { reason, .. } | AgentEnd::Refused { reason } => {
+                failure(Class::Limit, reason, "")
+            }
             AgentEnd::Stopped => failure(Class::Stopped, "stopped with the run", ""),
         }
     }
@@ -68,7 +70,7 @@ impl Rules<'_> {
             task: task.id.clone(),
             fence: task.fence,
             class,
-            reason: match over.filter(|_| next == Next::Blocked) {
+            reason: match over.filter(|_| next == Next::Blocked && class != Class::Defect) {
                 Some(over) => format!("{reason}; and the budget of the task is spent: {over}"),
                 None => reason.to_owned(),
             },

@@ -49,6 +49,7 @@ fn every_word_is_understood() {
         ("PRELIMINARY_DONE", Signal::PreliminaryDone),
         ("GAPS_FOUND", Signal::GapsFound),
         ("FAILED: no key", Signal::Failed(reason.clone())),
+        ("REFUSED:no key", Signal::Refused(reason.clone())),
         ("RETRY:no key", Signal::Retry(reason)),
         ("LIMIT:5m", Signal::Limit(Timestamp(300_000))),
     ] {

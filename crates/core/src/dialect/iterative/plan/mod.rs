@@ -21,7 +21,7 @@ pub use add::add;
 pub use read::{Before, Given, IterativeReading, read};
 pub use review::{REVIEW, is_review};
 pub use starter::starter;
-pub use templates::{CONTEXT, Phase, phases};
+pub use templates::{Phase, phases};
 pub use write::{fit, write};
 
 /// What tasks are read from, and what phases are.

@@ -14,6 +14,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::checklist::{self, Checklist, Kind, Mark, field, shift};
 use crate::dialect::found::{Found, cut};
 use crate::dialect::issue::plan::{Node, Outline, Word, status};
+use crate::dialect::iterative::context;
 use crate::dialect::native::{self, Config};
 use crate::dialect::toolchain::Detected;
 use crate::dialect::{Folder, Problem, Reading, text};
@@ -73,6 +74,7 @@ pub struct Before {
 pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
     let mut reader = Reader { given, texts: BTreeMap::new(), problems: Vec::new() };
     let brief = reader.brief(folder);
+    reader.context(folder);
     let list = reader.list(folder, &brief);
     let source = reader.texts.get(list).cloned().unwrap_or_default();
     let lines = checklist::scan(&source);
@@ -183,6 +185,15 @@ impl Reader<'_> {
         let brief = Brief::read(&source, &mut found);
         found.finish().into_iter().for_each(|diagnostic| self.push(name, diagnostic));
         brief
+    }
+
+    /// What everybody reads who begins is held to its length. Whose it is keeps it as it is.
+    fn context(&mut self, folder: &Folder) {
+        let Some(bytes) = folder.files.get(context::FILE) else { return };
+        let source = self.decode(context::FILE, bytes);
+        if let Some(problem) = context::check(&source) {
+            self.push(context::FILE, problem);
+        }
     }
 
     /// The file that holds the units; its text is kept. Where there are both, the brief says which.

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::templates::{CONTEXT, Phase, phases};
+use super::templates::{Phase, phases};
 use super::{BRIEFS, LISTS};
+use crate::dialect::iterative::context::{self, Facts};
 use crate::plan::{BadId, Domain, RunId};
 use crate::time::Timestamp;
 
@@ -21,13 +22,13 @@ pub fn starter(slug: &str, domain: Domain, now: Timestamp) -> Result<Vec<(String
         vec![
             file(BRIEFS[0], CODE_BRIEF.replace("DOMAIN", domain.word())),
             file(LISTS[0], CODE_TASKS.replace("SLUG", slug)),
-            file(CONTEXT, CODE_CONTEXT.to_owned()),
+            (context::FILE.to_owned(), context::write(&of_code(title.clone()))),
         ]
     } else {
         vec![
             file(BRIEFS[0], brief(domain, phases)),
             file(LISTS[1], plan(slug, domain, phases)),
-            file(CONTEXT, context(domain, phases)),
+            (context::FILE.to_owned(), context::write(&of_phases(title.clone(), domain, phases))),
         ]
     };
     Ok(kept)
@@ -102,24 +103,25 @@ T3 (independent)
 Keep to what the shell itself can do.
 ";
 
-const CODE_CONTEXT: &str = "# TITLE Context
+/// What everybody has to know of the tasks above.
+fn of_code(task: String) -> Facts {
+    Facts {
+        task,
+        goal: "A script that greets.".to_owned(),
+        approach: "Plain shell, tested by a second script.".to_owned(),
+        files: pairs(&[("greet.sh", "greets"), ("test.sh", "calls it with and without a name")]),
+        patterns: vec!["Quote every variable".to_owned()],
+        signals: pairs(&[
+            ("T1", "the script prints both lines"),
+            ("T2", "the test passes"),
+            ("T3", "the README shows the call"),
+        ]),
+    }
+}
 
-**Goal:** A script that greets.
-
-**Approach:** Plain shell, tested by a second script.
-
-**Key files/outputs:**
-- `greet.sh` — greets
-- `test.sh` — calls it with and without a name
-
-**Patterns to follow:**
-- Quote every variable
-
-**Signals:**
-- T1: the script prints both lines
-- T2: the test passes
-- T3: the README shows the call
-";
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(name, what)| ((*name).to_owned(), (*what).to_owned())).collect()
+}
 
 fn brief(domain: Domain, phases: &[Phase]) -> String {
     let last = phases.last().map_or("", |phase| phase.output);
@@ -157,17 +159,16 @@ fn plan(slug: &str, domain: Domain, phases: &[Phase]) -> String {
     text
 }
 
-fn context(domain: Domain, phases: &[Phase]) -> String {
-    let mut text = format!(
-        "# TITLE Context\n\n**Goal:** A short text on what this project is for.\n\n\
-         **Approach:** The usual phases of {domain}, one after the other.\n\n**Key files/outputs:**\n"
-    );
-    for phase in phases {
-        let _ = writeln!(text, "- `{}` — {}", phase.output, phase.title.to_lowercase());
+/// The same of phases.
+fn of_phases(task: String, domain: Domain, phases: &[Phase]) -> Facts {
+    let output = |phase: &Phase| (phase.output.to_owned(), phase.title.to_lowercase());
+    let signal = |phase: &Phase| (phase.id.to_owned(), format!("`{}` is there", phase.output));
+    Facts {
+        task,
+        goal: "A short text on what this project is for.".to_owned(),
+        approach: format!("The usual phases of {domain}, one after the other."),
+        files: phases.iter().map(output).collect(),
+        patterns: vec!["Name the source of every claim".to_owned()],
+        signals: phases.iter().map(signal).collect(),
     }
-    text += "\n**Patterns to follow:**\n- Name the source of every claim\n\n**Signals:**\n";
-    for phase in phases {
-        let _ = writeln!(text, "- {}: `{}` is there", phase.id, phase.output);
-    }
-    text
 }

@@ -2,9 +2,6 @@
 
 use crate::plan::{Domain, TaskId};
 
-/// A short text for everybody who begins.
-pub const CONTEXT: &str = "context.md";
-
 /// Iterations for something simple, for most things, and for what takes long.
 const FEW: u32 = 3;
 const SOME: u32 = 5;

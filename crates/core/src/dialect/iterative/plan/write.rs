@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::add::is_id;
 use super::{BRIEFS, LISTS, REVIEW};
+use crate::dialect::iterative::context::{self, Facts};
 use crate::dialect::native::DEFAULT_AGENT;
 use crate::plan::{Dialect, Iterative, Mode, Plan, RepoPath, TaskId, TaskSpec};
 
@@ -31,7 +32,7 @@ pub fn fit(plan: &Plan) -> Plan {
     fitted
 }
 
-/// The brief and the list. What is said about a task beside its fields stands below its box, as bullets.
+/// The brief, the list, and what everybody who begins is pointed to. What is said about a task beside its fields stands below its box, as bullets.
 pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String)> {
     let unsaid = Iterative { name: plan.name.clone(), ..Iterative::default() };
     let about = plan.settings.iterative.as_deref().unwrap_or(&unsaid);
@@ -47,7 +48,29 @@ pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String
     for task in &plan.tasks {
         unit(&mut text, task, done(&task.id), about);
     }
-    vec![(BRIEFS[0].to_owned(), brief(about, list)), (list.to_owned(), text)]
+    let context = context::write(&facts(plan, about));
+    vec![
+        (BRIEFS[0].to_owned(), brief(about, list)),
+        (list.to_owned(), text),
+        (context::FILE.to_owned(), context),
+    ]
+}
+
+/// What a plan tells everybody who begins.
+fn facts(plan: &Plan, about: &Iterative) -> Facts {
+    let made = plan.tasks.iter().flat_map(|task| {
+        let outputs = about.units.get(&task.id).map(|unit| unit.outputs.as_slice()).unwrap_or_default();
+        let files = task.files.iter().map(RepoPath::as_str);
+        files.chain(outputs.iter().map(String::as_str)).map(|path| (path.to_owned(), task.title.clone()))
+    });
+    Facts {
+        task: about.name.clone(),
+        goal: about.outcome.clone(),
+        approach: String::new(),
+        files: made.collect(),
+        patterns: about.constraints.clone(),
+        signals: plan.tasks.iter().map(|task| (task.id.to_string(), task.title.clone())).collect(),
+    }
 }
 
 fn unit(text: &mut String, task: &TaskSpec, done: bool, about: &Iterative) {

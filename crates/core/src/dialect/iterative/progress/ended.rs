@@ -56,6 +56,10 @@ pub(super) fn ended<'a>(unit: &'a TaskId, story: &'a Story, whole: bool) -> Vec<
 }
 
 impl Ended<'_> {
+    pub(super) fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
     /// An agent was at work in it. A conflict comes up when its work is done and told.
     pub(super) fn is_iteration(&self) -> bool {
         self.failure.is_none_or(|failure| failure.class != Class::Conflict)

@@ -7,13 +7,14 @@ use std::ops::Range;
 use super::ended::{Ended, ended, looked_again, passed_over};
 use super::entry::{self, Entry, parse};
 use super::head::{Head, Kind};
-use super::{FILE, Section};
+use super::same::{Streak, is_warning};
+use super::{ANEW, FILE, Section};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::chronicle::{self, Chronicle, LONGEST_ENTRY, Pass};
 use crate::dialect::entries::{at_end, is_blank, joined, line, normal, quoted};
 use crate::dialect::iterative::plan::is_review;
 use crate::plan::TaskId;
-use crate::run::State;
+use crate::run::{State, Status};
 use crate::time::Timestamp;
 
 /// What is to be done about a file.
@@ -40,7 +41,9 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Sett
         return settled;
     }
     let there: Vec<Read> = cut.entries.iter().map(|(span, text)| Read::of(text, span.clone())).collect();
-    let known: Vec<Known> = chronicle.entries.iter().map(Known::of).collect();
+    let is_anew = chronicle.entries.iter().any(|entry| entry.text == ANEW);
+    let known: Vec<Known> =
+        chronicle.entries.iter().map(|entry| Known::of(entry, chronicle, is_anew)).collect();
     let compared = compare(&there, &known);
     for (read, stand) in there.iter().zip(&compared.there) {
         match stand {
@@ -76,8 +79,13 @@ pub fn settle(found: Option<&str>, state: &State, chronicle: &Chronicle) -> Sett
     let new = there.iter().zip(&compared.there).filter(|(_, stand)| **stand == There::New);
     let whole = known.iter().zip(&compared.known).filter(|(_, stand)| **stand != Stand::Surpassed);
     let mut told = Told::default();
+    for (known, _) in whole.filter(|(known, _)| !known.is_older) {
+        told.hear(&known.parsed, Some(known.at), chronicle);
+        if let Some(unit) = &known.warns_of {
+            told.streaks.entry(unit.clone()).or_default().warned();
+        }
+    }
     new.for_each(|(read, _)| told.hear(&read.parsed, None, chronicle));
-    whole.for_each(|(known, _)| told.hear(&known.parsed, Some(known.at), chronicle));
     settled.heard.extend(untold(state, chronicle, told));
     settled.append = if is_blank(text) {
         Some(format!("# Progress Log\n\n{}", joined(&missing, "")).trim_end().to_owned() + "\n")
@@ -150,17 +158,34 @@ struct Known {
     parsed: Entry,
     /// It was found in the file, and not told elsewhere.
     from_file: bool,
+    /// A run before this one left it: it is about iterations whose numbers come again.
+    is_older: bool,
+    /// It is Piton's own word that this unit goes round in circles.
+    warns_of: Option<TaskId>,
     at: Timestamp,
 }
 
 impl Known {
-    fn of(entry: &chronicle::Entry) -> Known {
+    fn of(entry: &chronicle::Entry, chronicle: &Chronicle, is_anew: bool) -> Known {
         let text = normal(&entry.text);
         let cut = entry::cut(&text);
         let is_entry = cut.open.is_none() && cut.entries.len() == 1 && cut.entries[0].0 == (0..text.len());
         let parsed = if is_entry { parse(&text) } else { Entry::default() };
-        let from_file = entry.by == FILE && !parsed.made;
-        Known { written: if is_entry { text } else { noted(entry) }, parsed, from_file, at: entry.at }
+        let warns_of = entry.task.clone().filter(|_| is_warning(&text));
+        let is_older = is_anew && chronicle.started_at.is_none_or(|began| entry.at < began);
+        let time = parsed.head.time.as_deref().and_then(Timestamp::parse);
+        // Headings tell whole seconds.
+        let is_before = |time: Timestamp| time.0 < chronicle.created_at.0 - 1000;
+        let is_ours = parsed.made && !is_older && !time.is_some_and(is_before);
+        let from_file = entry.by == FILE && !is_ours && warns_of.is_none();
+        Known {
+            written: if is_entry { text } else { noted(entry) },
+            parsed,
+            from_file,
+            is_older,
+            warns_of,
+            at: entry.at,
+        }
     }
 }
 
@@ -249,6 +274,7 @@ struct Told {
     /// When somebody last told of a unit.
     spoken: HashMap<TaskId, Timestamp>,
     made: HashSet<(Kind, TaskId, u32, String)>,
+    streaks: HashMap<TaskId, Streak>,
 }
 
 /// What agents tell of an iteration.
@@ -283,6 +309,9 @@ impl Told {
             |at: Timestamp, pass: &Pass| pass.began < at && pass.ended.is_none_or(|ended| at <= ended);
         if at.is_some_and(|at| passes.iter().any(|pass| within(at, pass))) {
             return;
+        }
+        if *kind == Kind::Iteration {
+            self.streaks.entry(unit.clone()).or_default().hear(entry);
         }
         let own = self.own.entry((unit.clone(), *number)).or_default();
         own.entries += 1;
@@ -324,7 +353,9 @@ impl Told {
 
 /// What Piton has to tell, oldest first.
 fn untold(state: &State, chronicle: &Chronicle, mut told: Told) -> Vec<Section> {
-    // Of what came at one time, the iteration comes first, then who looked once more, then what was found.
+    use Status::{Abandoned, Blocked, Failed, InProgress, Pending};
+    // Of what came at one time, the iteration comes first, then who looked once more, then what was found, then what
+    // that comes to.
     let mut news: Vec<((Timestamp, u8), Section)> = Vec::new();
     for task in state.tasks() {
         let Some(story) = chronicle.task(&task.id) else { continue };
@@ -340,6 +371,11 @@ fn untold(state: &State, chronicle: &Chronicle, mut told: Told) -> Vec<Section> 
                 None => continue,
             };
             news.push(((at, 1), Section { task: Some(task.id.clone()), text }));
+        }
+        let goes_on = matches!(task.decided, Pending | InProgress | Failed | Abandoned | Blocked) && !whole;
+        let streak = told.streaks.get(&task.id).filter(|_| goes_on);
+        if let Some((text, last)) = streak.and_then(|streak| streak.news(&task.id, &ends)).zip(ends.last()) {
+            news.push(((last.at, 3), Section { task: Some(task.id.clone()), text }));
         }
         for ended in ends {
             let section = |text| ((ended.at, 2), Section { task: Some(ended.unit.clone()), text });

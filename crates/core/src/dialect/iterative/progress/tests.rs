@@ -4,6 +4,7 @@ mod passes;
 mod rows;
 mod settling;
 
+use super::same::alike;
 use super::*;
 use crate::dialect::chronicle::bench::{Bench, id, oid, plan, spec};
 use crate::plan::Exhausted;
@@ -41,6 +42,13 @@ fn own(unit: &str, number: u32, words: &str) -> String {
 }
 
 fn fresh() -> Bench {
+    let mut bench = created();
+    bench.attach();
+    bench
+}
+
+/// A run that nobody has begun to work on.
+fn created() -> Bench {
     let tasks = ["T1", "T2", "T10"].map(|name| {
         let mut spec = spec(name, &[]);
         spec.attempts = 3;
@@ -48,9 +56,7 @@ fn fresh() -> Bench {
     });
     let mut plan = plan(&["units"], tasks.into());
     plan.settings.exhausted = Exhausted::Continue;
-    let mut bench = Bench::new(plan);
-    bench.attach();
-    bench
+    Bench::new(plan)
 }
 
 /// An iteration whose agent ends without its signal.

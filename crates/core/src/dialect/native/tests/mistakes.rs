@@ -25,12 +25,12 @@ fn unknown_keys() {
     11:1 `timeout_s` error: unknown key `timeout_s` in `[[task]]` | did you mean `timeout`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[policy]\nparallel = 3\nattempts = 3\n@T1\n[[task.checks_]]"), @r"
-    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
-    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
+    2:1 `parallel` error: unknown key `parallel` in `[policy]` | Piton calls this `max_parallel` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
+    3:1 `attempts` error: unknown key `attempts` in `[policy]` | it belongs in `[defaults]` | known here: `schedule`, `max_parallel`, `exhausted`, `escalation`, `feedback`, `landing_checks`, `backoff`, `landing_wait`, `commit_prefix`, `author`, `startup`, `protected`, `protect`
     9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 1 more
     ");
     insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodels = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
-    3:1 `models` error: unknown key `models` in `[agents.NAME]` | did you mean `model`? | known here: `adapter`, `command`, `prompt`, `env`, `program`, `model`, `max_turns`, `budget_usd`, `permissions`
+    3:1 `models` error: unknown key `models` in `[agents.NAME]` | did you mean `model`? | known here: `adapter`, `command`, `prompt`, `env`, `program`, `model`, `max_turns`, `budget_usd`, `permissions`, `provider`, `fallback`, `mcp`, `hooks`
     4:1 `[[task]]` error: this task is in no group | add `group = "g"` | a plan that declares groups has every task in one
     10:6 `'g'` warning: no task is in the group `g` | it will be passed over
     11:1 `name` error: unknown key `name` in `[[group]]` | Piton calls this `title` | known here: `id`, `title`
@@ -227,10 +227,27 @@ fn paths_commands_and_choices() {
 }
 
 #[test]
+fn stand_ins() {
+    let agents = |a: &str, b: &str| {
+        format!("[agents.a]\ncommand = 'a'\n{a}\n[agents.b]\ncommand = 'b'\n{b}\n@T1\nagent = 'a'")
+    };
+    assert_eq!(check(&agents("fallback = 'b'", "provider = 'acme'")), "fine");
+    insta::assert_snapshot!(check(&agents("fallback = 'c'", "fallback = 'b'")), @r"
+    3:12 `'c'` error: `a` falls back on `c`, which is no agent | defined are `a`, `b`
+    6:12 `'b'` error: `b` stands in for itself: b → b | one of them has to go without a `fallback`
+    ");
+    insta::assert_snapshot!(check(&agents("fallback = 'b'", "fallback = 'a'")), @r"
+    3:12 `'b'` error: `a` stands in for itself: a → b → a | one of them has to go without a `fallback`
+    6:12 `'a'` error: `b` stands in for itself: b → a → b | one of them has to go without a `fallback`
+    ");
+}
+
+#[test]
 fn agents() {
     let one = "[agents.claude]\ncommand = 'claude -p'\n";
     insta::assert_snapshot!(check(&format!("{one}@T1\n@T2")), @r#"3:1 `[[task]]` error: there is no agent "default"; defined: `claude` | this task names no agent | define it: `[agents.default]` with `command = …`; or choose: `agent = …` in the task or in `[defaults]`"#);
     insta::assert_snapshot!(check(&format!("{one}[defaults]\nagent = 'cloude'\n@T1\n@T2")), @r#"4:9 `'cloude'` error: there is no agent "cloude"; defined: `claude` | did you mean "claude"? | define it: `[agents.cloude]` with `command = …`; or choose: `agent = …` in the task or in `[defaults]`"#);
+    insta::assert_snapshot!(check(&format!("{one}[policy]\nfeedback = 'cloude'\n[defaults]\nagent = 'claude'\n@T1")), @r#"4:12 `'cloude'` error: there is no agent "cloude"; defined: `claude` | did you mean "claude"? | define it: `[agents.cloude]`; or leave `feedback` out"#);
     insta::assert_snapshot!(check(&format!("{one}[defaults]\nagent = 'claude'\n@T1\n@T2\nagent = 'codex'")), @r#"15:9 `'codex'` error: there is no agent "codex"; defined: `claude` | not defined | define it: `[agents.codex]` with `command = …`; or choose: `agent = …` in the task or in `[defaults]`"#);
     assert_eq!(check("@T1\nagent = 'whoever drives'"), "fine");
     insta::assert_snapshot!(check("[agents.a]\nprompt = 'file'\n[agents.b]\ncommand = ''\n[agents.c]\ncommand = \"'\"\n[agents.d]\ncommand = []\n[agents.'']\ncommand = 'a'\n[agents.e]\nenv = { 'A=B' = 'c', C = \"\\u0000\" }\n@T1\nagent = 'a'"), @r#"
@@ -248,7 +265,7 @@ fn agents() {
     5:11 `'a {prompt} | tee'` warning: `|` reaches the agent as an argument | no shell reads this | write `command = ["sh", "-c", "…"]` if a shell is wanted
     5:11 `'a {prompt} | tee'` warning: `{prompt}` stays as it is: this agent gets its prompt on stdin | add `prompt = "file"` to have it replaced by a path
     "#);
-    insta::assert_snapshot!(check("[agents.a]\nadapter = 'claud'\n[agents.b]\nadapter = 'codex'\ncommand = 'codex'\nmax_turns = 3\nbudget_usd = 1\n[agents.c]\nadapter = 'claude'\nprogram = 'bin/claude'\nmodel = '--x'\nmax_turns = 0\nbudget_usd = -1.5\npermissions = 'some'\n[agents.d]\ncommand = 'd'\nmodel = 'x'\n@T1\nagent = 'a'"), @r#"
+    insta::assert_snapshot!(check("[agents.a]\nadapter = 'claud'\n[agents.b]\nadapter = 'codex'\ncommand = 'codex'\nmax_turns = 3\nbudget_usd = 1\n[agents.c]\nadapter = 'claude'\nprogram = 'bin/claude'\nmodel = '--x'\nmax_turns = 0\nbudget_usd = -1.5\npermissions = 'some'\n[agents.d]\ncommand = 'd'\nmodel = 'x'\n[agents.e]\nadapter = 'gemini'\nhooks = true\nmcp = 'no'\n@T1\nagent = 'a'"), @r#"
     2:11 `'claud'` error: `adapter` cannot be "claud" | did you mean "claude"? | choose one of `command`, `claude`, `codex`, `gemini`, `opencode`
     5:11 `'codex'` error: `command` means nothing to the adapter `codex` | Piton knows how this client is started; `program` says where it is
     6:13 `3` error: `max_turns` means nothing to the adapter `codex` | this client cannot be held to it; `timeout` bounds every agent
@@ -259,11 +276,17 @@ fn agents() {
     13:14 `-1.5` error: `budget_usd` is out of range | more than 0, and at most 1000000
     14:15 `'some'` error: `permissions` cannot be "some" | not one of the choices | choose one of `narrow`, `all`
     17:9 `'x'` error: `model` means nothing to the adapter `command` | only clients that Piton knows have this
+    20:9 `true` error: `hooks` means nothing to the adapter `gemini` | only `claude` and `codex` can be asked before they stop
+    21:7 `'no'` error: `mcp` must be `true` or `false` | this is text
     "#);
-    let known = "[agents.a]\nadapter = 'claude'\nprogram = '/opt/claude'\nmodel = 'opus'\nmax_turns = 40\nbudget_usd = 2.5\npermissions = 'all'\n[agents.b]\nadapter = 'codex'\n";
+    let known = "[agents.a]\nadapter = 'claude'\nprogram = '/opt/claude'\nmodel = 'opus'\nmax_turns = 40\nbudget_usd = 2.5\npermissions = 'all'\nmcp = false\nhooks = true\n[agents.b]\nadapter = 'codex'\n";
     let (config, wrong) = read_config(known);
     assert_eq!(wrong, []);
     assert_eq!(config.agents["a"].budget, Some(2_500_000));
+    assert_eq!(
+        [(true, true), (false, false)],
+        ["a", "b"].map(|name| (config.agents[name].no_mcp, config.agents[name].hooks))
+    );
     assert_eq!(
         check_with("[agents.a]\nmodel = 'sonnet'\n[agents.b]\nadapter = 'gemini'\n@T1\nagent = 'a'", &config),
         "fine"

@@ -6,7 +6,7 @@ mod properties;
 use super::config::unix_lines;
 use super::*;
 use crate::diagnostic::{Diagnostic, Severity, place};
-use crate::plan::{Argv, Exhausted, Plan, Schedule};
+use crate::plan::{Adapter, Argv, Exhausted, Plan, Schedule};
 use crate::time::Span;
 
 /// `@T1` on a line of its own stands for a whole valid task; more keys may follow it.
@@ -59,12 +59,19 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 #[test]
 fn the_starter_is_fine() {
     for name in ["demo", "My invoices: 2026", "", "con", "../../etc"] {
-        let text = starter(name);
-        let reading = read(&text, "plan", &Config::default(), &Overrides::default());
-        assert_eq!(show(&text, &reading.diagnostics), "fine");
-        assert_eq!(reading.plan.name, name_from(name));
+        let workers = [Worker::Client(Adapter::Codex), Worker::OfProject, Worker::Nobody];
+        for text in workers.map(|worker| starter(name, worker)) {
+            let reading = read(&text, "plan", &Config::default(), &Overrides::default());
+            assert_eq!(show(&text, &reading.diagnostics), "fine");
+            assert_eq!(reading.plan.name, name_from(name));
+        }
     }
-    let commented: String = starter("demo").lines().map(|line| line.replacen("# ", "", 1) + "\n").collect();
+    let codex = starter("demo", Worker::Client(Adapter::Codex));
+    assert!(
+        codex.contains("\nadapter = \"codex\"          # or \"claude\", \"gemini\", \"opencode\"\n"),
+        "{codex}"
+    );
+    let commented: String = codex.lines().map(|line| line.replacen("# ", "", 1) + "\n").collect();
     for key in keys::POLICY.names.iter().chain(keys::DEFAULTS.names).chain(keys::TASK.names) {
         assert!(commented.contains(&format!("{key} = ")), "{key} is not explained in the starter");
     }
@@ -182,7 +189,7 @@ fn a_command_line_is_stronger_than_the_plan() {
 
 #[test]
 fn layout_does_not_change_a_plan() {
-    let unix = starter("demo");
+    let unix = starter("demo", Worker::Nobody);
     let windows = format!("\u{feff}{}", unix.replace('\n', "\r\n"));
     assert_eq!(plan(&unix, &Config::default()), plan(&windows, &Config::default()));
     assert_eq!(unix_lines("a\r\nb\rc\n"), "a\nb\rc\n");

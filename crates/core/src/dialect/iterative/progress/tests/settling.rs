@@ -125,6 +125,34 @@ fn blockers_and_the_limit_are_logged() {
 }
 
 #[test]
+fn circles_are_warned_of_once_for_as_long_as_they_go_on() {
+    let mut bench = fresh();
+    bench.accept(&Command::Raise { task: id("T1"), by: "ann".to_owned(), attempts: 9 });
+    let (mut file, mut warned) = (String::new(), Vec::new());
+    for (nth, words) in ["Tried", "Tried", "tried.", "Other things", "Tried", "Tried"].iter().enumerate() {
+        let number = u32::try_from(nth + 1).expect("few");
+        hear(&mut bench, "T1", Some(id("T1")), own("T1", number, words));
+        file = after(Some(&file), &mut bench);
+        let under_way = file.matches("did the same").count();
+        unfinished(&mut bench, "T1");
+        file = after(Some(&file), &mut bench);
+        warned.push((under_way, file.matches("did the same").count()));
+    }
+    assert_eq!(warned, [(0, 0), (0, 1), (1, 1), (1, 1), (1, 1), (1, 2)], "{file}");
+    assert_eq!(remaining(&file, &id("T1")).as_deref(), Some("More"), "what is left to do is still told");
+    assert!(nothing(&settled(Some(&file), &bench)));
+    assert_eq!(after(None, &mut bench).matches("did the same").count(), 2);
+    // Who is done in the end needs no word.
+    let mut bench = fresh();
+    for number in 1..=2 {
+        hear(&mut bench, "T1", Some(id("T1")), own("T1", number, "Tried"));
+        if number == 1 { unfinished(&mut bench, "T1") } else { worked(&mut bench, "T1", None) }
+    }
+    passes(&mut bench, "T1");
+    assert!(!after(None, &mut bench).contains("did the same"));
+}
+
+#[test]
 fn a_blocker_that_the_agent_told_is_not_told_twice() {
     let mut bench = fresh();
     let entry = own("T2", 1, "Looked") + "\n**Blockers:** no key";
@@ -245,6 +273,28 @@ fn after_a_reset_numbers_begin_again_and_each_iteration_is_told() {
     let made: Vec<bool> = entries(&file).iter().map(|entry| entry.made).collect();
     assert_eq!(made, [false, true]);
     assert!(nothing(&settled(Some(&file), &bench)));
+}
+
+#[test]
+fn the_log_of_a_run_before_is_kept_and_stands_for_no_iteration_of_this_one() {
+    let mut before = fresh();
+    hear(&mut before, "T1", Some(id("T1")), own("T1", 1, "First"));
+    unfinished(&mut before, "T1");
+    unfinished(&mut before, "T1");
+    let log = after(None, &mut before).replace("2026-01-10", "2026-01-09");
+    let mut bench = created();
+    hear(&mut bench, "piton", None, ANEW.to_owned());
+    let file = after(Some(&log), &mut bench);
+    assert!(file.starts_with(&log) && file.ends_with(&format!("> {ANEW}\n")), "{file}");
+    assert_eq!(settled(Some(&file), &bench), Settled::default());
+    bench.attach();
+    unfinished(&mut bench, "T1");
+    unfinished(&mut bench, "T1");
+    let more = after(Some(&file), &mut bench);
+    let new: Vec<(Option<u32>, bool)> =
+        entries(&more[file.len()..]).iter().map(|entry| (entry.head.number, entry.made)).collect();
+    assert_eq!(new, [(Some(1), true), (Some(2), true)], "{more}");
+    assert!(nothing(&settled(Some(&more), &bench)));
 }
 
 const PIECES: &[&str] = &[

@@ -1,0 +1,204 @@
+//! Who lets agents work. A usage limit, or credentials that are refused, concern a provider: none of its agents starts
+//! until that is over, all others go on, and what was meant for it goes to whoever stands in, where the plan names one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::event::AgentEnd;
+use super::schedule::is_future;
+use super::state::Run;
+use super::task::Task;
+use crate::time::{Span, Timestamp};
+
+/// Why a provider lets no agent work, and until when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outage {
+    /// The end of a usage limit. `None`: only a person can end it, and the next engine looks whether one has.
+    pub until: Option<Timestamp>,
+    /// Who met it, and what the client said.
+    pub agent: String,
+    pub reason: String,
+    /// When the first agent since its end began. Others follow once that one is seen not to meet it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Timestamp>,
+}
+
+/// By provider.
+pub type Outages = BTreeMap<String, Outage>;
+
+/// After a usage limit one agent goes first. When it has worked so long without meeting the limit again, the others
+/// follow.
+pub(super) const PROBE: Span = Span::minutes(1);
+
+/// A usage limit further away than this is a clock that jumped.
+pub(super) const LONGEST_LIMIT: Span = Span::minutes(8 * 24 * 60);
+
+/// Whether agents of a provider may begin.
+enum Door {
+    Open,
+    /// For one that looks whether a limit is over.
+    ForOne,
+    Closed(String),
+}
+
+fn door(run: &Run, provider: &str, now: Timestamp) -> Door {
+    let Some(outage) = run.outages.get(provider) else { return Door::Open };
+    let Some(until) = outage.until else {
+        return Door::Closed(format!("{provider} does not let `{}` in: {}", outage.agent, outage.reason));
+    };
+    if is_future(until, now, LONGEST_LIMIT) {
+        return Door::Closed(format!("a usage limit of {provider} holds until {until}"));
+    }
+    match outage.probe.map(|began| began.plus(PROBE)) {
+        None => Door::ForOne,
+        Some(enough) if is_future(enough, now, PROBE) => {
+            Door::Closed(format!("one agent looks first whether the usage limit of {provider} is over"))
+        }
+        Some(_) => Door::Open,
+    }
+}
+
+/// Who does what is meant for an agent: it itself, or whoever stands in for it while its provider is out. The error is
+/// why nobody does.
+pub fn stand_in<'r>(run: &'r Run, agent: &'r str, now: Timestamp) -> Result<&'r str, String> {
+    let (mut name, mut closed) = (agent, None);
+    // Plans whose stand-ins go in a circle are not read; a journal may hold anything.
+    for _ in 0..=run.settings.agents.len() {
+        match door(run, run.provider(name), now) {
+            Door::Open | Door::ForOne => return Ok(name),
+            Door::Closed(reason) => closed = closed.or(Some(reason)),
+        }
+        let Some(other) = run.settings.agents.get(name).and_then(|agent| agent.fallback.as_deref()) else {
+            break;
+        };
+        name = other;
+    }
+    Err(closed.unwrap_or_default())
+}
+
+/// Who is to work on a task, as long as nobody has to stand in.
+pub fn worker<'r>(run: &'r Run, task: &'r Task) -> &'r str {
+    let rung = run.settings.rung(task.spent).filter(|rung| run.settings.agents.contains_key(*rung));
+    run.session.agent.as_deref().or(rung).unwrap_or(&task.agent)
+}
+
+/// Who has to be let in for a task to go on when it is started now. The error is why somebody is not.
+fn needed<'r>(run: &'r Run, task: &'r Task, now: Timestamp) -> Result<Vec<&'r str>, String> {
+    let worker = Some(worker(run, task)).filter(|_| !task.progress.recheck || task.awaits_confirmation());
+    // The work is there: those who judge it are needed, all of them.
+    let reviewers = task.reviewers.iter().map(String::as_str).filter(|_| worker.is_none());
+    worker.into_iter().chain(reviewers).map(|name| stand_in(run, name, now)).collect()
+}
+
+/// Who begins when a task is started now, with who was meant to; `None` where its checks come first.
+pub(super) fn begins<'r>(
+    run: &'r Run,
+    task: &'r Task,
+    now: Timestamp,
+) -> Result<Option<(&'r str, &'r str)>, String> {
+    let first = needed(run, task, now)?.into_iter().next().filter(|_| !task.progress.recheck);
+    Ok(first.map(|agent| (agent, worker(run, task))))
+}
+
+/// Whether a task may start beside those that were let in before it at this moment, of whom these providers are looked
+/// at already: one that looks whether a limit is over is enough.
+pub(super) fn is_let_in(run: &Run, task: &Task, now: Timestamp, looked_at: &mut BTreeSet<String>) -> bool {
+    let Ok(needed) = needed(run, task, now) else { return false };
+    let looks_first = |agent: &&str| matches!(door(run, run.provider(agent), now), Door::ForOne);
+    let looks: Vec<&str> = needed.into_iter().filter(looks_first).map(|agent| run.provider(agent)).collect();
+    if looks.iter().any(|provider| looked_at.contains(*provider)) {
+        return false;
+    }
+    if !task.progress.recheck {
+        looked_at.extend(looks.into_iter().map(str::to_owned));
+    }
+    true
+}
+
+/// Whether no agent at all can begin: then nobody need look through the tasks.
+pub(super) fn all_are_out(run: &Run, now: Timestamp) -> bool {
+    let is_out = |name: &str| stand_in(run, name, now).is_err();
+    match &run.session.agent {
+        _ if run.outages.is_empty() => false,
+        Some(agent) => is_out(agent),
+        None if run.settings.agents.is_empty() => false,
+        None => run.settings.agents.keys().all(|name| is_out(name)),
+    }
+}
+
+/// Usage limits that still hold, by provider.
+pub fn limits(run: &Run, now: Timestamp) -> impl Iterator<Item = (&str, Timestamp)> {
+    let holds = move |until: &Timestamp| is_future(*until, now, LONGEST_LIMIT);
+    run.outages.iter().filter_map(move |(name, outage)| Some((name.as_str(), outage.until.filter(holds)?)))
+}
+
+/// When agents that look whether a limit is over will have looked for long enough.
+pub(super) fn probes(run: &Run, now: Timestamp) -> impl Iterator<Item = Timestamp> {
+    let enough = |outage: &Outage| Some(outage.probe?.plus(PROBE));
+    run.outages.values().filter_map(enough).filter(move |time| is_future(*time, now, PROBE))
+}
+
+/// Providers that only a person can bring back, each with who met that.
+pub fn refused(run: &Run) -> impl Iterator<Item = (&str, &Outage)> {
+    run.outages
+        .iter()
+        .filter(|(_, outage)| outage.until.is_none())
+        .map(|(name, outage)| (name.as_str(), outage))
+}
+
+impl Run {
+    /// Who lets this agent work.
+    pub fn provider<'r>(&'r self, agent: &'r str) -> &'r str {
+        self.settings.agents.get(agent).map_or(agent, |client| client.provider(agent))
+    }
+
+    /// An agent begins.
+    pub(super) fn agent_began(&mut self, agent: &str, at: Timestamp) {
+        let provider = self.provider(agent).to_owned();
+        let Some(outage) = self.outages.get_mut(&provider) else { return };
+        match (outage.until.filter(|&until| !is_future(until, at, LONGEST_LIMIT)), outage.probe) {
+            (None, _) => {}
+            (Some(_), None) => outage.probe = Some(at),
+            // The first one has seen no limit for long enough to let others follow.
+            (Some(_), Some(_)) => drop(self.outages.remove(&provider)),
+        }
+    }
+
+    /// What the end of an agent tells about its provider.
+    pub(super) fn agent_ended(&mut self, agent: &str, end: &AgentEnd, at: Timestamp) {
+        let provider = self.provider(agent).to_owned();
+        let out = |until: Option<Timestamp>, reason: &str| Outage {
+            until,
+            agent: agent.to_owned(),
+            reason: reason.to_owned(),
+            probe: None,
+        };
+        match end {
+            AgentEnd::Limit { until, reason } => {
+                self.outages.insert(provider, out(Some(*until), reason));
+            }
+            AgentEnd::Refused { reason } => {
+                self.outages.insert(provider, out(None, reason));
+            }
+            // It says nothing about the limit; whoever begins next is the first again.
+            AgentEnd::Transient { .. } | AgentEnd::Stopped => self.look_again(agent),
+            AgentEnd::Done | AgentEnd::Failed { .. } | AgentEnd::Blocked { .. } => {
+                let is_past = |until| !is_future(until, at, LONGEST_LIMIT);
+                let is_over = |outage: &Outage| outage.until.is_some_and(is_past);
+                if self.outages.get(&provider).is_some_and(is_over) {
+                    self.outages.remove(&provider);
+                }
+                self.look_again(agent);
+            }
+        }
+    }
+
+    /// Whoever looked whether a limit is over did not come to an end that tells.
+    pub(super) fn look_again(&mut self, agent: &str) {
+        let provider = self.provider(agent).to_owned();
+        if let Some(outage) = self.outages.get_mut(&provider) {
+            outage.probe = None;
+        }
+    }
+}

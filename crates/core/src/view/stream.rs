@@ -1,0 +1,308 @@
+//! What a client does, as people read it: its stream of JSON in a few words, line by line as it comes.
+
+use super::{Told, Tone, used};
+use crate::client::{End, Happening, happenings};
+use crate::plan::Adapter;
+use crate::run::ByModel;
+use crate::terminal::clean_text;
+use crate::time::Timestamp;
+
+/// So many lines of what a tool gave back are shown: they say whether it is what was wanted.
+const RESULT_LINES: usize = 5;
+/// Longer lines of it are cut: some tools answer in one.
+const RESULT_WIDTH: usize = 160;
+
+/// Cuts a stream into lines, in whatever pieces it comes.
+#[derive(Clone, Debug, Default)]
+pub struct Lines {
+    rest: Vec<u8>,
+    torn: bool,
+}
+
+impl Lines {
+    /// The lines that are whole by now.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<String> {
+        let mut lines = Vec::new();
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.rest.extend_from_slice(piece);
+            if piece.ends_with(b"\n") {
+                lines.extend(self.last());
+            }
+        }
+        lines
+    }
+
+    /// What stands at the end without a line break.
+    pub fn last(&mut self) -> Option<String> {
+        let rest = std::mem::take(&mut self.rest);
+        let whole = !std::mem::take(&mut self.torn);
+        (whole && !rest.is_empty())
+            .then(|| String::from_utf8_lossy(&rest).trim_end_matches(['\n', '\r']).to_owned())
+    }
+
+    /// Something is missing here: the halves of two lines are none.
+    pub fn tear(&mut self) {
+        self.rest.clear();
+        self.torn = true;
+    }
+}
+
+/// The stream of one client.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    adapter: Adapter,
+    /// The message that is being said, and what of its last line has been.
+    speaking: Option<String>,
+    line: String,
+    session: Option<String>,
+    used: Option<ByModel>,
+    limit: Option<Option<Timestamp>>,
+    /// It has said how it ended, and nothing since.
+    ended: bool,
+}
+
+impl Stream {
+    /// `None` for a client that writes whatever it likes.
+    pub fn of(adapter: Adapter) -> Option<Stream> {
+        let stream = Stream {
+            adapter,
+            speaking: None,
+            line: String::new(),
+            session: None,
+            used: None,
+            limit: None,
+            ended: false,
+        };
+        (!adapter.is_command()).then_some(stream)
+    }
+
+    /// What a line of it tells.
+    pub fn hear(&mut self, line: &str, now: Timestamp) -> Vec<Told> {
+        let mut told = Vec::new();
+        match happenings(self.adapter, line, now) {
+            Some(happened) => happened.into_iter().for_each(|happening| self.tell(happening, &mut told)),
+            // A word of the client's own, beside its stream.
+            None => {
+                self.fall_silent(&mut told);
+                put(&mut told, Tone::Quiet, line.trim_end());
+            }
+        }
+        told
+    }
+
+    /// What is left to say when no more is to come.
+    pub fn close(&mut self) -> Vec<Told> {
+        let mut told = Vec::new();
+        self.fall_silent(&mut told);
+        if !self.ended {
+            let used = self.spent();
+            put(&mut told, Tone::Warning, &format!("── it has not said how it ended{used}"));
+        }
+        told
+    }
+
+    fn tell(&mut self, happening: Happening, told: &mut Vec<Told>) {
+        if !matches!(happening, Happening::Message { .. } | Happening::Step { .. }) {
+            self.fall_silent(told);
+        }
+        match happening {
+            Happening::Session { id } => {
+                if self.session.as_ref() != Some(&id) {
+                    put(told, Tone::Quiet, &format!("── conversation {id}"));
+                }
+                self.session = Some(id);
+            }
+            Happening::Message { of, text } => self.say(of, &text, told),
+            Happening::ToolCall { tool, what } => {
+                self.ended = false;
+                let what = if what.is_empty() { what } else { format!(": {what}") };
+                put(told, Tone::Plain, &format!("→ {tool}{what}"));
+            }
+            Happening::ToolResult { failed, text } => result(failed, &text, told),
+            Happening::Retry { reason } => put(told, Tone::Warning, &format!("warning: {reason}")),
+            Happening::Limit { until } => {
+                // Some clients say it twice.
+                if self.limit != Some(until) {
+                    let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
+                    put(told, Tone::Warning, &format!("usage limit{until}"));
+                }
+                self.limit = Some(until);
+            }
+            Happening::Usage { so_far: true, of } => self.used = Some(of),
+            Happening::Usage { so_far: false, of } => {
+                let sum = self.used.get_or_insert_default();
+                for (model, usage) in of {
+                    let part = sum.entry(model).or_default();
+                    *part = part.plus(usage);
+                }
+            }
+            // All of them are summed up at the end.
+            Happening::Step { .. } => {}
+            Happening::End(end) => {
+                self.ended = true;
+                let used = self.spent();
+                match end {
+                    End::Finished => put(told, Tone::Good, &format!("── finished{used}")),
+                    End::Broken { reason, .. } => {
+                        put(told, Tone::Bad, &format!("── did not finish: {reason}{used}"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Parts of a message follow each other; the last line of it may go on.
+    fn say(&mut self, of: String, text: &str, told: &mut Vec<Told>) {
+        self.ended = false;
+        if self.speaking.as_ref() != Some(&of) {
+            self.fall_silent(told);
+        } else if self.adapter != Adapter::Gemini {
+            self.line.push('\n');
+        }
+        self.speaking = Some(of);
+        self.line.push_str(text);
+        if let Some(end) = self.line.rfind('\n') {
+            let rest = self.line.split_off(end + 1);
+            let said = clean_text(std::mem::replace(&mut self.line, rest).as_bytes());
+            // Here, empty lines are the author's.
+            told.extend(
+                said.lines().map(|line| Told { tone: Tone::Plain, text: line.trim_end().to_owned() }),
+            );
+        }
+    }
+
+    fn fall_silent(&mut self, told: &mut Vec<Told>) {
+        self.speaking = None;
+        put(told, Tone::Plain, &std::mem::take(&mut self.line));
+    }
+
+    fn spent(&self) -> String {
+        self.used.as_ref().map(|of| format!("; used {}", used(Some(of)))).unwrap_or_default()
+    }
+}
+
+/// The beginning of what a tool gave back, below its call.
+fn result(failed: bool, text: &str, told: &mut Vec<Told>) {
+    let text = clean_text(text.as_bytes());
+    let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let tone = if failed { Tone::Warning } else { Tone::Quiet };
+    if failed {
+        put(told, tone, "  ✗ it failed, or was refused");
+    }
+    for line in lines.by_ref().take(RESULT_LINES) {
+        let short: String = line.chars().take(RESULT_WIDTH).collect();
+        let more = if short.len() < line.len() { "…" } else { "" };
+        put(told, tone, &format!("  {short}{more}"));
+    }
+    let more = lines.count();
+    if more > 0 {
+        put(told, tone, "  …");
+    }
+}
+
+/// Each line by itself, as it may be shown.
+fn put(told: &mut Vec<Told>, tone: Tone, text: &str) {
+    let clean = clean_text(text.as_bytes());
+    let lines = clean.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    told.extend(lines.map(|line| Told { tone, text: line.to_owned() }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_794_775_410_000);
+
+    fn shown(adapter: Adapter, pieces: &[&[u8]]) -> String {
+        let mut stream = Stream::of(adapter).expect("it has a stream");
+        let (mut lines, mut told) = (Lines::default(), Vec::new());
+        for piece in pieces {
+            told.extend(lines.take(piece).iter().flat_map(|line| stream.hear(line, NOW)));
+        }
+        told.extend(lines.last().iter().flat_map(|line| stream.hear(line, NOW)));
+        told.extend(stream.close());
+        told.iter().map(|line| format!("{}\n", line.text)).collect()
+    }
+
+    macro_rules! recorded {
+        ($($adapter:ident $name:literal),* $(,)?) => {
+            [$((Adapter::$adapter, $name, include_bytes!(concat!("../client/fixtures/", $name, ".jsonl")) as &[u8])),*]
+        };
+    }
+
+    #[test]
+    fn what_each_client_did_can_be_read() {
+        let recorded = recorded![
+            Claude "claude-plain",
+            Claude "claude-429-twice",
+            Claude "claude-denied",
+            Claude "claude-limit",
+            Claude "claude-budget",
+            Claude "claude-killed",
+            Codex "codex-plain",
+            Codex "codex-429-twice",
+            Codex "codex-limit",
+            Codex "codex-quoted",
+            Codex "codex-gone",
+            Gemini "gemini-plain",
+            Gemini "gemini-auth",
+            Opencode "opencode-plain",
+            Opencode "opencode-auth",
+        ];
+        let all: String = recorded
+            .iter()
+            .map(|(adapter, name, output)| format!("# {name}\n{}\n", shown(*adapter, &[output])))
+            .collect();
+        insta::assert_snapshot!(all);
+        for (adapter, name, output) in recorded {
+            let whole = shown(adapter, &[output]);
+            let bytes: Vec<&[u8]> = output.chunks(1).collect();
+            assert_eq!(shown(adapter, &bytes), whole, "{name} comes in whatever pieces");
+        }
+    }
+
+    #[test]
+    fn nothing_in_a_stream_reaches_the_terminal_as_more_than_text() {
+        let evil = "a\\u001b[2J\\u202e\\u009b31mb\\u0007\\u0000c";
+        let call = format!(
+            r#"{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":"{evil}"}},{{"type":"tool_use","name":"{evil}","input":{{"{evil}":"{evil}"}}}}]}}}}"#
+        );
+        let long = "x".repeat(1_000_000);
+        let back = format!(
+            r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","is_error":true,"content":[{{"type":"text","text":"{evil}\n{long}"}}]}}]}}}}"#
+        );
+        let output = format!("\u{1b}]0;title\u{7}{long}\n{call}\n{back}\n{{\"type\": 5}}\n{{torn");
+        let told = shown(Adapter::Claude, &[output.as_bytes()]);
+        let odd = |c: char| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+        assert!(!told.contains(odd), "{:?}", told.replace(&long, "LONG"));
+        let shown = told.replace(&long, "LONG").replace(&"x".repeat(100), "C");
+        insta::assert_snapshot!(shown, @r#"
+        LONG
+        abc
+        → a[2J31mbc: {"a\u001b[2Jb\u0007\u0000c":"a\u001b[2Jb\u0007\u0000c"}
+          ✗ it failed, or was refused
+          abc
+          Cxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+        {torn
+        ── it has not said how it ended
+        "#);
+    }
+
+    #[test]
+    fn parts_of_a_message_are_put_together_and_a_gap_is_no_line() {
+        let delta = |text: &str| {
+            format!("{{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"{text}\",\"delta\":true}}\n")
+        };
+        let said = [delta("On"), delta("e.\\n\\nTw"), delta("o.")].concat();
+        assert_eq!(
+            shown(Adapter::Gemini, &[said.as_bytes()]),
+            "One.\n\nTwo.\n── it has not said how it ended\n"
+        );
+        let mut lines = Lines::default();
+        assert_eq!(lines.take(b"one\r\nhalf of a"), ["one"]);
+        lines.tear();
+        assert_eq!(lines.take(b"nother\nthree\nfour"), ["three"]);
+        assert_eq!(lines.last().as_deref(), Some("four"));
+        assert_eq!(lines.last(), None);
+    }
+}

@@ -1,0 +1,67 @@
+//! What each client is started with, for those who have no client to look.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8PathBuf;
+use piton_core::plan::{Adapter, Agent};
+
+use super::{Place, Talk, start};
+use crate::disk;
+
+/// The command line and the environment of one start, with the folder of the test as `[HERE]`.
+fn started(agent: &Agent, talk: Option<Talk<'_>>, fenced: bool) -> String {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
+    let (cwd, prompt) = (here.join("work"), here.join("job/prompt.md"));
+    disk::private_folder(&cwd).expect("a new folder");
+    disk::private_folder(&here.join("job")).expect("a new folder");
+    // Nothing of whoever runs the tests.
+    let own = [
+        ("HOME", here.join("home").into_string()),
+        ("CODEX_HOME", here.join("home/.codex").into_string()),
+        ("TMPDIR", here.to_string()),
+        ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", here.join("machine.json").into_string()),
+        ("OPENCODE_CONFIG_CONTENT", "{\"model\": \"m\"}".to_owned()),
+    ];
+    disk::write(&here.join("machine.json"), b"{\"security\": {}}").expect("a new file");
+    let mut agent = agent.clone();
+    agent.env.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    let job = start(&agent, &Place { cwd: &cwd, prompt: &prompt, talk, fenced }, None).expect("a job");
+    let mut lines = vec![format!("== {}, fenced: {fenced}", agent.adapter.name())];
+    lines.extend(job.argv);
+    let told: BTreeMap<String, String> = job.env.into_iter().chain(job.secrets).collect();
+    // What the test itself has set is no news.
+    let is_told =
+        |name: &String, value: &String| name != "PITON_PROMPT" && agent.env.get(name) != Some(value);
+    let told = told.iter().filter(|(name, value)| is_told(name, value));
+    lines.extend(told.map(|(name, value)| format!("{name}={value}")));
+    lines.extend(job.fence.map(|fence| format!("needs a fence: {}", fence.required)));
+    if let Ok(settings) = std::fs::read_to_string(here.join("job/gemini.json")) {
+        lines.push(settings);
+    }
+    let home = here.join("home").read_dir_utf8().into_iter().flatten().flatten();
+    let mut made: Vec<String> = home.map(|entry| entry.file_name().to_owned()).collect();
+    made.sort();
+    lines.push(format!("made at home: {made:?}"));
+    lines.join("\n").replace(here.as_str(), "[HERE]") + "\n\n"
+}
+
+#[test]
+fn a_client_gets_its_tools_its_question_and_no_more_rights_than_the_work_needs() {
+    let talk = Talk { piton: "/opt/it's/piton", asked: true };
+    let clients = || Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command());
+    let asked = |adapter| matches!(adapter, Adapter::Claude | Adapter::Codex);
+    let mut all = String::new();
+    for adapter in clients() {
+        let agent = Agent { adapter, hooks: asked(adapter), ..Agent::default() };
+        all += &started(&agent, Some(talk), true);
+    }
+    // Those who answer a question, or were not to have any of it.
+    let plain = Agent { adapter: Adapter::Codex, hooks: true, ..Agent::default() };
+    all += &started(&plain, None, false);
+    for adapter in clients().filter(|adapter| asked(*adapter)) {
+        let agent = Agent { adapter, no_mcp: true, ..Agent::default() };
+        all += &started(&agent, Some(talk), false);
+    }
+    insta::assert_snapshot!(all);
+}

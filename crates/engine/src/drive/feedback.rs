@@ -1,0 +1,127 @@
+//! The feedback writer: an agent that reads what failed checks printed and what was changed, and writes for the next try
+//! what to do about it. It helps or it does not: nothing waits for it but the failure it is about.
+
+use std::fs;
+
+use piton_core::plan::{Agent, Dialect, Oid};
+use piton_core::prompt::{self, feedback_writer};
+use piton_core::run::{self, CheckResult, Command, Note, Report, Verdict, verdict};
+use piton_core::time::Span;
+
+use super::order::{Order, Trouble};
+use super::work::spent;
+use crate::git::Worktree;
+use crate::keeper::Ended;
+use crate::{agent, checks, clock, crash, sandbox, secrets};
+
+/// Longer than this nobody thinks about one failure while a task waits for it.
+const LONGEST: Span = Span::minutes(15);
+/// More words than this are no advice; a prompt has no room for them either.
+const MOST_WORDS: usize = 8 * 1024;
+
+/// What the writer has to say about these results, and what it used. Nothing, if none is asked for.
+pub(super) fn written(
+    order: &Order,
+    worktree: &Worktree,
+    commit: &Oid,
+    results: &[CheckResult],
+) -> Result<Vec<Command>, Trouble> {
+    let Some(name) = order.run.settings.feedback.as_deref().filter(|_| is_of_use(order, results)) else {
+        return Ok(Vec::new());
+    };
+    let client = order.run.settings.agents.get(name);
+    let undefined = || Trouble::Defect(format!("the agent `{name}` is not defined"));
+    let asked = client.ok_or_else(undefined).and_then(|client| ask(order, (name, client), worktree, results));
+    // Whatever it did there is not the agent's work.
+    worktree.checkout_detached(commit)?;
+    crash::point("feedback.ended");
+    let (used, words) = match asked {
+        Ok((heard, ended)) => {
+            let words = words(&heard, &ended);
+            let tells = client.filter(|client| !client.adapter.is_command());
+            (tells.map(|_| spent(order, name, heard.used)), words)
+        }
+        Err(trouble) => (None, Err(trouble.to_string())),
+    };
+    let (by, task) = (feedback_writer(name), order.task.id.clone());
+    let note = match words {
+        Ok(feedback) => {
+            let report = Box::new(Report { feedback, ..Report::default() });
+            Command::Note { by, note: Note::Told { task, report } }
+        }
+        Err(reason) => {
+            let text = format!("{by} did not help: {reason}");
+            Command::Note { by: "Piton".to_owned(), note: Note::Entry { task: Some(task), text } }
+        }
+    };
+    Ok([note].into_iter().chain(used).collect())
+}
+
+/// Whether an agent will mend it, and will be told of it.
+fn is_of_use(order: &Order, results: &[CheckResult]) -> bool {
+    let task = &order.task;
+    let last = task.spent + 1 + task.progress.reworked >= task.budget;
+    let impossible = results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. }));
+    // Iterations are told to look into files, and nothing else.
+    let told = order.run.settings.dialect != Dialect::Iterative;
+    verdict::reason(results).is_some() && !last && !impossible && told
+}
+
+/// Run it, or find that it ran.
+fn ask(
+    order: &Order,
+    (name, client): (&str, &Agent),
+    worktree: &Worktree,
+    results: &[CheckResult],
+) -> Result<(agent::Heard, Ended), Trouble> {
+    let tree = order.tree()?;
+    let job = order.job(&format!("feedback.{}", tree.short()));
+    // It is not worth a stand-in.
+    if !job.is_begun()? && run::stand_in(&order.run, name, clock::now()) != Ok(name) {
+        return Err(Trouble::Out(format!("the provider of `{name}` lets no agent work at the moment")));
+    }
+    let text = match fs::read_to_string(job.dir().join("prompt.md")) {
+        // As an engine before this one wrote it.
+        Ok(text) => text,
+        Err(_) => prompt_of(order, tree, results)?,
+    };
+    let fenced = order.guard().is_in_force();
+    let mut spec = checks::review(client, &text, &job, worktree.path(), fenced)?;
+    spec.env.extend(agent::environment(&order.run.id, &order.task.id, order.task.attempt));
+    spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+    spec.wall_ms = Some(LONGEST.min(order.spec.timeout).0);
+    order.guard().enclose(&mut spec, &job, worktree.path())?;
+    if !order.running.begin(&job) {
+        return Err(Trouble::Stopped);
+    }
+    let outcome = job.run(&spec, &order.site.keeper)?;
+    sandbox::clear(&job);
+    Ok((agent::hear(client, &job, None, &outcome.ended, MOST_WORDS)?, outcome.ended))
+}
+
+/// What is handed on, or why nothing is.
+fn words(heard: &agent::Heard, ended: &Ended) -> Result<String, String> {
+    match (heard.no_verdict(), ended) {
+        (Some(Verdict::Broken { reason } | Verdict::Impossible { reason }), _) => return Err(reason),
+        (_, Ended::Exited { code: 0 }) => {}
+        (_, Ended::Exited { code }) => return Err(format!("it ended with exit status {code}")),
+        (_, Ended::Stopped) => return Err(Trouble::Stopped.to_string()),
+        (_, Ended::WallClock) => return Err("it took too long".to_owned()),
+        (_, Ended::NotStarted { reason }) => return Err(format!("it could not be started: {reason}")),
+        (_, _) => return Err("it was cut off".to_owned()),
+    }
+    let words = verdict::excerpt(heard.said.trim(), MOST_WORDS);
+    if words.is_empty() { Err("it said nothing".to_owned()) } else { Ok(words.to_owned()) }
+}
+
+fn prompt_of(order: &Order, tree: &Oid, results: &[CheckResult]) -> Result<String, Trouble> {
+    let base = order.task.progress.base.as_ref();
+    let repo = order.repo()?;
+    // Without it the output alone is still worth a look.
+    let diff = base.and_then(|base| repo.diff_text(base, tree).ok()).unwrap_or_default();
+    let clean = secrets::redactor().bytes(diff.as_bytes());
+    let diff = String::from_utf8_lossy(&clean);
+    let failed = verdict::feedback(results);
+    prompt::of_feedback(&order.site.prompts, &order.spec, order.task.attempt, &failed, &diff)
+        .map_err(|broken| Trouble::Defect(broken.to_string()))
+}

@@ -1,0 +1,207 @@
+//! What somebody wrote into the state file, carried to the rules: each edit once, and a claim to its checks.
+
+use camino::Utf8PathBuf;
+use piton_core::dialect::edit::{Edit, What, commands};
+use piton_core::dialect::kept;
+use piton_core::plan::{AboutTask, TaskId};
+use piton_core::run::{Claim, Command, ContextUpdate, Holder, Note, Report};
+
+use super::{Aide, FilesError, Mirror, key, read};
+use crate::claims::{self, Place};
+use crate::journal::Journal;
+use crate::{clock, crash};
+
+impl Mirror {
+    /// Take in what somebody wrote.
+    pub(super) fn hear(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+        bytes: &[u8],
+    ) -> Result<(), FilesError> {
+        // A claim that is still being checked is in our own text as well, and is asked about again.
+        if self.text().is_some_and(|text| text.as_bytes() == bytes) && self.claimed.is_empty() {
+            return Ok(());
+        }
+        let (found, twice) = match kept::parse(bytes) {
+            Ok(found) => found,
+            Err(reason) => {
+                self.keep_beside("bad", bytes)?;
+                let what = if bytes.iter().all(u8::is_ascii_whitespace) {
+                    "the file was empty".to_owned()
+                } else {
+                    format!("the file is no JSON ({reason})")
+                };
+                return self.refuse(journal, &what, "it is written again; what was there is kept as `.bad`");
+            }
+        };
+        let Some((shown, base)) = self.origin(journal, &found)? else {
+            if self.shows_another(journal, &found)? {
+                return Ok(());
+            }
+            if read(&Utf8PathBuf::from(format!("{}.bak", self.path)))?.as_deref() == Some(bytes) {
+                // It was taken over, or is to be begun anew, and is safe.
+                return Ok(());
+            }
+            self.keep_beside("refused", bytes)?;
+            let why = "it does not tell which version it is an edit of; it is kept as `.refused`";
+            return self.refuse(journal, "the file was replaced by another one", why);
+        };
+        for said in &twice {
+            self.refuse(journal, said, "the last one counts")?;
+        }
+        for edit in kept::edits(self.dialect, &base, &found) {
+            if !self.is_heard(shown, &edit) {
+                self.take(journal, aide, &edit, shown, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carry one edit to the rules.
+    fn take(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+        edit: &Edit,
+        shown: u64,
+        bytes: &[u8],
+    ) -> Result<(), FilesError> {
+        let mut wishes = match (&edit.task, &edit.what) {
+            (Some(task), What::ReportDone { report }) => {
+                match self.claim(journal, aide, task, report, self.file, edit)? {
+                    Some(wishes) => wishes,
+                    None => return Ok(()),
+                }
+            }
+            (None, What::Context { update, commit: Some(hash) }) => {
+                let repo = self.project.repo().ok().flatten();
+                let commit = repo.and_then(|repo| repo.resolve(hash).ok());
+                vec![Command::ContextUpdated(Box::new(ContextUpdate { commit, ..update.clone() }))]
+            }
+            (_, What::Add { task, story, agent }) => {
+                let about = AboutTask { story: story.clone(), agent: agent.clone(), ..AboutTask::default() };
+                let added = aide.add(journal, task, &about);
+                crash::point("files.added");
+                self.catch_up(journal)?;
+                if let Err(reason) = added {
+                    self.keep_beside("refused", bytes)?;
+                    self.refuse(journal, &edit.to_string(), &reason)?;
+                }
+                Vec::new()
+            }
+            _ => commands(&self.news(edit), self.file, self.file),
+        };
+        let note = Note::Heard { file: self.file.to_owned(), shown, edit: key(edit) };
+        wishes.push(Command::Note { by: self.file.to_owned(), note });
+        let refusals = self.commit(journal, &wishes)?;
+        if let Some(reason) = refusals.first() {
+            self.keep_beside("refused", bytes)?;
+            self.refuse(journal, &edit.to_string(), reason)?;
+        }
+        Ok(())
+    }
+
+    /// The edit without what was heard of it before: lists in the file only grow, and a copy may be edited twice.
+    fn news(&self, edit: &Edit) -> Edit {
+        let Some(id) = &edit.task else { return edit.clone() };
+        let what = match &edit.what {
+            What::Told { report } => What::Told { report: self.unheard(id, report) },
+            What::Failed { reason, report } => {
+                What::Failed { reason: reason.clone(), report: self.unheard(id, report) }
+            }
+            what => what.clone(),
+        };
+        Edit { task: edit.task.clone(), what }
+    }
+
+    fn unheard(&self, id: &TaskId, report: &Report) -> Report {
+        let mut report = report.clone();
+        if let Some(story) = self.chronicle.task(id) {
+            report.commits.retain(|made| story.commits.iter().all(|known| known.hash != made.hash));
+            if story.feedback.iter().any(|known| known.text == report.feedback) {
+                report.feedback.clear();
+            }
+        }
+        report
+    }
+
+    /// Somebody says a task is done: whoever holds it holds it on, its checks decide. `None`: they still run.
+    pub(in crate::files) fn claim(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+        id: &TaskId,
+        report: &Report,
+        file: &str,
+        edit: &Edit,
+    ) -> Result<Option<Vec<Command>>, FilesError> {
+        let held = |mirror: &Mirror| mirror.state.task(id).ok().flatten().cloned();
+        let by = match held(self).and_then(|task| task.holder) {
+            Some(Holder::Ledger(name)) => name,
+            _ => file.to_owned(),
+        };
+        // Nobody else may begin it while its checks run.
+        let start = Command::Start { task: id.clone(), holder: Holder::Ledger(by.clone()) };
+        let mut place = None;
+        if !self.claimed.contains(id) && journal.rehearse(&self.run, &start, clock::now()).is_ok() {
+            match Place::of(&self.project, &self.state, id, &report.commits) {
+                Ok(found) => place = Some(found),
+                Err(reason) => {
+                    self.remember(journal, id, report, file)?;
+                    self.refuse_in(journal, file, &edit.to_string(), &reason.to_string())?;
+                    return Ok(Some(Vec::new()));
+                }
+            }
+        }
+        let refused = self.commit(journal, &[start])?;
+        let (Some(task), Some(spec), true) = (held(self), journal.spec(&self.run, id)?, refused.is_empty())
+        else {
+            self.remember(journal, id, report, file)?;
+            // The rules say why, once more, where it is written down.
+            let holder = Holder::Ledger(by);
+            return Ok(Some(vec![Command::Start { task: id.clone(), holder }]));
+        };
+        let judged = aide.judge(&task, &spec, place.as_ref());
+        if judged.is_some() {
+            self.claimed.retain(|claimed| claimed != id);
+            self.judged.push(id.clone());
+        }
+        match judged {
+            None if self.claimed.contains(id) => Ok(None),
+            None => {
+                self.claimed.push(id.clone());
+                self.remember(journal, id, report, file)?;
+                Ok(None)
+            }
+            Some(Ok(judged)) => {
+                let seen = claims::seen(&self.project, &self.state, id, report, &judged);
+                let (tree, results) = judged;
+                let claim = Claim::Done { tree, results };
+                let (fence, report) = (Some(task.fence), Box::new(self.unheard(id, report)));
+                let report = Command::Report { task: id.clone(), by, fence, claim, report };
+                Ok(Some(seen.into_iter().chain([report]).collect()))
+            }
+            Some(Err(reason)) => {
+                self.refuse_in(journal, file, &edit.to_string(), &reason)?;
+                Ok(Some(Vec::new()))
+            }
+        }
+    }
+
+    /// The file is written again while the checks run, and where a claim is refused: what it tells would be gone.
+    fn remember(
+        &mut self,
+        journal: &mut Journal,
+        id: &TaskId,
+        report: &Report,
+        file: &str,
+    ) -> Result<(), FilesError> {
+        let report = self.unheard(id, report);
+        if report == Report::default() {
+            return Ok(());
+        }
+        let note = Note::Told { task: id.clone(), report: Box::new(report) };
+        self.commit(journal, &[Command::Note { by: file.to_owned(), note }]).map(drop)
+    }
+}

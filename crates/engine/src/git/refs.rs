@@ -1,0 +1,167 @@
+//! Refs as their files say. Starting a git takes longer than reading them, and they are looked at around every try.
+//!
+//! Nothing is guessed: whatever is not plain (another way of keeping refs, a link, a broken file, an odd name) is left
+//! to git, which knows what it means.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+
+use camino::Utf8Path;
+use piton_core::plan::Oid;
+
+use super::door::oid;
+use super::repo::{ObjectFormat, Repo};
+
+/// Folders that each worktree has for itself.
+const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
+/// A file that is longer holds no ref.
+const LONGEST: u64 = 1024;
+/// Git follows a symbolic ref a little further, to nobody's use.
+const STEPS: usize = 4;
+
+impl Repo {
+    /// Every ref, and where it is; `None` where only git can tell.
+    pub fn refs_in_files(&self) -> Option<BTreeMap<String, Oid>> {
+        let (common, length) = (self.common_dir(), length(self.format()));
+        // Where refs are kept in another way, git leaves this for those who know only files.
+        let head = fs::read_to_string(common.join("HEAD")).ok()?;
+        if head.trim_end().ends_with("/.invalid") || common.join("reftable").exists() {
+            return None;
+        }
+        let mut loose = Loose { length, direct: BTreeMap::new(), symbolic: Vec::new() };
+        loose.read(common, "refs", &OF_ONE_WORKTREE)?;
+        for own in OF_ONE_WORKTREE {
+            loose.read(self.git_dir(), own, &[])?;
+        }
+        // These come last: a ref goes from its own file into this one, never out of both.
+        let mut all = packed(&common.join("packed-refs"), length)?;
+        all.append(&mut loose.direct);
+        resolve(all, loose.symbolic)
+    }
+}
+
+fn length(format: ObjectFormat) -> usize {
+    match format {
+        ObjectFormat::Sha1 => 40,
+        ObjectFormat::Sha256 => 64,
+    }
+}
+
+/// Refs that have a file of their own.
+struct Loose {
+    length: usize,
+    direct: BTreeMap<String, Oid>,
+    /// Those that name another one.
+    symbolic: Vec<(String, String)>,
+}
+
+impl Loose {
+    /// Read what is below `top` in a git directory, but for some folders.
+    fn read(&mut self, git_dir: &Utf8Path, top: &str, without: &[&str]) -> Option<()> {
+        let mut folders = vec![top.to_owned()];
+        while let Some(folder) = folders.pop() {
+            let Some(entries) = there(git_dir.join(&folder).read_dir_utf8())? else { continue };
+            for entry in entries {
+                let entry = entry.ok()?;
+                // Git passes over these, too.
+                if entry.file_name().starts_with('.') || entry.file_name().ends_with(".lock") {
+                    continue;
+                }
+                let (name, kind) = (format!("{folder}/{}", entry.file_name()), entry.file_type().ok()?);
+                if !is_plain(&name) {
+                    return None;
+                }
+                match (kind.is_dir(), kind.is_file()) {
+                    (true, _) if without.contains(&name.as_str()) => {}
+                    (true, _) => folders.push(name),
+                    (_, true) => self.take(name, &git_dir.join(&folder).join(entry.file_name()))?,
+                    _ => return None,
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn take(&mut self, name: String, path: &Utf8Path) -> Option<()> {
+        // It may have gone since it was listed.
+        let Some(file) = there(File::open(path))? else { return Some(()) };
+        let mut text = String::new();
+        file.take(LONGEST).read_to_string(&mut text).ok()?;
+        let text = text.trim_end();
+        match text.strip_prefix("ref:") {
+            Some(other) => self.symbolic.push((name, other.trim_start().to_owned())),
+            None => drop(self.direct.insert(name, object(text, self.length)?)),
+        }
+        Some(())
+    }
+}
+
+/// Refs that share a file.
+fn packed(path: &Utf8Path, length: usize) -> Option<BTreeMap<String, Oid>> {
+    let Some(bytes) = there(crate::disk::read_plain(path))? else { return Some(BTreeMap::new()) };
+    let text = String::from_utf8(bytes).ok()?;
+    let mut all = BTreeMap::new();
+    for line in text.lines() {
+        // A remark, or what the tag before it stands for.
+        if line.starts_with(['#', '^']) {
+            continue;
+        }
+        let (id, name) = line.split_once(' ')?;
+        if !name.starts_with("refs/") || !is_plain(name) {
+            return None;
+        }
+        all.insert(name.to_owned(), object(id, length)?);
+    }
+    Some(all)
+}
+
+/// With symbolic refs at what they name. One that names nothing is none.
+fn resolve(mut all: BTreeMap<String, Oid>, symbolic: Vec<(String, String)>) -> Option<BTreeMap<String, Oid>> {
+    let names: BTreeMap<String, String> = symbolic.into_iter().collect();
+    for name in names.keys() {
+        // One of the same name that is packed counts no more.
+        all.remove(name);
+    }
+    let mut found = Vec::new();
+    for (name, first) in &names {
+        let mut other = first;
+        for step in 0.. {
+            if step == STEPS || !other.starts_with("refs/") || !is_plain(other) {
+                return None;
+            }
+            match names.get(other) {
+                Some(next) => other = next,
+                None => break,
+            }
+        }
+        found.extend(all.get(other).map(|id| (name.clone(), id.clone())));
+    }
+    all.extend(found);
+    Some(all)
+}
+
+/// `None` of the outer kind if it could not be found out.
+fn there<T>(result: io::Result<T>) -> Option<Option<T>> {
+    match result {
+        Ok(value) => Some(Some(value)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(None),
+        Err(_) => None,
+    }
+}
+
+fn object(text: &str, length: usize) -> Option<Oid> {
+    let is_any = text.len() == length && text.bytes().any(|digit| digit != b'0');
+    oid(text).filter(|_| is_any)
+}
+
+/// A name that git takes for one, or the beginning of one.
+fn is_plain(name: &str) -> bool {
+    let odd = |byte: u8| byte.is_ascii_control() || b" ~^:?*[\\".contains(&byte);
+    let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    !name.bytes().any(odd)
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.ends_with('.')
+        && name.split('/').all(is_part)
+}

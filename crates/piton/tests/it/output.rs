@@ -1,0 +1,64 @@
+//! What a client printed, for people, for scripts, and as it is.
+
+use piton_testkit::sandbox::task;
+
+use crate::sandbox;
+
+#[test]
+fn the_stream_of_a_client_is_told_in_words() {
+    let sandbox = sandbox();
+    let stream = r#"cat > /dev/null; echo done > T1.txt
+echo 'a word beside the stream'
+cat <<'END'
+{"type":"system","subtype":"init","session_id":"s-1"}
+{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"I will \u001b[31mwrite\u001b[0m it."},{"type":"tool_use","name":"Bash","input":{"command":"echo done\n> T1.txt"}}]}}
+{"type":"user","message":{"content":[{"type":"tool_result","content":"one\ntwo\nthree\nfour\nfive\nsix\nseven"}]}}
+{"type":"assistant","message":{"id":"b","content":[{"type":"text","text":"All done."}]}}
+{"type":"result","subtype":"success","is_error":false,"modelUsage":{"m1":{"inputTokens":300,"outputTokens":30,"costUSD":0.25}}}
+END"#;
+    let folder = sandbox.program("claude", stream);
+    let plan = sandbox.plan_text("", &task("T1", ""));
+    let agent = format!("[agents.default]\nadapter = 'claude'\nprogram = '{folder}/claude'\n");
+    let (_, rest) = plan.split_once("[policy]").expect("it has a policy");
+    sandbox.write("plan.toml", &format!("name = 'plan'\n{agent}[policy]{rest}"));
+    sandbox.commit("Plan");
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let shown = sandbox.run("output T1").exits(0);
+    shows!(shown, @r"
+    exit: 0
+    --- stdout
+    a word beside the stream
+    ── conversation s-1
+    I will write it.
+    → Bash: echo done > T1.txt
+      one
+      two
+      three
+      four
+      five
+      …
+    All done.
+    ── finished; used 300 tokens in, 30 out, $0.25 of m1
+    ");
+    assert_eq!(sandbox.run("output T1 --follow").exits(0).stdout, shown.stdout);
+    shows!(sandbox.run("output T1 --json").exits(0), @r#"
+    exit: 0
+    --- stdout
+    {"happening":"line","text":"a word beside the stream"}
+    {"happening":"session","id":"s-1"}
+    {"happening":"message","of":"a","text":"I will \u001b[31mwrite\u001b[0m it."}
+    {"happening":"tool_call","tool":"Bash","what":"echo done > T1.txt"}
+    {"happening":"tool_result","failed":false,"text":"one\ntwo\nthree\nfour\nfive\nsix\nseven"}
+    {"happening":"message","of":"b","text":"All done."}
+    {"happening":"usage","so_far":true,"of":{"m1":{"input":300,"output":30,"cost":250000}}}
+    {"happening":"end","end":"finished"}
+    "#);
+    let raw = sandbox.run("output T1 --raw").exits(0);
+    assert!(
+        raw.stdout.contains("\n{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s-1\"}\n"),
+        "{raw}"
+    );
+    let _ = sandbox.run("output T1 --raw --json").exits(2);
+    // A check that says nothing has at least an end.
+    let _ = sandbox.run("output T1 --checks").exits(0).says("check: test -s T1.txt · exit status 0");
+}
