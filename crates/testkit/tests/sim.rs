@@ -12,14 +12,14 @@ fn a_thousand_seeds_break_no_law() {
     assert_eq!(coverage.blind_spots(), Vec::<&str>::new(), "never seen in a thousand seeds");
 }
 
-/// More of them: `cargo run --release -p xtask -- simulate --queues 100000`.
+/// Many more: `cargo run --release -p xtask -- simulate --queues 10000`.
 #[test]
-fn ten_thousand_queues_are_never_red() {
-    let coverage = match simulate_wide(0..10_000, Options { world: World::Queue, ..Options::default() }) {
+fn a_thousand_queues_are_never_red() {
+    let coverage = match simulate_wide(0..1_000, Options { world: World::Queue, ..Options::default() }) {
         Ok(coverage) => coverage,
         Err(violation) => panic!("{violation}"),
     };
-    assert_eq!(coverage.queue_blind_spots(), Vec::<&str>::new(), "never seen in ten thousand queues");
+    assert_eq!(coverage.queue_blind_spots(), Vec::<&str>::new(), "never seen in a thousand queues");
 }
 
 #[test]
