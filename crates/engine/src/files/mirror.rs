@@ -6,7 +6,7 @@
 
 mod hearing;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
 use std::time::SystemTime;
@@ -151,11 +151,18 @@ impl Mirror {
             false => self.plan.strip_prefix(&root).ok(),
         };
         let (Some(folder), Ok(Some(repo))) = (folder, self.project.repo_or_store()) else { return };
-        for path in kept::offered(self.dialect).iter().flat_map(|name| with_neighbours(&folder.join(name))) {
+        let files: Vec<Utf8PathBuf> =
+            kept::offered(self.dialect).iter().map(|name| folder.join(name)).collect();
+        for path in files.iter().flat_map(|file| with_neighbours(file)) {
             // One that stays in sight does no harm but for that.
             let _ = repo.exclude(&path);
         }
-        let _ = repo.exclude_beginning(folder.join(disk::HALF_WRITTEN).as_str());
+        // Each is written beside its place first, and so is a list that has a place of its own.
+        let list = self.plan.strip_prefix(&root).ok().filter(|_| kept::is_of_project(self.dialect));
+        let files = files.iter().map(Utf8PathBuf::as_path).chain(list);
+        for beside in files.filter_map(Utf8Path::parent).collect::<BTreeSet<_>>() {
+            let _ = repo.exclude_beginning(beside.join(disk::HALF_WRITTEN).as_str());
+        }
     }
 
     /// Hear what was written into the file, and write what is true now. Without patience somebody else's lock is

@@ -107,6 +107,10 @@ fn without_commits_there_is_one_task_at_a_time_and_that_is_said() {
     assert!(order.len() >= 6, "{run}");
     assert_eq!(statuses(&sandbox), ["completed"; 6]);
     assert_eq!(sandbox.git(["log", "--oneline"]).lines().count(), 2, "nothing was committed");
+    // A check in place would be blamed for what is half written beside it.
+    let half_written = [".claude/.piton-1", "plans/.piton-1"];
+    let hidden = sandbox.git(["check-ignore", half_written[0], half_written[1]]);
+    assert_eq!(hidden.lines().collect::<Vec<_>>(), half_written);
 }
 
 #[test]
