@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::talk::{KNOWN, SERVER};
 use super::{Place, Session, variable};
-use crate::disk;
 use crate::keeper::JobSpec;
+use crate::{disk, secrets};
 
 /// One process, so that a signal reaches the one that works.
 const QUIET: [(&str, &str); 1] = [("GEMINI_CLI_NO_RELAUNCH", "true")];
@@ -57,7 +57,7 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
 }
 
 /// The settings of the machine, with Piton's server among them: there is no other place but the person's own files. `None`
-/// if there are some that cannot be read, or added to.
+/// if there are some that cannot be read, or added to, or that hold a secret: it stays where it is.
 fn with_server(agent: &Agent, place: &Place<'_>, program: &str) -> io::Result<Option<Utf8PathBuf>> {
     let theirs = match fs::read_to_string(variable(&agent.env, MACHINE).as_deref().unwrap_or(USUAL)) {
         Ok(text) => text,
@@ -69,6 +69,9 @@ fn with_server(agent: &Agent, place: &Place<'_>, program: &str) -> io::Result<Op
     let server = json!({ "command": program, "args": ["mcp"], "env": env, "trust": true });
     let spot = Spot::Member { below: &["mcpServers"], name: SERVER };
     let Ok(text) = settings::put(&theirs, spot, &server, &|_| false) else { return Ok(None) };
+    if *secrets::redactor().bytes(text.as_bytes()) != *text.as_bytes() {
+        return Ok(None);
+    }
     let path = place.folder().join("gemini.json");
     disk::write(&path, text.as_bytes())?;
     Ok(Some(path))
