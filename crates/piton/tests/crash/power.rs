@@ -16,7 +16,7 @@ use crate::sandbox::Sandbox;
 use crate::syscalls::seed;
 
 /// The end of a commit to the journal.
-pub(crate) const COMMIT: &str = "engine fsync p/.git/piton/piton.db-wal";
+pub(crate) const COMMIT: &str = "engine fdatasync p/.git/piton/piton.db-wal";
 /// How many cuts are made if nobody says more: what two cores do in some twenty seconds.
 const SAMPLE: usize = 12;
 
