@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
 use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{AgentEnd, CheckResult, Pass, Run, Verdict, verdict};
+use piton_core::run::{AgentEnd, CheckResult, Entry, Pass, Run, Verdict, verdict};
 use piton_core::signal::{Signal, last_signal};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
@@ -44,7 +44,7 @@ pub struct Bench<'a> {
     /// Those that checks may be made by.
     pub agents: &'a BTreeMap<String, Agent>,
     /// Who makes the reviews of each of them, or why nobody can; by itself whoever is not named.
-    pub stand_ins: BTreeMap<String, Result<String, String>>,
+    pub entries: BTreeMap<String, Result<Entry, String>>,
     /// Keeps those inside; commands of the plan's own are free.
     pub guard: Guard,
     pub prompts: &'a Prompts,
@@ -59,8 +59,18 @@ pub enum NoResult {
     Out {
         reason: String,
     },
+    /// The reviewer would be the first since a usage limit, and has not said so.
+    First(First),
     /// Its provider did not let the reviewer come to a verdict.
     Cut(Box<Cut>),
+}
+
+/// A review that is to be announced before it begins.
+#[derive(Debug)]
+pub struct First {
+    pub agent: String,
+    /// The results of the checks before it.
+    pub earlier: Vec<CheckResult>,
 }
 
 /// A review that ended with the end of its client, and not with a verdict.
@@ -196,10 +206,14 @@ impl Bench<'_> {
         if let Ok(name) = std::fs::read_to_string(&path) {
             return Ok(name);
         }
-        let name = match self.stand_ins.get(agent) {
+        let name = match self.entries.get(agent) {
             None => return Ok(agent.to_owned()),
-            Some(Ok(name)) if name == agent => return Ok(agent.to_owned()),
-            Some(Ok(name)) => name.clone(),
+            _ if job.is_begun().map_err(NoResult::Keeper)? => return Ok(agent.to_owned()),
+            Some(Ok(Entry { agent, is_first: true })) => {
+                return Err(NoResult::First(First { agent: agent.clone(), earlier: Vec::new() }));
+            }
+            Some(Ok(entry)) if entry.agent == agent => return Ok(agent.to_owned()),
+            Some(Ok(entry)) => entry.agent.clone(),
             Some(Err(reason)) => return Err(NoResult::Out { reason: reason.clone() }),
         };
         let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&path, name.as_bytes()));
@@ -231,7 +245,7 @@ pub(crate) fn reviewer_of(job: &Job, agent: &str) -> String {
 }
 
 /// What the end of a review means for the provider of whoever made it, if anything.
-fn outage(heard: &agent::Heard, now: Timestamp) -> Option<AgentEnd> {
+pub(crate) fn outage(heard: &agent::Heard, now: Timestamp) -> Option<AgentEnd> {
     // A program of one's own says it in its last line, whatever the task.
     let any = TaskId::new("0").expect("a digit is a valid id");
     let said = || match last_signal(&heard.said, &any, now)? {
@@ -308,7 +322,7 @@ pub fn run_all(
         env: BTreeMap::new(),
         keeper,
         agents: &agents,
-        stand_ins: BTreeMap::new(),
+        entries: BTreeMap::new(),
         guard: Guard::new(&fences, sandbox::wished(), project),
         prompts: &prompts,
     };
@@ -318,7 +332,9 @@ pub fn run_all(
         let mut result = match bench.run(check, &|_| true) {
             Ok(result) => result,
             Err(NoResult::Cut(cut)) => cut.result,
-            Err(NoResult::Stopped | NoResult::Out { .. }) => return Err(NoReport::Stopped),
+            Err(NoResult::Stopped | NoResult::Out { .. } | NoResult::First(_)) => {
+                return Err(NoReport::Stopped);
+            }
             Err(NoResult::Keeper(error)) => return Err(NoReport::Keeper(error)),
         };
         let now = tree_now()?;

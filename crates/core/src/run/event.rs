@@ -128,7 +128,13 @@ pub enum Event {
         tree: Oid,
         results: Vec<CheckResult>,
     },
-    /// An agent among the checks came to no verdict, since its provider did not let it work.
+    /// The first agent of a provider since its usage limit begins, and it is one that judges.
+    ReviewerStarted {
+        task: TaskId,
+        fence: u64,
+        agent: String,
+    },
+    /// An agent among the checks, or one that advises, came to no verdict, since its provider did not let it work.
     ReviewerEnded {
         task: TaskId,
         fence: u64,
@@ -286,6 +292,7 @@ impl Event {
             | ConfirmationStarted { task, .. }
             | VerificationStarted { task, .. }
             | ChecksEnded { task, .. }
+            | ReviewerStarted { task, .. }
             | ReviewerEnded { task, .. }
             | Verified { task, .. }
             | Failed { task, .. }

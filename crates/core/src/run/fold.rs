@@ -118,15 +118,15 @@ impl State {
                 Ok(())
             }
             Event::AttemptStarted { task, attempt, fence, holder, agent, .. } => {
-                let rechecks = self.tasks.get(task).is_some_and(|task| task.progress.recheck);
+                let checks_first = self.tasks.get(task).is_some_and(Task::begins_with_checks);
                 let agent = match holder {
                     // Journals of earlier versions do not name whoever begins.
-                    Holder::Engine if agent.is_empty() && !rechecks => self.meant_for(task),
+                    Holder::Engine if agent.is_empty() && !checks_first => self.meant_for(task),
                     Holder::Engine => agent.clone(),
                     Holder::Ledger(_) => String::new(),
                 };
                 if !agent.is_empty() {
-                    self.on_run(|run| run.agent_began(&agent, at));
+                    self.on_run(|run| run.agent_began(&agent, task, at));
                 }
                 self.update(task, at, |task| {
                     if task.attempt != *attempt {
@@ -168,6 +168,10 @@ impl State {
                     task.progress.agent_done = true;
                 })
             }
+            Event::ReviewerStarted { task, agent, .. } => {
+                self.on_run(|run| run.agent_began(agent, task, at));
+                Ok(())
+            }
             Event::ReviewerEnded { agent, end, .. } => {
                 self.on_run(|run| run.agent_ended(agent, end, at));
                 Ok(())
@@ -184,7 +188,7 @@ impl State {
             }
             Event::ConfirmationStarted { task, agent, .. } => {
                 if !agent.is_empty() {
-                    self.on_run(|run| run.agent_began(agent, at));
+                    self.on_run(|run| run.agent_began(agent, task, at));
                 }
                 self.update(task, at, |task| {
                     task.decided = Status::Confirming;
@@ -198,20 +202,23 @@ impl State {
             Event::VerificationStarted { task, .. } => {
                 self.update(task, at, |task| task.decided = Status::Verifying)
             }
-            Event::ChecksEnded { task, tree, results, .. } => self.update(task, at, |task| {
-                let rejects = |result: &CheckResult| matches!(result.verdict, Verdict::Rejected { .. });
-                task.progress.rejections += u32::from(results.iter().any(rejects));
-                for result in results.iter().filter(|result| result.verdict == Verdict::Pass) {
-                    let pass = Pass {
-                        tree: tree.clone(),
-                        check: result.check.clone(),
-                        environment: result.environment.clone(),
-                    };
-                    if !task.progress.passes.contains(&pass) {
-                        task.progress.passes.push(pass);
+            Event::ChecksEnded { task, tree, results, .. } => {
+                self.on_run(|run| run.reviewers_ended(task));
+                self.update(task, at, |task| {
+                    let rejects = |result: &CheckResult| matches!(result.verdict, Verdict::Rejected { .. });
+                    task.progress.rejections += u32::from(results.iter().any(rejects));
+                    for result in results.iter().filter(|result| result.verdict == Verdict::Pass) {
+                        let pass = Pass {
+                            tree: tree.clone(),
+                            check: result.check.clone(),
+                            environment: result.environment.clone(),
+                        };
+                        if !task.progress.passes.contains(&pass) {
+                            task.progress.passes.push(pass);
+                        }
                     }
-                }
-            }),
+                })
+            }
             Event::Verified { task, .. } => self.update(task, at, |task| {
                 task.decided = Status::Verified;
                 task.progress.queued = Some(seq);
@@ -353,14 +360,12 @@ impl State {
         at: Timestamp,
         seq: u64,
     ) -> Result<(), Missing> {
-        let agent = self.tasks.get(id).map(|task| task.progress.agent.clone()).unwrap_or_default();
         self.on_run(|run| {
             if run.merging.as_ref() == Some(id) {
                 run.merging = None;
             }
             if class == Class::Transient {
                 run.streak += 1;
-                run.look_again(&agent);
             }
         });
         self.update(id, at, |task| {

@@ -75,9 +75,13 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         }
         Command::Captured { task, fence, pass, work } => on.captured(task, *fence, *pass, work),
         Command::ChecksEnded { task, fence, tree, results } => on.checked(task, *fence, tree, results),
+        Command::ReviewerBegins { task, fence, tree, results, agent } => {
+            on.reviewer_begins(task, *fence, tree, results, agent)
+        }
         Command::ReviewerCut { task, fence, tree, results, agent, end } => {
             on.reviewer_cut(task, *fence, tree, results, (agent, end))
         }
+        Command::HelperCut { task, agent, end } => on.helper_cut(task, agent, end),
         Command::TryFailed { action, class, reason, feedback } => {
             use Status::*;
             let Some(task) = action.task() else {

@@ -35,15 +35,20 @@ pub(super) fn written(
     // Whatever it did there is not the agent's work.
     worktree.checkout_detached(commit)?;
     crash::point("feedback.ended");
-    let (used, words) = match asked {
+    let (by, task) = (feedback_writer(name), order.task.id.clone());
+    let mut told = Vec::new();
+    let words = match asked {
         Ok((heard, ended)) => {
             let words = words(&heard, &ended);
+            let cut = checks::outage(&heard, clock::now());
+            let (task, agent) = (task.clone(), name.to_owned());
+            told.extend(cut.map(|end| Command::HelperCut { task, agent, end }));
             let tells = client.filter(|client| !client.adapter.is_command());
-            (tells.map(|_| spent(order, name, heard.used)), words)
+            told.extend(tells.map(|_| spent(order, name, heard.used)));
+            words
         }
-        Err(trouble) => (None, Err(trouble.to_string())),
+        Err(trouble) => Err(trouble.to_string()),
     };
-    let (by, task) = (feedback_writer(name), order.task.id.clone());
     let note = match words {
         Ok(feedback) => {
             let report = Box::new(Report { feedback, ..Report::default() });
@@ -54,7 +59,7 @@ pub(super) fn written(
             Command::Note { by: "Piton".to_owned(), note: Note::Entry { task: Some(task), text } }
         }
     };
-    Ok([note].into_iter().chain(used).collect())
+    Ok([note].into_iter().chain(told).collect())
 }
 
 /// Whether an agent will mend it, and will be told of it.
@@ -76,8 +81,8 @@ fn ask(
 ) -> Result<(agent::Heard, Ended), Trouble> {
     let tree = order.tree()?;
     let job = order.job(&format!("feedback.{}", tree.short()));
-    // It is not worth a stand-in.
-    if !job.is_begun()? && run::stand_in(&order.run, name, clock::now()) != Ok(name) {
+    // It is not worth a stand-in, nor a look whether a limit is over.
+    if !job.is_begun()? && !run::is_free(&order.run, name, clock::now()) {
         return Err(Trouble::Out(format!("the provider of `{name}` lets no agent work at the moment")));
     }
     let text = match fs::read_to_string(job.dir().join("prompt.md")) {

@@ -607,16 +607,15 @@ fn perform(order: &Order) -> Vec<Command> {
     };
     let (task, fence) = (order.task.id.clone(), order.fence());
     match (&order.action, &trouble) {
-        (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => match order.tree() {
-            Ok(tree) => {
-                // What passed on a merged tree says nothing about the task's own.
-                let is_own = matches!(order.action, Action::Check { .. });
-                let results = if is_own { cut.earlier.clone() } else { Vec::new() };
-                let (tree, agent, end) = (tree.clone(), cut.agent.clone(), cut.end.clone());
-                vec![Command::ReviewerCut { task, fence, tree, results, agent, end }]
-            }
-            Err(trouble) => vec![order.failed(&trouble)],
-        },
+        (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => order.on_tree(|tree| {
+            let results = order.own_results(&cut.earlier);
+            let (agent, end) = (cut.agent.clone(), cut.end.clone());
+            Command::ReviewerCut { task, fence, tree, results, agent, end }
+        }),
+        (Action::Check { .. } | Action::Land { .. }, Trouble::First(first)) => order.on_tree(|tree| {
+            let results = order.own_results(&first.earlier);
+            Command::ReviewerBegins { task, fence, tree, results, agent: first.agent.clone() }
+        }),
         // The provider is known to be out, and the work is verified: it waits.
         (Action::Land { .. }, Trouble::Out(reason)) => {
             vec![Command::LandingWaits { task, fence, reason: reason.clone() }]

@@ -7,10 +7,10 @@ use std::thread;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Oid, RepoPath, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{self, Action, Class, Command, Run, Task};
+use piton_core::run::{self, Action, CheckResult, Class, Command, Run, Task};
 
 use super::told::Told;
-use crate::checks::{Bench, Cut, NoResult};
+use crate::checks::{Bench, Cut, First, NoResult};
 use crate::clock;
 use crate::git::{GitError, Repo, Worktree};
 use crate::keeper::{Job, KeeperError};
@@ -129,6 +129,9 @@ pub(super) enum Trouble {
     /// No provider lets whoever is needed work.
     #[error("{0}")]
     Out(String),
+    /// A reviewer has to say first that it begins.
+    #[error("{} is the first since a usage limit", .0.agent)]
+    First(First),
     /// A reviewer was not let work by its provider.
     #[error("{} came to no verdict", .0.agent)]
     Cut(Box<Cut>),
@@ -140,6 +143,7 @@ impl From<NoResult> for Trouble {
             NoResult::Stopped => Trouble::Stopped,
             NoResult::Keeper(error) => Trouble::Keeper(error),
             NoResult::Out { reason } => Trouble::Out(reason),
+            NoResult::First(first) => Trouble::First(first),
             NoResult::Cut(cut) => Trouble::Cut(cut),
         }
     }
@@ -159,7 +163,7 @@ impl Trouble {
             )
             | Trouble::Defect(_) => Class::Defect,
             Trouble::Stopped => Class::Stopped,
-            Trouble::Out(_) | Trouble::Cut(_) => Class::Limit,
+            Trouble::Out(_) | Trouble::First(_) | Trouble::Cut(_) => Class::Limit,
             _ => Class::Transient,
         }
     }
@@ -265,10 +269,23 @@ impl Order {
         let agents = &self.run.settings.agents;
         let Site { project, keeper, prompts, .. } = &*self.site;
         let now = clock::now();
-        let who = |agent: &String| run::stand_in(&self.run, agent, now).map(str::to_owned);
-        let stand_ins = agents.keys().map(|agent| (agent.clone(), who(agent))).collect();
+        let who = |agent: &String| run::reviewer(&self.run, agent, &self.task.id, now);
+        let entries = agents.keys().map(|agent| (agent.clone(), who(agent))).collect();
         let guard = self.guard();
-        Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, stand_ins, guard, prompts }
+        Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, entries, guard, prompts }
+    }
+
+    /// A command about what was found on the task's tree, or that there is none.
+    pub(super) fn on_tree(&self, command: impl FnOnce(Oid) -> Command) -> Vec<Command> {
+        vec![match self.tree() {
+            Ok(tree) => command(tree.clone()),
+            Err(trouble) => self.failed(&trouble),
+        }]
+    }
+
+    /// What passed on a merged tree says nothing about the task's own.
+    pub(super) fn own_results(&self, results: &[CheckResult]) -> Vec<CheckResult> {
+        if matches!(self.action, Action::Check { .. }) { results.to_vec() } else { Vec::new() }
     }
 
     /// The command that says the try ended in trouble.

@@ -15,7 +15,7 @@ use piton_core::{answer, message};
 
 use super::order::{Order, Trouble};
 use super::{budget, copy, feedback, fence, iteration};
-use crate::checks::{Cut, NoResult};
+use crate::checks::{Cut, First, NoResult};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
 use crate::keeper::{Ended, Job, JobSpec};
 use crate::{agent, checks, clock, crash, disk};
@@ -432,7 +432,8 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     };
     let mut results = match ran {
         // What has failed has failed, whatever a reviewer would have said.
-        Err(Trouble::Cut(cut)) if !cut.earlier.iter().all(|result| result.verdict.lets_pass()) => cut.earlier,
+        Err(Trouble::Cut(cut)) if !all_pass(&cut.earlier) => cut.earlier,
+        Err(Trouble::First(first)) if !all_pass(&first.earlier) => first.earlier,
         ran => ran?,
     };
     results.extend(fence::protected(order, tree)?);
@@ -501,7 +502,11 @@ pub(super) fn run_on(
     Ok(results)
 }
 
-/// A result. A reviewer that was cut off takes along what was found before.
+fn all_pass(results: &[CheckResult]) -> bool {
+    results.iter().all(|result| result.verdict.lets_pass())
+}
+
+/// A result. A reviewer that was cut off, or has to wait, takes along what was found before.
 fn judged(
     result: Result<CheckResult, NoResult>,
     earlier: &mut Vec<CheckResult>,
@@ -509,6 +514,9 @@ fn judged(
     match result {
         Err(NoResult::Cut(cut)) => {
             Err(Trouble::Cut(Box::new(Cut { earlier: std::mem::take(earlier), ..*cut })))
+        }
+        Err(NoResult::First(first)) => {
+            Err(Trouble::First(First { earlier: std::mem::take(earlier), ..first }))
         }
         result => Ok(result?),
     }

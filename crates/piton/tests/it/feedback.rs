@@ -76,6 +76,20 @@ fn a_writer_that_is_of_no_help_holds_nothing_up() {
 }
 
 #[test]
+fn a_writer_that_meets_a_limit_holds_nothing_up_and_is_not_called_before_it_is_over() {
+    let sandbox = sandbox();
+    let deed = "echo '<signal>LIMIT:90m</signal>'; exit 1";
+    with_writer(&sandbox, "command = ['PROGRAM']\nprovider = 'acme'", deed, &task("A", CHECK));
+    let _ = sandbox
+        .run("run plan.toml")
+        .exits(0)
+        .says("writer came to no verdict: usage limit until")
+        .says("did not help: the provider of `writer` lets no agent work at the moment");
+    assert_eq!(sandbox.read(sandbox.root().join("calls")), "called\n", "after the first failure of two");
+    let _ = sandbox.run("status --json").exits(0).says("acme");
+}
+
+#[test]
 fn a_writer_that_has_written_is_not_called_again_after_a_crash() {
     let sandbox = sandbox();
     with_writer(&sandbox, "command = ['PROGRAM']", "echo Advice $PITON_ATTEMPT", &task("A", CHECK));
