@@ -93,6 +93,7 @@ fn a_reviewer_that_meets_a_limit_judges_later_and_nothing_is_done_twice() {
     sandbox.script("[T1]\nwrite T1.txt done\nappend SIDE/tries x\n");
     let _ = sandbox.run("run plan.toml").exits(0).says("judge came to no verdict: usage limit until");
     assert_eq!(sandbox.read(sandbox.root().join("tries")), "x\n", "the work was there");
+    assert_eq!(count(&sandbox.events(), "reviewer_started"), 1, "it looks whether the limit is over");
 }
 
 /// A client that tells what it uses, message by message, and then waits for ever.
