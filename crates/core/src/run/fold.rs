@@ -150,6 +150,7 @@ impl State {
             }
             Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
                 task.progress.ready = true;
+                task.progress.waits = None;
                 task.progress.agent_done = task.looks_first();
                 task.progress.behind = None;
                 // Work that is brought up keeps its judges: those it was red together with have seen no fix yet.
@@ -166,6 +167,7 @@ impl State {
                 self.update(task, at, |task| {
                     task.worked = task.worked.plus(*took);
                     task.progress.agent_done = true;
+                    task.progress.waits = None;
                 })
             }
             Event::ReviewerStarted { task, agent, .. } => {
@@ -223,6 +225,7 @@ impl State {
             Event::Verified { task, .. } => self.update(task, at, |task| {
                 task.decided = Status::Verified;
                 task.progress.queued = Some(seq);
+                task.progress.waits = None;
             }),
             Event::Failed { task, class, next, behind, .. } => {
                 self.fail(task, *class, next, behind.as_ref(), at, seq)

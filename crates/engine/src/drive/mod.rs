@@ -616,9 +616,9 @@ fn perform(order: &Order) -> Vec<Command> {
         Err(_) => Trouble::Transient(format!("an internal error in {:?}", order.action)),
     };
     let (task, fence) = (order.task.id.clone(), order.fence());
-    if let (Action::Capture { .. }, Some(lacks)) = (&order.action, trouble.of_the_machine()) {
-        // The agent has done its part, and another could do no more: it waits for room.
-        let reason = format!("the work of {task} cannot be committed: {lacks}");
+    if let (false, Some(reason)) = (matches!(order.action, Action::Clean { .. }), trouble.of_the_disk()) {
+        // Another try could do no more, and another agent would be paid for the same: it waits.
+        let reason = format!("{task} cannot go on: {reason}");
         return vec![Command::LandingWaits { task, fence, reason }];
     }
     match (&order.action, &trouble) {

@@ -1,5 +1,7 @@
 //! An action with everything it takes to carry it out: no worker looks at the journal or the state.
 
+use std::error::Error;
+use std::io::ErrorKind;
 use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -170,22 +172,31 @@ impl Trouble {
 }
 
 impl Trouble {
-    /// What the machine lacks, if that is what it is: no fault of the work, and it passes when somebody sees to it.
-    pub(super) fn of_the_machine(&self) -> Option<&'static str> {
-        const WORDS: [&str; 5] = [
-            "No space left on device",
-            "Disk quota exceeded",
-            "Read-only file system",
-            "Too many open files",
-            "Cannot allocate memory",
+    /// What is wrong with the disk, if that is what it is: no fault of the work, and it passes when somebody sees to it.
+    pub(super) fn of_the_disk(&self) -> Option<&'static str> {
+        const KINDS: [(ErrorKind, &str); 3] = [
+            (ErrorKind::StorageFull, "No space left on device"),
+            (ErrorKind::QuotaExceeded, "Disk quota exceeded"),
+            (ErrorKind::ReadOnlyFilesystem, "Read-only file system"),
         ];
-        match self {
-            Trouble::Io(_) | Trouble::Git(GitError::Io { .. } | GitError::Failed { .. }) => {
-                let text = self.to_string();
-                WORDS.into_iter().find(|word| text.contains(word))
-            }
-            _ => None,
+        if let Trouble::Git(GitError::NotKept { .. }) = self {
+            // What it has taken already may be lost: a second try would say nothing about the first.
+            return None;
         }
+        // Git says it in words.
+        let said = matches!(self, Trouble::Git(GitError::Failed { .. })).then(|| self.to_string());
+        let mut cause: Option<&(dyn Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+            let is = |(of, words): &(ErrorKind, &str)| {
+                kind == Some(*of) || said.as_ref().is_some_and(|said| said.contains(words))
+            };
+            if let Some((_, words)) = KINDS.into_iter().find(is) {
+                return Some(words);
+            }
+            cause = error.source();
+        }
+        None
     }
 }
 
