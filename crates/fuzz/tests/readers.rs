@@ -63,7 +63,12 @@ targets![
     runners,
     redact,
     context,
-    clients
+    clients,
+    review,
+    answer,
+    settings,
+    refs,
+    templates
 ];
 
 /// A reader that breaks its word is found by the variations alone.

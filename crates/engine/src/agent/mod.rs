@@ -30,7 +30,9 @@ pub(crate) use command::{NOT_INHERITED, environment, job};
 #[doc(hidden)]
 pub use outbox::understood;
 pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
-pub(crate) use session::{OVER_BUDGET, Session, before};
+#[doc(hidden)]
+pub use session::Session;
+pub(crate) use session::{OVER_BUDGET, before};
 pub use talk::Talk;
 pub use trial::{Trial, checked_version, program, trial, version};
 

@@ -18,7 +18,7 @@ const FILE: &str = "session.json";
 pub(crate) const OVER_BUDGET: &str = "over-budget";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Session {
+pub struct Session {
     /// Whose it is, and in which attempt: a new one begins anew, with what went wrong before its eyes.
     agent: String,
     adapter: Adapter,

@@ -174,8 +174,8 @@ pub struct Outcome {
 }
 
 /// Written by the keeper before it starts the child: from here on the job is never started again.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Started {
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
     pub(super) at_ms: i64,
     pub(super) marker: String,
     /// The control group for its processes, where there is one.

@@ -33,6 +33,7 @@ mod readonly;
 mod replanning;
 mod repositories;
 mod running;
+mod sessions;
 mod stopping;
 mod storage;
 mod usage;
