@@ -184,6 +184,7 @@ impl State {
                     task.progress.reworked += u32::from(confirming && work.found_work);
                     task.progress.commit.clone_from(&work.commit);
                     task.progress.tree = Some(work.tree.clone());
+                    task.progress.waits = None;
                 })
             }
             Event::ConfirmationStarted { task, agent, .. } => {

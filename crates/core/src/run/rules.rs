@@ -102,7 +102,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![on.failure(at, Class::Conflict, reason, feedback, Some(tip.clone()))])
         }
         Command::LandingWaits { task, fence, reason } => {
-            let at = on.held(task, *fence, &[Status::Verified, Status::Merging])?;
+            use Status::{Confirming, InProgress, Merging, Verified};
+            let at = on.held(task, *fence, &[InProgress, Confirming, Verified, Merging])?;
             if at.progress.waits.as_ref() == Some(reason) {
                 return Ok(Vec::new());
             }

@@ -39,6 +39,7 @@ use crate::{clock, crash, git, secrets};
 use budget::Gauges;
 pub use land::PINS;
 use order::{Order, Running, Site, Slots, Trouble};
+use reconcile::Rescues;
 pub use reconcile::lost_landings;
 use told::Told;
 pub use told::{NoPrompt, next_prompt};
@@ -157,6 +158,7 @@ struct Loop<'o> {
     /// What everybody has to heed, once an agent was to be told.
     guardrails: Option<Vec<Advice>>,
     interrupts: u32,
+    rescues: Rescues,
     gauges: Gauges,
     looked: Instant,
     /// Since when nothing but waiting landings is left.
@@ -215,6 +217,7 @@ impl<'o> Loop<'o> {
             specs: HashMap::new(),
             guardrails: None,
             interrupts: 0,
+            rescues: Rescues::default(),
             gauges: Gauges::default(),
             looked: Instant::now(),
             idle_since: None,
@@ -235,10 +238,13 @@ impl<'o> Loop<'o> {
         Ok(repo.clear_dead_locks(run.id.as_str(), clock::system_time(run.created))?)
     }
 
-    /// Git beats the journal about what has landed.
+    /// Git beats the journal about what has landed, and about what was rescued.
     fn reconcile(&mut self) -> Result<(), EngineError> {
         let (Some(repo), Some(run)) = (self.site.repo.clone(), self.state.run()) else { return Ok(()) };
-        let commands = reconcile::lost_landings(&repo, run, &self.state)?;
+        let mut commands = reconcile::lost_landings(&repo, run, &self.state)?;
+        let (rescues, untold) = Rescues::read(&self.journal, &repo, run, &self.state)?;
+        self.rescues = rescues;
+        commands.extend(untold);
         if !commands.is_empty() {
             self.commit(&commands)?;
         }
@@ -389,6 +395,10 @@ impl<'o> Loop<'o> {
     }
 
     fn notice(&mut self, recorded: &Recorded) {
+        // What only waits is looked at again and again: that is no progress.
+        if !matches!(recorded.event, Event::LandingWaits { .. }) {
+            self.idle_since = None;
+        }
         // A plan read again may have changed any task.
         if matches!(recorded.event, Event::TaskChanged { .. }) {
             self.specs.clear();
@@ -412,7 +422,6 @@ impl<'o> Loop<'o> {
     /// Why to end, if there is nothing to wait for.
     fn finished(&mut self, now: Timestamp) -> Option<StopReason> {
         if !self.under_way.is_empty() {
-            self.idle_since = None;
             return None;
         }
         let stopping = self.state.run().is_some_and(|run| run.stop.is_some());
@@ -496,8 +505,9 @@ impl<'o> Loop<'o> {
 
     fn take(&mut self, wake: Wake, commands: &mut Vec<Command>) {
         match wake {
-            Wake::Done(action, results) => {
+            Wake::Done(action, mut results) => {
                 self.under_way.remove(&action);
+                self.rescues.leave_out_told(&mut results);
                 // Should it still be wanted afterwards, it changed nothing: not again at once.
                 self.resting.insert(action, Instant::now() + REST);
                 commands.extend(results);
@@ -606,6 +616,11 @@ fn perform(order: &Order) -> Vec<Command> {
         Err(_) => Trouble::Transient(format!("an internal error in {:?}", order.action)),
     };
     let (task, fence) = (order.task.id.clone(), order.fence());
+    if let (Action::Capture { .. }, Some(lacks)) = (&order.action, trouble.of_the_machine()) {
+        // The agent has done its part, and another could do no more: it waits for room.
+        let reason = format!("the work of {task} cannot be committed: {lacks}");
+        return vec![Command::LandingWaits { task, fence, reason }];
+    }
     match (&order.action, &trouble) {
         (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => order.on_tree(|tree| {
             let results = order.own_results(&cut.earlier);

@@ -12,7 +12,7 @@ use piton_core::run::{self, Action, CheckResult, Class, Command, Run, Task};
 use super::told::Told;
 use crate::checks::{Bench, Cut, First, NoResult};
 use crate::clock;
-use crate::git::{GitError, Repo, Worktree};
+use crate::git::{GitError, Repo, Rescued, Worktree};
 use crate::keeper::{Job, KeeperError};
 use crate::project::Project;
 use crate::sandbox::Guard;
@@ -169,6 +169,26 @@ impl Trouble {
     }
 }
 
+impl Trouble {
+    /// What the machine lacks, if that is what it is: no fault of the work, and it passes when somebody sees to it.
+    pub(super) fn of_the_machine(&self) -> Option<&'static str> {
+        const WORDS: [&str; 5] = [
+            "No space left on device",
+            "Disk quota exceeded",
+            "Read-only file system",
+            "Too many open files",
+            "Cannot allocate memory",
+        ];
+        match self {
+            Trouble::Io(_) | Trouble::Git(GitError::Io { .. } | GitError::Failed { .. }) => {
+                let text = self.to_string();
+                WORDS.into_iter().find(|word| text.contains(word))
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Order {
     pub(super) fn fence(&self) -> u64 {
         self.task.fence
@@ -273,6 +293,11 @@ impl Order {
         let entries = agents.keys().map(|agent| (agent.clone(), who(agent))).collect();
         let guard = self.guard();
         Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, entries, guard, prompts }
+    }
+
+    /// The command that tells what was kept of a worktree.
+    pub(super) fn rescued(&self, kept: Rescued) -> Command {
+        Command::Rescued { task: self.task.id.clone(), reference: kept.name, commit: kept.commit }
     }
 
     /// A command about what was found on the task's tree, or that there is none.

@@ -16,8 +16,8 @@ use piton_core::{answer, message};
 use super::order::{Order, Trouble};
 use super::{budget, copy, feedback, fence, iteration};
 use crate::checks::{Cut, First, NoResult};
-use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
-use crate::keeper::{Ended, Job, JobSpec};
+use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
+use crate::keeper::{Ended, Job, JobSpec, Outcome};
 use crate::{agent, checks, clock, crash, disk};
 
 /// How much of the end of an agent's output is looked at.
@@ -58,18 +58,12 @@ fn worktree_on_base(
     let (repo, path) = (order.repo()?, order.workplace()?);
     let progress = &order.task.progress;
     let rescue = rescue(order);
-    let mut note = |rescued: Option<crate::git::Rescued>| {
-        commands.extend(rescued.map(|kept| Command::Rescued {
-            task: order.task.id.clone(),
-            reference: kept.name,
-            commit: kept.commit,
-        }));
-    };
+    let mut note = |kept: Option<Rescued>| commands.extend(kept.map(|kept| order.rescued(kept)));
     let tip = order.tip()?;
     // What was done counts, also where the worktree has to be made again; but not on a base that was taken back.
     let base = progress.base.as_ref().filter(|base| repo.is_ancestor(base, &tip).unwrap_or(false));
     let start = base.map_or(&tip, |base| progress.commit.as_ref().unwrap_or(base));
-    let Added { worktree, how } = Worktree::add(repo, &path, start)?;
+    let Added { worktree, how } = Worktree::add_rescuing(repo, &path, start, &rescue)?;
     crash::point("prepare.added");
     let whole = how == Making::Existing && worktree.is_for(&order.owner());
     match how {
@@ -109,11 +103,7 @@ fn snapshot(order: &Order, commands: &mut Vec<Command>) -> Result<Oid, Trouble> 
     let commit = repo.commit_tree(&tree, &[&head], &subject, None)?;
     let rescue = Rescue::at(&format!("{}/{}", order.run.id, order.task.id), &subject);
     let kept = repo.rescue_commit(&rescue, Some(commit.clone()))?;
-    commands.extend(kept.map(|kept| Command::Rescued {
-        task: order.task.id.clone(),
-        reference: kept.name,
-        commit: kept.commit,
-    }));
+    commands.extend(kept.map(|kept| order.rescued(kept)));
     // What an earlier try left counts, also where nobody could see that it was done.
     let before = order.task.progress.base.as_ref().filter(|base| repo.tree_of(base).is_ok());
     Ok(before.cloned().unwrap_or(commit))
@@ -181,6 +171,13 @@ fn set_up(order: &Order) -> Result<(), Trouble> {
     }
 }
 
+/// Work that the disk may have lost is not gone on with.
+fn kept(order: &Order, outcome: &Outcome) -> Result<(), Trouble> {
+    let Some(reason) = &outcome.not_synced else { return Ok(()) };
+    let source = std::io::Error::other(reason.clone());
+    Err(GitError::NotKept { path: order.workplace()?, source }.into())
+}
+
 /// Run the agent, or find that it ran.
 pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let spec = &order.spec;
@@ -225,6 +222,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     }
     let outcome = job.run(&job_spec, &order.site.keeper)?;
     crash::point("work.ended");
+    kept(order, &outcome)?;
     let seen = fence::take_down(order, &job)?;
     let heard = agent::hear(client, &job, session.as_ref(), &outcome.ended, TAIL)?;
     let tail = &heard.said;
@@ -423,9 +421,12 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     wanted.sort_by_key(|check| check.reviewer().is_some());
     let in_place = order.run.settings.no_commits;
     // The commit is all that matters: a worktree that was lost since is made again from it.
-    let make =
-        || Ok::<_, Trouble>(Worktree::add(order.repo()?, &order.workplace()?, order.commit()?)?.worktree);
-    let worktree = (!in_place).then(make).transpose()?;
+    let make = || -> Result<Added, Trouble> {
+        let (path, rescue) = (order.workplace()?, rescue(order));
+        Ok(Worktree::add_rescuing(order.repo()?, &path, order.commit()?, &rescue)?)
+    };
+    let (worktree, rescued) = (!in_place).then(make).transpose()?.map(Added::parts).unzip();
+    let rescued = rescued.flatten().map(|kept| order.rescued(kept));
     let ran = match &worktree {
         Some(worktree) => run_on(order, worktree, order.commit()?, &wanted, tree, &jobs),
         None => run_in_place(order, &wanted, tree, &jobs),
@@ -450,7 +451,7 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         results,
     };
     // After the failure it is about.
-    Ok([ended].into_iter().chain(spent).chain(advice).collect())
+    Ok(rescued.into_iter().chain([ended]).chain(spent).chain(advice).collect())
 }
 
 /// Notes of what the agents among the checks have used.

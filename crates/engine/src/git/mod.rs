@@ -40,7 +40,7 @@ pub use error::GitError;
 pub use history::Commit;
 pub use merge::Merged;
 pub use repo::{Checkout, Identity, ObjectFormat, Repo, common_dir};
-pub use rescue::{Rescue, Rescued, RestoreInto};
+pub use rescue::{PLACE as RESCUED, Rescue, Rescued, RestoreInto};
 pub use status::Status;
 pub use target::{LandedState, LandingLease, Moved, Wait};
 pub use worktree::{Added, Making, Removed, Worktree};

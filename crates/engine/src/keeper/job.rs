@@ -165,6 +165,9 @@ pub struct Outcome {
     /// Processes that could not be ended (another user's, or stuck in the kernel).
     #[serde(default)]
     pub survivors: u32,
+    /// Why the disk may not have kept what the child wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_synced: Option<String>,
     /// What is known about a keeper that died.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
@@ -327,6 +330,7 @@ impl Job {
             output_lost: 0,
             leftovers_killed: toll.ended,
             survivors: toll.survivors,
+            not_synced: None,
             detail: (!detail.is_empty()).then_some(detail),
         };
         self.write("outcome.json", &outcome)

@@ -138,6 +138,31 @@ fn a_disk_that_fills_up_stops_the_engine_and_it_goes_on_when_there_is_room() {
     });
 }
 
+/// The agent has done its part, and no other one could do more.
+#[test]
+fn a_disk_of_git_that_is_full_costs_no_agent_a_second_run() {
+    let Some(room) = Room::new() else { return };
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_wait = '1s'", &task("T1", ""));
+    sandbox.script("[T1]\nwrite T1.txt done\nappend SIDE/tries x\n");
+    let objects = sandbox.project().join(".git/objects");
+    // As large as it is, and no larger.
+    room.mount(&format!("cp -a {objects} {objects}.kept"));
+    room.mount(&format!("mount -t tmpfs -o size=2m none {objects}"));
+    room.mount(&format!("cp -a {objects}.kept/. {objects}"));
+    let run = room.piton(&sandbox, ["run", "plan.toml"]);
+    let mut run = run.pausing_at(&sandbox, "work.ended", 1).spawn();
+    let pause = run.until_paused(&sandbox);
+    let filler = Utf8PathBuf::from(format!("/proc/{}/root{objects}/filler", room.keeper.id()));
+    fill(&filler);
+    drop(pause);
+    let out = run.wait().exits(3).says("the work of T1 cannot be committed");
+    let _ = out.says("No space left on device");
+    fs::remove_file(filler).expect("our own file");
+    let _ = room.piton(&sandbox, ["run", "plan.toml"]).run().exits(0).says("landed");
+    assert_eq!(sandbox.read(sandbox.root().join("tries")), "x\n");
+}
+
 #[test]
 fn a_disk_that_is_read_only_can_be_looked_at_and_is_named_by_whoever_would_write() {
     let Some(room) = Room::new() else { return };
