@@ -277,7 +277,8 @@ pub(crate) fn assert_recovers(sandbox: &Sandbox, killed: Killed) {
             |name: &str| events.iter().any(|event| event["event"] == "rescued" && event["reference"] == name);
         // And what a killed git had not named yet is git's own, for its `gc` to take.
         let of_git = |left: &str| left.contains("/.git/objects/") && left.contains("/tmp_");
-        end.leftovers.retain(|left| !(left.starts_with("refs/piton/rescue/") && told(left)) && !of_git(left));
+        let rescued = |left: &str| left.starts_with("refs/piton/rescue/") && told(left);
+        end.leftovers.retain(|left| !rescued(left) && !of_git(left));
     }
     assert_eq!(end, Form::of(sandbox).crash_free().0, "{}", last.text);
     assert_runs(sandbox, killed);
