@@ -26,7 +26,7 @@ use piton_core::dialect::native;
 use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Class, Command, Event, Recorded, Refusal, Selection, Session, State, StopReason,
+    self, Action, Class, Command, Event, Note, Recorded, Refusal, Selection, Session, State, StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -573,20 +573,25 @@ impl<'o> Loop<'o> {
 
     /// Leave the run. `false`: somebody added a task in this moment, so there is more to do.
     fn end(&mut self, reason: &StopReason) -> Result<bool, EngineError> {
+        let mut last = Vec::new();
         if *reason == StopReason::Completed
             && let (Some(repo), Some(dir)) =
                 (&self.site.repo, self.state.run().and_then(|run| run.worktree_dir.clone()))
+            && let Some(kept) = tidy(repo, camino::Utf8Path::new(&dir), &self.run)
         {
-            tidy(repo, camino::Utf8Path::new(&dir), &self.run);
+            let text = format!("what was left in the worktree for merged trees is kept at {}", kept.name);
+            let note = Note::Entry { task: None, text };
+            last.push(Command::Note { by: "Piton".to_owned(), note });
         }
-        let left = self.commit(&[Command::Detach { engine: self.name.clone(), reason: reason.clone() }])?;
-        Ok(!matches!(left.first(), Some(Err(refusal)) if !refusal.stale))
+        last.push(Command::Detach { engine: self.name.clone(), reason: reason.clone() });
+        let left = self.commit(&last)?;
+        Ok(!matches!(left.last(), Some(Err(refusal)) if !refusal.stale))
     }
 }
 
 /// The worktree for merged trees, and the folder of worktrees if that was the last of it. And the pin of a
-/// change of the project's description, which the journal knows of by now.
-fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) {
+/// change of the project's description, which the journal knows of by now. Says what was rescued.
+fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) -> Option<git::Rescued> {
     if let Ok(unpin) = git::RefChange::unpin(&context::pin_name(run)) {
         // A pin too much does no harm: the next engine that ends here takes it away.
         let _ = repo.change_refs(&[unpin]);
@@ -594,8 +599,9 @@ fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) {
     let path = dir.join(format!(".landing-{run}"));
     let rescue = git::Rescue::at(&format!("{run}/landing"), "Left in the worktree for merged trees");
     // What cannot be removed now is named by `piton clean`.
-    let _ = git::Worktree::remove(repo, &path, &rescue);
+    let removed = git::Worktree::remove(repo, &path, &rescue);
     project::remove_worktree_dir(dir);
+    removed.ok()?.rescued
 }
 
 /// Carry an order out. Every end is a command, a panic too: a lost worker would hold its slot for ever.
