@@ -118,6 +118,8 @@ pub struct Story {
     retry: Option<String>,
     speaking: Option<String>,
     open_call: Option<String>,
+    /// What was used is told since the last word and the last call.
+    has_counted: bool,
     noise: String,
 }
 
@@ -139,6 +141,7 @@ impl Story {
             retry: None,
             speaking: None,
             open_call: None,
+            has_counted: false,
             noise: String::new(),
         };
         let mut meter = Meter::new(adapter);
@@ -156,6 +159,11 @@ impl Story {
     }
 
     fn take(&mut self, happening: Happening) {
+        match &happening {
+            Happening::Usage { .. } => self.has_counted = true,
+            Happening::Message { .. } | Happening::ToolCall { .. } => self.has_counted = false,
+            _ => {}
+        }
         match happening {
             Happening::Session { id } => self.session = Some(id),
             Happening::Message { of, text } => {
@@ -204,6 +212,14 @@ impl Story {
                 broken(Fault::Outside, &format!("it said that it had finished, but {}", told(exit)))
             }
             (None, Exit::Signal(_)) => broken(Fault::Outside, &format!("the client {}", told(exit))),
+            // It goes no further when it was refused something, and has no last word then. The checks decide.
+            (None, Exit::Code(0))
+                if self.adapter == Adapter::Opencode
+                    && self.has_counted
+                    && opencode::was_refused(&self.noise) =>
+            {
+                Meaning::Finished
+            }
             (None, Exit::Code(code)) => {
                 let fault = match self.adapter {
                     Adapter::Claude => claude::fault_of_words(&self.noise),

@@ -67,3 +67,8 @@ fn broken(error: &Value) -> End {
 pub(super) fn fault_of_words(words: &str) -> Fault {
     if words.contains("Session not found") { Fault::Gone } else { Fault::Outside }
 }
+
+/// What it writes beside its lines when nobody is there to be asked.
+pub(super) fn was_refused(words: &str) -> bool {
+    words.lines().any(|line| line.contains("permission requested:") && line.contains("auto-rejecting"))
+}

@@ -51,9 +51,11 @@ const STREAMS: &[(&str, Exit, &[u8])] = streams![
     "gemini-plain" Exit::Code(0),
     "gemini-auth" Exit::Code(145),
     "gemini-gone" Exit::Code(42),
+    "gemini-turns" Exit::Code(53),
     "opencode-plain" Exit::Code(0),
     "opencode-auth" Exit::Code(1),
     "opencode-gone" Exit::Code(1),
+    "opencode-denied" Exit::Code(0),
 ];
 
 fn story(name: &str, output: &[u8]) -> Story {

@@ -59,8 +59,10 @@ fn a_client_gets_its_tools_its_question_and_no_more_rights_than_the_work_needs()
         all += &started(&agent, Some(talk), true, MACHINE);
     }
     // Those who answer a question, or were not to have any of it.
-    let plain = Agent { adapter: Adapter::Codex, hooks: true, ..Agent::default() };
-    all += &started(&plain, None, false, MACHINE);
+    for adapter in clients().filter(|adapter| *adapter != Adapter::Claude) {
+        let plain = Agent { adapter, hooks: true, ..Agent::default() };
+        all += &started(&plain, None, false, MACHINE);
+    }
     for adapter in clients().filter(|adapter| asked(*adapter)) {
         let agent = Agent { adapter, no_mcp: true, ..Agent::default() };
         all += &started(&agent, Some(talk), false, MACHINE);
@@ -77,4 +79,22 @@ fn a_secret_in_the_settings_of_the_machine_is_copied_nowhere() {
     let told = started(&gemini, talk, true, &with);
     assert!(!told.contains(&key) && !told.contains("gemini.json"), "{told}");
     assert!(started(&gemini, talk, true, MACHINE).contains("gemini.json"));
+}
+
+#[test]
+fn a_bound_on_turns_is_among_geminis_settings_or_it_does_not_start() {
+    let bounded = Agent { adapter: Adapter::Gemini, max_turns: Some(7), ..Agent::default() };
+    let text = super::gemini::with_ours("{\"model\": {\"name\": \"m\"}}", &bounded, None).expect("settings");
+    assert!(text.contains("\"name\": \"m\", \"maxSessionTurns\": 7"), "{text}");
+    // Where everybody may write it takes no settings.
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
+    let everybodys = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(&here, everybodys).expect("our own folder");
+    let prompt = here.join("prompt.md");
+    let place = Place { cwd: &here, prompt: &prompt, talk: None, fenced: false };
+    let refused = start(&bounded, &place, None).map(drop);
+    assert_eq!(refused.map_err(|error| error.kind()), Err(std::io::ErrorKind::Unsupported));
+    let free = Agent { max_turns: None, ..bounded };
+    assert!(start(&free, &place, None).is_ok());
 }

@@ -164,6 +164,8 @@ impl Trouble {
                 | GitError::Unrelated { .. },
             )
             | Trouble::Defect(_) => Class::Defect,
+            // What its plan asks for cannot be had on this machine.
+            Trouble::Io(error) if error.kind() == std::io::ErrorKind::Unsupported => Class::Defect,
             Trouble::Stopped => Class::Stopped,
             Trouble::Out(_) | Trouble::First(_) | Trouble::Cut(_) => Class::Limit,
             _ => Class::Transient,

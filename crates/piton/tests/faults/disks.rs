@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use camino::Utf8PathBuf;
 use piton_testkit::sandbox::{Invocation, Sandbox, task, writers};
 
-use crate::{in_parallel, sandbox, told};
+use crate::{in_parallel, sandbox};
 
 /// A process in a mount namespace, which lives as long as this.
 struct Room {
@@ -27,7 +27,7 @@ impl Room {
         let mut line = String::new();
         BufReader::new(keeper.stdout.take()?).read_line(&mut line).ok()?;
         if line.trim_end() != "ready" {
-            told("NOT TESTED: mount namespaces are not permitted here (unshare --mount)");
+            piton_testkit::skipped("mount namespaces are not permitted here (unshare --mount)");
             let _ = keeper.wait();
             return None;
         }
@@ -65,7 +65,7 @@ impl Room {
         let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).status();
         let made = made.is_ok_and(|status| status.success());
         if !made || !self.mounts(&format!("mount -o loop {image} {}", sandbox.own())) {
-            told("NOT TESTED: a file of one's own cannot be mounted here (mkfs.ext4, mount -o loop)");
+            piton_testkit::skipped("a file of one's own cannot be mounted here (mkfs.ext4, mount -o loop)");
             return false;
         }
         true

@@ -137,13 +137,18 @@ fn a_usage_limit_parks_the_run_and_it_goes_on_by_itself() {
 fn who_does_not_want_to_wait_for_a_usage_limit_goes_on_later() {
     let sandbox = sandbox();
     sandbox.plan(&task("T1", ""));
-    sandbox.script("[T1]\nsignal LIMIT:90m\nexit 1\n");
+    sandbox.script("[T1]\nsignal LIMIT:2s\nexit 1\n");
     let _ = sandbox
         .run("run plan.toml --no-wait")
         .exits(3)
         .says("a usage limit of default holds until")
         .says("piton run plan.toml");
     assert_eq!(status(&sandbox, "T1"), "failed");
+    // The engine after it waits for what is left, and no attempt was spent.
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let spent = sandbox.run("status T1 --json").exits(0).stdout;
+    assert!(spent.contains("\"completed\"") && spent.contains("\"attempts_spent\": 0"), "{spent}");
 }
 
 #[test]

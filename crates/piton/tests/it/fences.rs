@@ -9,11 +9,6 @@ use super::*;
 
 const CANARY: &str = "canary-7f3a9c1e5b2d8064";
 
-#[expect(clippy::print_stderr, reason = "a skipped test should be seen")]
-fn is_skipped() -> bool {
-    fences_are_possible().inspect_err(|why| eprintln!("SKIPPED: {why}")).is_err()
-}
-
 /// Files below a folder that hold a text.
 fn holders(folder: &Utf8Path, text: &str, found: &mut Vec<String>) {
     for entry in folder.read_dir_utf8().expect("a readable folder").flatten() {
@@ -33,8 +28,8 @@ fn holders(folder: &Utf8Path, text: &str, found: &mut Vec<String>) {
 
 #[test]
 fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
-    if is_skipped() {
-        return;
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
     }
     let sandbox = sandbox();
     let script = sandbox.program(

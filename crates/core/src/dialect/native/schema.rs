@@ -174,7 +174,7 @@ mirror! {
         /// The model, as the client calls it. Default: the client's own choice.
         #[schemars(length(min = 1))]
         model: Option<String>,
-        /// The most turns of one try, with `claude`. Default: no bound.
+        /// The most turns of one try, with `claude` and `gemini`. Default: no bound.
         #[schemars(range(min = 1, max = 10000))]
         max_turns: Option<u32>,
         /// The most dollars one try may cost, with `claude`. Default: no bound.
