@@ -113,6 +113,7 @@ fn not_run(ended: Ended) -> Outcome {
         output_lost: 0,
         leftovers_killed: 0,
         survivors: 0,
+        unfenced: None,
         detail: None,
     }
 }
@@ -198,6 +199,7 @@ fn supervise(job: &Job, spec: &JobSpec, group: Option<Group>) -> Result<Outcome,
         output_lost,
         leftovers_killed: toll.ended,
         survivors: toll.survivors,
+        unfenced: job.unfenced(),
         detail: None,
     })
 }
