@@ -92,11 +92,14 @@ impl Bench<'_> {
             check.cwd.as_ref().map_or_else(|| self.cwd.to_owned(), |below| self.cwd.join(below.as_str()));
         for death in 0..MOST_DEATHS {
             let job = Job::at(self.folder(check, death));
+            let mut reviewer = None;
             let mut spec = match &check.run {
                 Argv::Review { agent, ask } => match self.agents.get(&self.who(&job, agent)?) {
                     Some(client) => match prompt::of_review(self.prompts, agent, ask) {
-                        Ok(text) => review(client, &text, &job, &cwd, self.guard.is_in_force())
-                            .map_err(NoResult::Keeper)?,
+                        Ok(text) => {
+                            review(reviewer.insert(client), &text, &job, &cwd, self.guard.is_in_force())
+                                .map_err(NoResult::Keeper)?
+                        }
                         Err(broken) => {
                             let verdict = Verdict::Impossible { reason: broken.to_string() };
                             return Ok(self.result(check, &job, verdict, Span(0)));
@@ -118,8 +121,8 @@ impl Bench<'_> {
             spec.env.extend(self.env.clone());
             spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
             spec.wall_ms = Some(check.timeout.0);
-            if let Argv::Review { .. } = &check.run {
-                let enclosed = self.guard.enclose(&mut spec, &job, self.cwd);
+            if let Some(client) = reviewer {
+                let enclosed = self.guard.enclose(client, &mut spec, &job, self.cwd);
                 enclosed.map_err(|source| {
                     NoResult::Keeper(KeeperError::File {
                         deed: "prepare",

@@ -34,7 +34,7 @@ pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
 pub use session::Session;
 pub(crate) use session::{OVER_BUDGET, before};
 pub use talk::Talk;
-pub use trial::{Trial, checked_version, program, trial, version};
+pub use trial::{Trial, checked_version, program, stop, trial, version};
 
 /// Where a client is started, and with which prompt; the prompt lies in the folder of its job.
 #[derive(Clone, Copy, Debug)]

@@ -95,7 +95,7 @@ fn ask(
     spec.env.extend(agent::environment(&order.run.id, &order.task.id, order.task.attempt));
     spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
     spec.wall_ms = Some(LONGEST.min(order.spec.timeout).0);
-    order.guard().enclose(&mut spec, &job, worktree.path())?;
+    order.guard().enclose(client, &mut spec, &job, worktree.path())?;
     if !order.running.begin(&job) {
         return Err(Trouble::Stopped);
     }

@@ -216,14 +216,14 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
             "the machine has started anew since the worktree was made".to_owned(),
         ));
     }
-    fence::put_up(order, &job, &mut job_spec)?;
+    fence::put_up(order, client, &job, &mut job_spec)?;
     if !order.running.begin(&job) {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&job_spec, &order.site.keeper)?;
     crash::point("work.ended");
     kept(order, &outcome)?;
-    let seen = fence::take_down(order, &job)?;
+    let seen = fence::take_down(order, &job, &outcome)?;
     let heard = agent::hear(client, &job, session.as_ref(), &outcome.ended, TAIL)?;
     let tail = &heard.said;
     let told = copy::told(order, &job);

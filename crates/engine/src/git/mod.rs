@@ -43,4 +43,5 @@ pub use repo::{Checkout, Identity, ObjectFormat, Repo, common_dir};
 pub use rescue::{PLACE as RESCUED, Rescue, Rescued, RestoreInto};
 pub use status::Status;
 pub use target::{LandedState, LandingLease, Moved, Wait};
+pub use witness::{Fate, Uncommitted};
 pub use worktree::{Added, Making, Removed, Worktree};

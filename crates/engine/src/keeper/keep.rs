@@ -114,6 +114,7 @@ fn not_run(ended: Ended) -> Outcome {
         leftovers_killed: 0,
         survivors: 0,
         not_synced: None,
+        unfenced: None,
         detail: None,
     }
 }
@@ -200,6 +201,7 @@ fn supervise(job: &Job, spec: &JobSpec, group: Option<Group>) -> Result<Outcome,
         leftovers_killed: toll.ended,
         survivors: toll.survivors,
         not_synced: None,
+        unfenced: job.unfenced(),
         detail: None,
     })
 }
