@@ -122,8 +122,8 @@ pub struct Story {
 }
 
 impl Story {
-    /// The story of a client's output. `None` for a client that writes whatever it likes.
-    pub fn of(adapter: Adapter, output: &[u8], now: Timestamp) -> Option<Story> {
+    /// The story of the output of a client that ended then. `None` for a client that writes whatever it likes.
+    pub fn of(adapter: Adapter, output: &[u8], ended: Timestamp) -> Option<Story> {
         if adapter.is_command() {
             return None;
         }
@@ -143,7 +143,7 @@ impl Story {
         };
         let mut meter = Meter::new(adapter);
         for line in String::from_utf8_lossy(output).lines() {
-            match happenings(adapter, line, now) {
+            match happenings(adapter, line, ended) {
                 Some(happenings) => happenings.into_iter().for_each(|happening| {
                     meter.take(&happening);
                     story.take(happening);
@@ -233,7 +233,7 @@ impl Story {
     }
 }
 
-/// What one line says; `None` if it is none of the client's lines.
+/// What one line says that was written about `now`; `None` if it is none of the client's lines.
 pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Happening>> {
     let line = line.trim();
     if !line.starts_with('{') {

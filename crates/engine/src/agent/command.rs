@@ -6,8 +6,7 @@ use std::io;
 use piton_core::client::Fault;
 use piton_core::plan::{Agent, PromptBy, RunId, TaskId, TaskSpec};
 use piton_core::run::{AgentEnd, verdict};
-use piton_core::signal::{Signal, last_signal};
-use piton_core::time::Timestamp;
+use piton_core::signal::Signal;
 
 use super::outbox::{Message, OUTBOX, Said, TOKEN};
 use super::{Heard, Place, Session};
@@ -66,13 +65,7 @@ pub(crate) fn environment(run: &RunId, task: &TaskId, attempt: u32) -> BTreeMap<
 }
 
 /// What the end of the process means, with what was heard from it. `said` is what it reported by command.
-pub fn end_of(
-    ended: &Ended,
-    heard: &Heard,
-    said: Option<&Message>,
-    spec: &TaskSpec,
-    now: Timestamp,
-) -> AgentEnd {
+pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskSpec) -> AgentEnd {
     let tail = heard.said.as_str();
     // What the agent itself advises stands first.
     let advice = said.map(|message| message.report.feedback.trim()).filter(|advice| !advice.is_empty());
@@ -103,7 +96,7 @@ pub fn end_of(
         Some(Said::Failed { reason }) => return failed(reason.clone()),
         Some(Said::Done) | None => {}
     }
-    if let Some(outage) = heard.outage(now) {
+    if let Some(outage) = heard.outage() {
         return outage;
     }
     match &heard.broken {
@@ -119,7 +112,7 @@ pub fn end_of(
             };
         }
     }
-    match (last_signal(tail, &spec.id, now), ended) {
+    match (heard.signal(&spec.id), ended) {
         (Some(Signal::Blocked(reason)), _) => AgentEnd::Blocked { reason },
         (Some(Signal::Failed(reason)), _) => failed(reason),
         (Some(Signal::Retry(reason)), _) => AgentEnd::Transient { reason },

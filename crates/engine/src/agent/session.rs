@@ -85,8 +85,9 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     if last_pass != pass || same != (&wanted.agent, wanted.adapter, wanted.attempt) {
         return None;
     }
-    let story = story(wanted.adapter, &last)?;
-    if !was_cut_off(&last.outcome().ok()??.ended, &story) {
+    let outcome = last.outcome().ok()??;
+    let story = story(wanted.adapter, &last, outcome.ended_at())?;
+    if !was_cut_off(&outcome.ended, &story) {
         return None;
     }
     let mut before = session.before;
