@@ -8,7 +8,7 @@ use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::json::{beginning, list, name, one_line, reason, session, text, tokens, what};
+use super::json::{after, beginning, list, name, one_line, reason, session, text, tokens, told_wait, what};
 use super::{End, Fault, Happening};
 use crate::run::ByModel;
 use crate::time::Timestamp;
@@ -43,7 +43,12 @@ pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
         "turn.failed" => {
             let words = line.get("error").map(|error| text(error, "message")).unwrap_or_default();
             let fault = fault(words);
-            let limit = (fault == Fault::Limit).then(|| Happening::Limit { until: try_again_at(words, now) });
+            let limit = match fault {
+                Fault::Limit => Some(try_again_at(words, now)),
+                Fault::Busy => Some(told_wait(words, &["try again in "]).map(|wait| after(now, wait))),
+                _ => None,
+            };
+            let limit = limit.map(|until| Happening::Limit { until });
             let end = Happening::End(End::Broken { fault, reason: reason(words) });
             limit.into_iter().chain([end]).collect()
         }
@@ -100,11 +105,19 @@ fn fault(words: &str) -> Fault {
     let wrong = ["status 400", "status 404"].iter().any(|status| has(status));
     // A request that is wrong in itself is told as the server's own JSON.
     let own_json = words.trim_start().starts_with('{') && has("invalid_request_error");
+    let busy = ["status: 429", "status 429", "Rate limit reached", "rate_limit_exceeded"];
     if has("hit your usage limit") {
         Fault::Limit
+    } else if busy.iter().any(|word| has(word)) && !has("insufficient_quota") {
+        Fault::Busy
     } else if has("context window") {
         Fault::Own
-    } else if refused || has("Quota exceeded") || has("billing") || has("refresh token") {
+    } else if refused
+        || has("Quota exceeded")
+        || has("insufficient_quota")
+        || has("billing")
+        || has("refresh token")
+    {
         Fault::Refused
     } else if wrong
         || own_json

@@ -62,6 +62,8 @@ pub enum Fault {
     Own,
     /// A usage limit: it ends by itself.
     Limit,
+    /// Too many requests, however often it tried again: that passes as well, and sooner.
+    Busy,
     /// Servers, networks, somebody who stopped it: run again.
     Outside,
     /// Credentials, payment: its provider lets no agent in until a person sees to it.
@@ -244,8 +246,8 @@ pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Ha
         Adapter::Command => return None,
         Adapter::Claude => claude::happenings(&value),
         Adapter::Codex => codex::happenings(&value, now),
-        Adapter::Gemini => gemini::happenings(&value),
-        Adapter::Opencode => opencode::happenings(&value),
+        Adapter::Gemini => gemini::happenings(&value, now),
+        Adapter::Opencode => opencode::happenings(&value, now),
     })
 }
 

@@ -103,7 +103,7 @@ pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskS
         None => {}
         Some((Fault::Own, reason)) => return failed(reason.clone()),
         Some((Fault::Outside, reason)) => return AgentEnd::Transient { reason: reason.clone() },
-        Some((Fault::Person | Fault::Limit | Fault::Refused, reason)) => {
+        Some((Fault::Person | Fault::Limit | Fault::Busy | Fault::Refused, reason)) => {
             return AgentEnd::Blocked { reason: reason.clone() };
         }
         Some((Fault::Gone, reason)) => {

@@ -124,7 +124,9 @@ impl Heard {
         let reason = reason.clone();
         Some(match fault {
             Fault::Person | Fault::Refused => Verdict::Impossible { reason },
-            Fault::Own | Fault::Limit | Fault::Outside | Fault::Gone => Verdict::Broken { reason },
+            Fault::Own | Fault::Limit | Fault::Busy | Fault::Outside | Fault::Gone => {
+                Verdict::Broken { reason }
+            }
         })
     }
 }
@@ -148,8 +150,9 @@ impl Heard {
     /// What it means for its provider that the client did not finish, if it means anything.
     pub(crate) fn outage(&self) -> Option<AgentEnd> {
         match self.broken.as_ref()? {
-            (Fault::Limit, reason) => {
-                let until = self.until.unwrap_or(self.ended_at.plus(UNKNOWN_LIMIT));
+            (fault @ (Fault::Limit | Fault::Busy), reason) => {
+                let unknown = if *fault == Fault::Busy { UNKNOWN_RATE } else { UNKNOWN_LIMIT };
+                let until = self.until.unwrap_or(self.ended_at.plus(unknown));
                 Some(AgentEnd::Limit { reason: reason.clone(), until })
             }
             (Fault::Refused, reason) => Some(AgentEnd::Refused { reason: reason.clone() }),
@@ -160,6 +163,8 @@ impl Heard {
 
 /// How long a limit is waited for whose end nobody told: most end within hours, and a look costs little.
 const UNKNOWN_LIMIT: Span = Span::minutes(30);
+/// The same for too many requests, which are counted by the minute.
+const UNKNOWN_RATE: Span = Span::minutes(5);
 
 /// What single messages of a client tell that never came to sum up.
 pub(crate) fn so_far(agent: &Agent, job: &Job) -> Option<ByModel> {
