@@ -219,6 +219,11 @@ impl Story {
         }
     }
 
+    /// Whether it waits for a tool that it has called.
+    pub fn is_in_call(&self) -> bool {
+        self.open_call.is_some()
+    }
+
     /// When the limit ends that the try ended with, as far as that is known.
     pub fn limit(&self) -> Option<Timestamp> {
         self.limit

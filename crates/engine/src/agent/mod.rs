@@ -108,11 +108,18 @@ pub struct Heard {
     /// When it ended, however much later somebody listens: what it said of times was said before that.
     pub(crate) ended_at: Timestamp,
     has_stream: bool,
+    /// Whether it waited for a tool when it ended.
+    in_call: bool,
     /// What it has used, by model, if it tells. `None` also for a client that never does.
     pub used: Option<ByModel>,
 }
 
 impl Heard {
+    /// Whether a client that does nothing any more waits for its servers: then it is nothing that its agent did.
+    fn waits_for_others(&self) -> bool {
+        self.has_stream && !self.in_call
+    }
+
     /// Whether the client itself came to an end, so that what its agent said counts.
     pub(crate) fn is_finished(&self) -> bool {
         self.broken.is_none()
@@ -185,7 +192,15 @@ pub(crate) fn hear(
     let ended_at = outcome.ended_at();
     let Some(story) = story(agent.adapter, job, ended_at) else {
         let said = clean_text(&job.output().tail(tail)?);
-        return Ok(Heard { said, broken: None, until: None, ended_at, has_stream: false, used: None });
+        return Ok(Heard {
+            said,
+            broken: None,
+            until: None,
+            ended_at,
+            has_stream: false,
+            in_call: false,
+            used: None,
+        });
     };
     let exit = match &outcome.ended {
         Ended::Exited { code } => Some(Exit::Code(*code)),
@@ -201,7 +216,8 @@ pub(crate) fn hear(
         own.into_iter().map(|(model, usage)| (named(model, agent), usage)).collect()
     });
     let said = clean_text(story.said.as_bytes());
-    Ok(Heard { said, broken, until: story.limit(), ended_at, has_stream: true, used })
+    let (until, in_call) = (story.limit(), story.is_in_call());
+    Ok(Heard { said, broken, until, ended_at, has_stream: true, in_call, used })
 }
 
 /// The model, where the client does not say which it used: the one it was told to.

@@ -122,6 +122,7 @@ fn was_booked(job: &Job) -> bool {
 fn was_cut_off(ended: &Ended, story: &Story) -> bool {
     match ended {
         Ended::Died | Ended::Stopped | Ended::Signalled { .. } => true,
+        Ended::Silence => !story.is_in_call(),
         Ended::Exited { code } => matches!(
             story.meaning(Exit::Code(*code)),
             Meaning::Broken { fault: Fault::Outside | Fault::Limit | Fault::Busy, .. }

@@ -358,3 +358,18 @@ printf '{{"type":"result","subtype":"success","is_error":false,"modelUsage":{{}}
     let run = sandbox.run("run plan.toml --no-wait");
     assert!(run.code != Some(3), "{run}");
 }
+
+#[test]
+fn a_client_that_hangs_is_run_again_and_no_attempt_is_spent() {
+    let script = r#"printf '{"type":"system","subtype":"init","session_id":"s1"}\n'
+if ! test -e SIDE/seen; then touch SIDE/seen; exec sleep 100; fi
+echo x > T1.txt
+printf '{"type":"result","subtype":"success","is_error":false,"modelUsage":{}}\n'"#;
+    let sandbox = stand_in("claude", script, "silence = '1s'");
+    let _ = sandbox.run("run plan.toml").exits(0).says("cut off: the agent said nothing for 1s");
+    // Who waits for a tool that does nothing has chosen it.
+    let call = r#"printf '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":"Bash"}]}}\n'"#;
+    let sandbox =
+        stand_in("claude", &script.replace("exec sleep", &format!("{call}; exec sleep")), "silence = '1s'");
+    let _ = sandbox.run("run plan.toml").exits(4).says("failed: the agent said nothing for 1s; abandoned");
+}
