@@ -7,9 +7,9 @@ use piton_core::dialect::kept;
 use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
 use piton_core::run::{AgentEnd, CheckResult, Entry, Pass, Run, Verdict, verdict};
-use piton_core::signal::{Signal, last_signal};
+use piton_core::signal::Signal;
 use piton_core::terminal::clean_text;
-use piton_core::time::{Span, Timestamp};
+use piton_core::time::Span;
 use piton_core::{prompt, review, runners};
 
 use crate::git::GitError;
@@ -155,8 +155,8 @@ impl Bench<'_> {
     fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> Result<CheckResult, NoResult> {
         let reviewer = check.reviewer().map(|agent| self.who(job, agent)).transpose()?;
         let client = reviewer.as_ref().and_then(|agent| self.agents.get(agent));
-        let heard = client.and_then(|client| agent::hear(client, job, None, &outcome.ended, READ).ok());
-        let outage = heard.as_ref().and_then(|heard| outage(heard, clock::now()));
+        let heard = client.and_then(|client| agent::hear(client, job, None, outcome, READ).ok());
+        let outage = heard.as_ref().and_then(outage);
         let no_verdict = heard.as_ref().and_then(agent::Heard::no_verdict);
         let output = match heard {
             Some(heard) => heard.said,
@@ -248,17 +248,17 @@ pub(crate) fn reviewer_of(job: &Job, agent: &str) -> String {
 }
 
 /// What the end of a review means for the provider of whoever made it, if anything.
-pub(crate) fn outage(heard: &agent::Heard, now: Timestamp) -> Option<AgentEnd> {
+pub(crate) fn outage(heard: &agent::Heard) -> Option<AgentEnd> {
     // A program of one's own says it in its last line, whatever the task.
     let any = TaskId::new("0").expect("a digit is a valid id");
-    let said = || match last_signal(&heard.said, &any, now)? {
+    let said = || match heard.signal(&any)? {
         Signal::Limit(until) => {
             Some(AgentEnd::Limit { reason: "the reviewer reached a usage limit".to_owned(), until })
         }
         Signal::Refused(reason) => Some(AgentEnd::Refused { reason }),
         _ => None,
     };
-    heard.outage(now).or_else(said)
+    heard.outage().or_else(said)
 }
 
 /// The job of an agent that reviews.

@@ -105,7 +105,7 @@ impl Guard {
         }
         spec.env.insert("GIT_CONFIG_COUNT".to_owned(), (first + GIT.len()).to_string());
         spec.watched = Some(place.to_owned());
-        spec.startup_ms = self.fences.startup.map(|span| span.0);
+        spec.startup_ms = self.fences.startup.map(|span| span.0).or(spec.startup_ms);
         let memory = self.fences.memory_mib.map(|mib| u64::from(mib) * 1024 * 1024);
         spec.limits = Limits { memory, processes: self.fences.processes.map(u64::from) };
         if self.is_in_force() || self.fences.sandbox == Sandbox::On {

@@ -62,6 +62,8 @@ pub enum Fault {
     Own,
     /// A usage limit: it ends by itself.
     Limit,
+    /// Too many requests, however often it tried again: that passes as well, and sooner.
+    Busy,
     /// Servers, networks, somebody who stopped it: run again.
     Outside,
     /// Credentials, payment: its provider lets no agent in until a person sees to it.
@@ -124,8 +126,8 @@ pub struct Story {
 }
 
 impl Story {
-    /// The story of a client's output. `None` for a client that writes whatever it likes.
-    pub fn of(adapter: Adapter, output: &[u8], now: Timestamp) -> Option<Story> {
+    /// The story of the output of a client that ended then. `None` for a client that writes whatever it likes.
+    pub fn of(adapter: Adapter, output: &[u8], ended: Timestamp) -> Option<Story> {
         if adapter.is_command() {
             return None;
         }
@@ -146,7 +148,7 @@ impl Story {
         };
         let mut meter = Meter::new(adapter);
         for line in String::from_utf8_lossy(output).lines() {
-            match happenings(adapter, line, now) {
+            match happenings(adapter, line, ended) {
                 Some(happenings) => happenings.into_iter().for_each(|happening| {
                     meter.take(&happening);
                     story.take(happening);
@@ -233,6 +235,11 @@ impl Story {
         }
     }
 
+    /// Whether it waits for a tool that it has called.
+    pub fn is_in_call(&self) -> bool {
+        self.open_call.is_some()
+    }
+
     /// When the limit ends that the try ended with, as far as that is known.
     pub fn limit(&self) -> Option<Timestamp> {
         self.limit
@@ -249,7 +256,7 @@ impl Story {
     }
 }
 
-/// What one line says; `None` if it is none of the client's lines.
+/// What one line says that was written about `now`; `None` if it is none of the client's lines.
 pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Happening>> {
     let line = line.trim();
     if !line.starts_with('{') {
@@ -260,8 +267,8 @@ pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Ha
         Adapter::Command => return None,
         Adapter::Claude => claude::happenings(&value),
         Adapter::Codex => codex::happenings(&value, now),
-        Adapter::Gemini => gemini::happenings(&value),
-        Adapter::Opencode => opencode::happenings(&value),
+        Adapter::Gemini => gemini::happenings(&value, now),
+        Adapter::Opencode => opencode::happenings(&value, now),
     })
 }
 

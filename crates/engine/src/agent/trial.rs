@@ -96,7 +96,7 @@ pub fn trial(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<Tria
     let mut spec = prepare().map_err(failed)?;
     spec.wall_ms = Some(ANSWER.0);
     let outcome = job.run(&spec, keeper)?;
-    let heard = hear(agent, &job, None, &outcome.ended, 16 * 1024).map_err(failed)?;
+    let heard = hear(agent, &job, None, &outcome, 16 * 1024).map_err(failed)?;
     let wrong = match (&outcome.ended, heard.broken) {
         (_, Some((_, reason))) => Some(reason),
         (Ended::Exited { code: 0 }, None) => None,

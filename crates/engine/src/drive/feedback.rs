@@ -40,7 +40,7 @@ pub(super) fn written(
     let words = match asked {
         Ok((heard, ended)) => {
             let words = words(&heard, &ended);
-            let cut = checks::outage(&heard, clock::now());
+            let cut = checks::outage(&heard);
             let (task, agent) = (task.clone(), name.to_owned());
             told.extend(cut.map(|end| Command::HelperCut { task, agent, end }));
             let tells = client.filter(|client| !client.adapter.is_command());
@@ -101,7 +101,7 @@ fn ask(
     }
     let outcome = job.run(&spec, &order.site.keeper)?;
     sandbox::clear(&job);
-    Ok((agent::hear(client, &job, None, &outcome.ended, MOST_WORDS)?, outcome.ended))
+    Ok((agent::hear(client, &job, None, &outcome, MOST_WORDS)?, outcome.ended))
 }
 
 /// What is handed on, or why nothing is.

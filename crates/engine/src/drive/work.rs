@@ -18,7 +18,7 @@ use super::{budget, copy, feedback, fence, iteration};
 use crate::checks::{Cut, First, NoResult};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
-use crate::{agent, checks, clock, crash, disk};
+use crate::{agent, checks, crash, disk};
 
 /// How much of the end of an agent's output is looked at.
 const TAIL: usize = 16 * 1024;
@@ -224,7 +224,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     crash::point("work.ended");
     kept(order, &outcome)?;
     let seen = fence::take_down(order, &job, &outcome)?;
-    let heard = agent::hear(client, &job, session.as_ref(), &outcome.ended, TAIL)?;
+    let heard = agent::hear(client, &job, session.as_ref(), &outcome, TAIL)?;
     let tail = &heard.said;
     let told = copy::told(order, &job);
     let token = job.spec()?.and_then(|spec| spec.env.get(agent::TOKEN).cloned()).unwrap_or_default();
@@ -234,7 +234,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let cut = client.adapter.is_command() && outcome.output_bytes > TAIL as u64;
     let output = Output { text: tail, cut, prompt: &asked };
     let iterated = match heard.is_finished() {
-        true => iteration::end(order, &outcome.ended, output, &told, reported.as_ref()),
+        true => iteration::end(order, &outcome.ended, &heard, output, &told, reported.as_ref()),
         false => None,
     };
     let said = reported.or_else(|| copy::report(&told)).or_else(|| said_in_words(order, tail));
@@ -246,7 +246,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
             commands.extend(odd);
             end
         }
-        None => agent::end_of(&outcome.ended, &heard, said.as_ref(), spec, clock::now()),
+        None => agent::end_of(&outcome.ended, &heard, said.as_ref(), spec),
     };
     let end = if order.run.settings.auto_answer { answered(end, tail) } else { end };
     let over = budget::over(&job).filter(|_| outcome.ended == Ended::Stopped);
@@ -469,7 +469,7 @@ pub(super) fn spent_by_reviewers(order: &Order, results: &[CheckResult]) -> Vec<
         let name = &checks::reviewer_of(&job, meant);
         let client = settings.agents.get(name).filter(|client| !client.adapter.is_command())?;
         let outcome = job.outcome().ok()??;
-        let heard = agent::hear(client, &job, None, &outcome.ended, 0).ok()?;
+        let heard = agent::hear(client, &job, None, &outcome, 0).ok()?;
         Some(spent(order, name, heard.used))
     };
     results.iter().filter_map(note).collect()

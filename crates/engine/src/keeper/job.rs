@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::redact;
+use piton_core::time::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -186,6 +187,12 @@ pub struct Outcome {
     /// What is known about a keeper that died.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+}
+
+impl Outcome {
+    pub fn ended_at(&self) -> Timestamp {
+        Timestamp(self.ended_at_ms)
+    }
 }
 
 /// Written by the keeper before it starts the child: from here on the job is never started again.

@@ -435,7 +435,7 @@ fn path_of(walk: &mut Walk<'_>, said: Said<&str>, key: &str) -> Option<Said<Repo
 pub(super) fn read_defaults(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Defaults) -> Defaults {
     let weaker = weaker.clone();
     let silence = match section.get("silence").map(|said| said.value) {
-        Some(DeValue::String(off)) if off == "off" => Some(None),
+        Some(DeValue::String(off)) if off == "off" => Some(Some(Span(0))),
         _ => section.limit(walk, "silence").map(|said| Some(said.value)),
     };
     Defaults {
