@@ -1,19 +1,21 @@
 //! Checks: commands that Piton runs itself, under keepers, on a tree it knows.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
 use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{AgentEnd, CheckResult, Entry, Pass, Run, Verdict, verdict};
+use piton_core::run::{AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, Verdict, verdict};
 use piton_core::signal::Signal;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{prompt, review, runners};
 
 use crate::git::GitError;
-use crate::journal::{Journal, JournalError};
+use crate::journal::{CommandError, Journal, JournalError};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
 use crate::project::Project;
 use crate::prompts::NoPrompts;
@@ -42,7 +44,7 @@ pub struct Bench<'a> {
     pub env: BTreeMap<String, String>,
     pub keeper: &'a [String],
     /// Those that checks may be made by.
-    pub agents: &'a BTreeMap<String, Agent>,
+    pub agents: Cow<'a, BTreeMap<String, Agent>>,
     /// Who makes the reviews of each of them, or why nobody can; by itself whoever is not named.
     pub entries: BTreeMap<String, Result<Entry, String>>,
     /// Keeps those inside; commands of the plan's own are free.
@@ -73,6 +75,47 @@ pub struct First {
     pub earlier: Vec<CheckResult>,
 }
 
+/// The job of an agent, by its name.
+#[derive(Clone, Debug)]
+pub struct AgentJob {
+    pub agent: String,
+    pub job: Job,
+}
+
+impl AgentJob {
+    /// What is told about it in the journal.
+    pub(crate) fn name(&self) -> &str {
+        self.job.dir().file_name().unwrap_or_default()
+    }
+
+    /// What it has used and how long it worked, once it has ended.
+    pub(crate) fn bill(&self, agents: &BTreeMap<String, Agent>) -> Option<(Option<ByModel>, Span)> {
+        let outcome = self.job.outcome().ok()??;
+        let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
+        let used = agents.get(&self.agent).and_then(|client| {
+            let told = agent::hear(client, &self.job, None, &outcome, 0).ok()?.used;
+            // It was stopped for what its messages told.
+            let stopped = self.job.dir().join(agent::OVER_BUDGET).exists();
+            told.or_else(|| agent::so_far(client, &self.job).filter(|_| stopped))
+        });
+        Some((used, took))
+    }
+
+    /// The note of that, for the journal. `job` is its name, where it may be found again.
+    pub(crate) fn spent(
+        &self,
+        agents: &BTreeMap<String, Agent>,
+        task: &TaskId,
+        fence: u64,
+        job: &str,
+    ) -> Option<Command> {
+        let (used, took) = self.bill(agents)?;
+        let (task, agent, job) = (task.clone(), self.agent.clone(), job.to_owned());
+        let note = Note::Spent { task, fence, agent, used, took, job };
+        Some(Command::Note { by: self.agent.clone(), note })
+    }
+}
+
 /// A review that ended with the end of its client, and not with a verdict.
 #[derive(Debug)]
 pub struct Cut {
@@ -86,20 +129,22 @@ pub struct Cut {
 
 impl Bench<'_> {
     /// The result of one check on this tree. A job that has ended, or runs already, is not run again.
-    /// `begin` is told of the job first, and may refuse it.
-    pub fn run(&self, check: &Check, begin: &dyn Fn(&Job) -> bool) -> Result<CheckResult, NoResult> {
+    /// `begin` is told of the job first, and of the agent that is to review, and may refuse it.
+    pub fn run(
+        &self,
+        check: &Check,
+        begin: &dyn Fn(&Job, Option<&str>) -> bool,
+    ) -> Result<CheckResult, NoResult> {
         let cwd =
             check.cwd.as_ref().map_or_else(|| self.cwd.to_owned(), |below| self.cwd.join(below.as_str()));
         for death in 0..MOST_DEATHS {
             let job = Job::at(self.folder(check, death));
-            let mut reviewer = None;
+            let reviewer = check.reviewer().map(|agent| self.who(&job, agent)).transpose()?;
             let mut spec = match &check.run {
-                Argv::Review { agent, ask } => match self.agents.get(&self.who(&job, agent)?) {
+                Argv::Review { agent, ask } => match self.agents.get(reviewer.as_ref().unwrap_or(agent)) {
                     Some(client) => match prompt::of_review(self.prompts, agent, ask) {
-                        Ok(text) => {
-                            review(reviewer.insert(client), &text, &job, &cwd, self.guard.is_in_force())
-                                .map_err(NoResult::Keeper)?
-                        }
+                        Ok(text) => review(client, &text, &job, &cwd, self.guard.is_in_force())
+                            .map_err(NoResult::Keeper)?,
                         Err(broken) => {
                             let verdict = Verdict::Impossible { reason: broken.to_string() };
                             return Ok(self.result(check, &job, verdict, Span(0)));
@@ -121,7 +166,7 @@ impl Bench<'_> {
             spec.env.extend(self.env.clone());
             spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
             spec.wall_ms = Some(check.timeout.0);
-            if let Some(client) = reviewer {
+            if let Some(client) = reviewer.as_ref().and_then(|agent| self.agents.get(agent)) {
                 let enclosed = self.guard.enclose(client, &mut spec, &job, self.cwd);
                 enclosed.map_err(|source| {
                     NoResult::Keeper(KeeperError::File {
@@ -131,7 +176,7 @@ impl Bench<'_> {
                     })
                 })?;
             }
-            if !begin(&job) {
+            if !begin(&job, reviewer.as_deref()) {
                 return Err(NoResult::Stopped);
             }
             let outcome = job.run(&spec, self.keeper).map_err(NoResult::Keeper)?;
@@ -226,6 +271,13 @@ impl Bench<'_> {
         Ok(name)
     }
 
+    /// What it means that a reviewer may use no more.
+    pub(crate) fn cut(&self, check: &Check, at: AgentJob, end: AgentEnd) -> Cut {
+        let reason = format!("{} may use no more", at.agent);
+        let result = self.result(check, &at.job, Verdict::Broken { reason }, Span(0));
+        Cut { agent: at.agent, end, result, earlier: Vec::new() }
+    }
+
     fn result(&self, check: &Check, job: &Job, verdict: Verdict, took: Span) -> CheckResult {
         let log = job.dir().strip_prefix(self.home).unwrap_or(job.dir()).to_string();
         CheckResult {
@@ -240,11 +292,6 @@ impl Bench<'_> {
             tests: None,
         }
     }
-}
-
-/// Who made a review that was meant for an agent.
-pub(crate) fn reviewer_of(job: &Job, agent: &str) -> String {
-    std::fs::read_to_string(job.dir().join(REVIEWER)).unwrap_or_else(|_| agent.to_owned())
 }
 
 /// What the end of a review means for the provider of whoever made it, if anything.
@@ -324,15 +371,23 @@ pub fn run_all(
         cwd: place,
         env: BTreeMap::new(),
         keeper,
-        agents: &agents,
+        agents: Cow::Borrowed(&agents),
         entries: BTreeMap::new(),
         guard: Guard::new(&fences, sandbox::wished(), project),
         prompts: &prompts,
     };
+    let begun = RefCell::new(Vec::new());
+    let begin = |job: &Job, agent: Option<&str>| {
+        let agent = agent.map(|agent| AgentJob { agent: agent.to_owned(), job: job.clone() });
+        begun.borrow_mut().extend(agent);
+        true
+    };
     let mut results = Vec::new();
     for check in &spec.checks {
         tell(check);
-        let mut result = match bench.run(check, &|_| true) {
+        let ran = bench.run(check, &begin);
+        book(project, run, &spec.id, &agents, &begun.take())?;
+        let mut result = match ran {
             Ok(result) => result,
             Err(NoResult::Cut(cut)) => cut.result,
             Err(NoResult::Stopped | NoResult::Out { .. } | NoResult::First(_)) => {
@@ -350,6 +405,29 @@ pub fn run_all(
         results.push(result);
     }
     Ok((tree, results))
+}
+
+/// Whoever asks for a review pays for it, whatever comes of it.
+fn book(
+    project: &Project,
+    run: &RunId,
+    task: &TaskId,
+    agents: &BTreeMap<String, Agent>,
+    begun: &[AgentJob],
+) -> Result<(), JournalError> {
+    if begun.is_empty() || !Journal::exists(&project.home) {
+        return Ok(());
+    }
+    let mut journal = Journal::open(&project.home)?;
+    let fence = journal.task(run, task)?.map(|task| task.fence).unwrap_or_default();
+    for spent in begun.iter().filter_map(|at| at.spent(agents, task, fence, "")) {
+        match journal.command(run, &spent, clock::now()) {
+            // A task that is gone has nobody to book on.
+            Ok(_) | Err(CommandError::Refused(_)) => {}
+            Err(CommandError::Journal(error)) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn touches_work(project: &Project, run: &RunId, files: &[String]) -> Result<bool, JournalError> {

@@ -404,6 +404,11 @@ impl Adapter {
     pub fn is_command(&self) -> bool {
         *self == Adapter::Command
     }
+
+    /// Whether it tells what it uses in tokens alone, so that no bound in money holds it.
+    pub fn tells_no_money(self) -> bool {
+        matches!(self, Adapter::Codex | Adapter::Gemini)
+    }
 }
 
 /// What a client may do without asking, since nobody is there to ask.

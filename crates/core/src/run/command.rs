@@ -69,7 +69,7 @@ pub enum Command {
         results: Vec<CheckResult>,
         agent: String,
     },
-    /// An agent among the checks was not let in by its provider; `results` are of those before it, which all passed.
+    /// An agent among the checks was not let in by its provider, or may use no more; `results` are of those before it, which all passed.
     ReviewerCut {
         task: TaskId,
         fence: u64,

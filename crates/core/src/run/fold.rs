@@ -140,6 +140,7 @@ impl State {
                     task.holder = Some(holder.clone());
                     task.not_before = None;
                     task.progress.recheck = false;
+                    task.progress.booked.clear();
                     task.progress.agent = agent;
                     task.progress.ready = recheck;
                     task.progress.agent_done = recheck;
@@ -260,8 +261,15 @@ impl State {
             Event::CleanupRefused { task, reason, .. } => {
                 self.update(task, at, |task| task.progress.kept = Some(reason.clone()))
             }
-            Event::Noted { note: Note::Spent { task, agent, used, .. }, .. } => {
+            Event::Noted { note: Note::Spent { task, agent, used, took, job, .. }, .. } => {
+                let client = self.run.as_ref().and_then(|run| run.settings.agents.get(agent));
+                // A program of one's own never tells; only the time that it took is known.
+                let tells = used.is_some() || client.is_none_or(|client| !client.adapter.is_command());
                 self.on_run(|run| {
+                    run.worked = run.worked.plus(*took);
+                    if !tells {
+                        return;
+                    }
                     let bills = run.used.entry(agent.clone()).or_default();
                     match used {
                         // A client may have used several models, or none before it failed.
@@ -278,7 +286,13 @@ impl State {
                         }
                     }
                 });
-                self.update(task, at, |task| task.used.add(used.as_ref().map(Usage::sum)))
+                self.update(task, at, |task| {
+                    task.worked = task.worked.plus(*took);
+                    if tells {
+                        task.used.add(used.as_ref().map(Usage::sum));
+                    }
+                    task.progress.booked.extend(Some(job.clone()).filter(|job| !job.is_empty()));
+                })
             }
             Event::Rescued { .. } | Event::Reported { .. } | Event::Noted { .. } => Ok(()),
             Event::ContextUpdated { update } => {
@@ -391,9 +405,9 @@ impl State {
             }
             task.holder = None;
             task.progress.recheck = match class {
-                Class::Transient | Class::Stopped => task.decided == Status::Verifying,
-                // Only whoever was to look at the work was not let in.
-                Class::Limit => matches!(task.decided, Status::Verifying | Status::Verified),
+                Class::Transient => task.decided == Status::Verifying,
+                // Only whoever was to look at the work was not let in, or was stopped.
+                Class::Limit | Class::Stopped => matches!(task.decided, Status::Verifying | Status::Verified),
                 Class::Code | Class::Conflict | Class::Defect => false,
             };
             task.progress.intent = None;

@@ -202,7 +202,12 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             if let Note::Entry { task: Some(task), .. } | Note::Told { task, .. } | Note::Spent { task, .. } =
                 note
             {
-                on.known(task)?;
+                let known = on.known(task)?;
+                if let Note::Spent { job, .. } = note
+                    && known.progress.booked.contains(job)
+                {
+                    return Ok(Vec::new());
+                }
             }
             Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])
         }

@@ -244,6 +244,8 @@ pub struct Progress {
     pub rejections: u32,
     /// Evidence that need not be paid for again.
     pub passes: Vec<Pass>,
+    /// Jobs of this try whose use is booked, should somebody find them again.
+    pub booked: Vec<String>,
     /// Position in the order of verification.
     pub queued: Option<u64>,
     pub intent: Option<Intent>,

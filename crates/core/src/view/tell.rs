@@ -69,6 +69,10 @@ pub fn tell(event: &Event) -> Told {
             AgentEnd::Limit { until, .. } => {
                 (Tone::Warning, format!("{agent} came to no verdict: usage limit until {until}"))
             }
+            AgentEnd::Stopped => (Tone::Plain, format!("{agent} came to no verdict: stopped with the run")),
+            AgentEnd::Blocked { reason } => {
+                (Tone::Warning, format!("{agent} came to no verdict: {}", one_line(reason)))
+            }
             _ => (Tone::Warning, format!("{agent} came to no verdict: its provider does not let it in")),
         },
         Event::WorkCaptured { work, .. } => match &work.commit {

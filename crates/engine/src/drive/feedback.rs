@@ -8,8 +8,8 @@ use piton_core::prompt::{self, feedback_writer};
 use piton_core::run::{self, CheckResult, Command, Note, Report, Verdict, verdict};
 use piton_core::time::Span;
 
+use super::budget;
 use super::order::{Order, Trouble};
-use super::work::spent;
 use crate::git::Worktree;
 use crate::keeper::Ended;
 use crate::{agent, checks, clock, crash, sandbox, secrets};
@@ -19,7 +19,7 @@ const LONGEST: Span = Span::minutes(15);
 /// More words than this are no advice; a prompt has no room for them either.
 const MOST_WORDS: usize = 8 * 1024;
 
-/// What the writer has to say about these results, and what it used. Nothing, if none is asked for.
+/// What the writer has to say about these results. Nothing, if none is asked for.
 pub(super) fn written(
     order: &Order,
     worktree: &Worktree,
@@ -43,8 +43,6 @@ pub(super) fn written(
             let cut = checks::outage(&heard);
             let (task, agent) = (task.clone(), name.to_owned());
             told.extend(cut.map(|end| Command::HelperCut { task, agent, end }));
-            let tells = client.filter(|client| !client.adapter.is_command());
-            told.extend(tells.map(|_| spent(order, name, heard.used)));
             words
         }
         Err(trouble) => Err(trouble.to_string()),
@@ -91,16 +89,25 @@ fn ask(
         Err(_) => prompt_of(order, tree, results)?,
     };
     let fenced = order.guard().is_in_force();
+    if !job.is_begun()?
+        && let Some(bound) = budget::spent(order)
+    {
+        return Err(Trouble::Transient(budget::words(&bound)));
+    }
+    let client = &budget::held(client, order);
     let mut spec = checks::review(client, &text, &job, worktree.path(), fenced)?;
     spec.env.extend(agent::environment(&order.run.id, &order.task.id, order.task.attempt));
     spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
     spec.wall_ms = Some(LONGEST.min(order.spec.timeout).0);
     order.guard().enclose(client, &mut spec, &job, worktree.path())?;
-    if !order.running.begin(&job) {
+    if !order.running.begin(&job, Some(name)) {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&spec, &order.site.keeper)?;
     sandbox::clear(&job);
+    if let Some(bound) = budget::over(&job).filter(|_| outcome.ended == Ended::Stopped) {
+        return Err(Trouble::Transient(budget::words(&bound)));
+    }
     Ok((agent::hear(client, &job, None, &outcome, MOST_WORDS)?, outcome.ended))
 }
 

@@ -297,6 +297,7 @@ mod tests {
             output_lost: 0,
             leftovers_killed: 3,
             survivors,
+            not_synced: None,
             unfenced: unfenced.map(str::to_owned),
             detail: None,
         };

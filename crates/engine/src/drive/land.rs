@@ -67,7 +67,6 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let text = message::merge(&order.spec, &order.run.id, group, commits, settings.commit_prefix.as_deref());
     let candidate = repo.commit_tree(&tree, &[&tip, verified], &text, settings.author.as_deref())?;
     let (results, rescued) = prove(order, &candidate, &tree)?;
-    let spent = work::spent_by_reviewers(order, &results);
     if let Some(reason) = verdict::reason(&results) {
         let feedback = format!(
             "Your work passes alone, but not together with what landed in the meantime, which is now merged\n\
@@ -86,7 +85,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
                 feedback,
             }
         };
-        return Ok(rescued.into_iter().chain([failed]).chain(spent).collect());
+        return Ok(rescued.into_iter().chain([failed]).collect());
     }
     repo.sync_objects([&candidate])?;
     repo.change_refs(&[
@@ -94,9 +93,9 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
         RefChange::pin(&order.pin_name("candidate"), &candidate)?,
     ])?;
     crash::point("land.durable");
-    let prepared =
-        Command::PrepareLanding { task, fence, tree, intent: Intent { old: tip, candidate }, results };
-    Ok(rescued.into_iter().chain([prepared]).chain(spent).collect())
+    let intent = Intent { old: tip, candidate };
+    let prepared = Command::PrepareLanding { task, fence, tree, intent, results };
+    Ok(rescued.into_iter().chain([prepared]).collect())
 }
 
 /// Every check that has a say in the merged tree, except those that have passed on it. With what was rescued from the

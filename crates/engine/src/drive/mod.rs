@@ -604,8 +604,15 @@ fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) -> Option<git::Re
     removed.ok()?.rescued
 }
 
-/// Carry an order out. Every end is a command, a panic too: a lost worker would hold its slot for ever.
+/// Carry an order out, and book what its reviewers and helpers have used, whatever came of them. First: what it means that
+/// something failed may depend on it.
 fn perform(order: &Order) -> Vec<Command> {
+    let ended = carry_out(order);
+    budget::bills(order).into_iter().chain(ended).collect()
+}
+
+/// Every end is a command, a panic too: a lost worker would hold its slot for ever.
+fn carry_out(order: &Order) -> Vec<Command> {
     let outcome = catch_unwind(AssertUnwindSafe(|| match &order.action {
         Action::Start { .. } | Action::Context => Ok(Vec::new()),
         Action::Prepare { .. } => work::prepare(order),

@@ -1,5 +1,6 @@
 //! An action with everything it takes to carry it out: no worker looks at the journal or the state.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::io::ErrorKind;
 use std::num::NonZero;
@@ -12,7 +13,7 @@ use piton_core::prompt::Prompts;
 use piton_core::run::{self, Action, CheckResult, Class, Command, Run, Task};
 
 use super::told::Told;
-use crate::checks::{Bench, Cut, First, NoResult};
+use crate::checks::{AgentJob, Bench, Cut, First, NoResult};
 use crate::clock;
 use crate::git::{GitError, Repo, Rescued, Worktree};
 use crate::keeper::{Job, KeeperError};
@@ -80,31 +81,50 @@ pub(super) struct Order {
     pub running: Running,
 }
 
-/// The job an action is at, so that it can be stopped from outside.
+/// The job an action is at, so that it can be stopped from outside, and the agents it has come by.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Running(Arc<Mutex<(bool, Option<Job>)>>);
+pub(super) struct Running(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    stopped: bool,
+    job: Option<Job>,
+    agents: Vec<AgentJob>,
+}
 
 impl Running {
-    /// Note the job; `false` if it must not begin any more.
-    pub(super) fn begin(&self, job: &Job) -> bool {
+    /// Note the job, and the agent if it is one's; `false` if it must not begin any more.
+    pub(super) fn begin(&self, job: &Job, agent: Option<&str>) -> bool {
         let Ok(mut inner) = self.0.lock() else { return false };
-        inner.1 = Some(job.clone());
+        inner.job = Some(job.clone());
+        inner.agents.extend(agent.map(|agent| AgentJob { agent: agent.to_owned(), job: job.clone() }));
         // A job that was begun by an earlier engine is waited for even now: its end is on its way.
-        !inner.0
+        !inner.stopped
     }
 
-    pub(super) fn job(&self) -> Option<Job> {
-        self.0.lock().ok().and_then(|inner| inner.1.clone())
+    /// The agents so far; the last may be at work.
+    pub(super) fn agents(&self) -> Vec<AgentJob> {
+        self.0.lock().map(|inner| inner.agents.clone()).unwrap_or_default()
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.0.lock().is_ok_and(|inner| inner.0)
+        self.0.lock().is_ok_and(|inner| inner.stopped)
     }
 
     pub(super) fn stop(&self) {
+        self.stop_if(|_| true);
+    }
+
+    /// Stop at this job, unless the action has gone on.
+    pub(super) fn stop_at(&self, job: &Job) {
+        self.stop_if(|now| now.is_some_and(|now| now.dir() == job.dir()));
+    }
+
+    fn stop_if(&self, wanted: impl FnOnce(Option<&Job>) -> bool) {
         if let Ok(mut inner) = self.0.lock()
-            && !std::mem::replace(&mut inner.0, true)
-            && let Some(job) = &inner.1
+            && wanted(inner.job.as_ref())
+            && !std::mem::replace(&mut inner.stopped, true)
+            && let Some(job) = &inner.job
         {
             // If the wish cannot be written, the job ends by its own limits.
             let _ = job.request_stop();
@@ -134,7 +154,7 @@ pub(super) enum Trouble {
     /// A reviewer has to say first that it begins.
     #[error("{} is the first since a usage limit", .0.agent)]
     First(First),
-    /// A reviewer was not let work by its provider.
+    /// A reviewer was not let work by its provider, or may use no more.
     #[error("{} came to no verdict", .0.agent)]
     Cut(Box<Cut>),
 }
@@ -299,7 +319,7 @@ impl Order {
         let name = format!("{}.check.{}", self.fence(), tree.short());
         let mut env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
         env.insert("CI".to_owned(), "true".to_owned());
-        let agents = &self.run.settings.agents;
+        let agents = Cow::Borrowed(&self.run.settings.agents);
         let Site { project, keeper, prompts, .. } = &*self.site;
         let now = clock::now();
         let who = |agent: &String| run::reviewer(&self.run, agent, &self.task.id, now);

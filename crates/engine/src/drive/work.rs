@@ -15,7 +15,7 @@ use piton_core::{answer, message};
 
 use super::order::{Order, Trouble};
 use super::{budget, copy, feedback, fence, iteration};
-use crate::checks::{Cut, First, NoResult};
+use crate::checks::{Bench, Cut, First, NoResult};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
 use crate::{agent, checks, crash, disk};
@@ -154,7 +154,7 @@ fn set_up(order: &Order) -> Result<(), Trouble> {
     spec.wall_ms = Some(SETUP.0);
     spec.synced = order.touched()?;
     let job = order.job("setup");
-    if !order.running.begin(&job) {
+    if !order.running.begin(&job, None) {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&spec, &order.site.keeper)?;
@@ -217,7 +217,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         ));
     }
     fence::put_up(order, client, &job, &mut job_spec)?;
-    if !order.running.begin(&job) {
+    if !order.running.begin(&job, Some(name)) {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&job_spec, &order.site.keeper)?;
@@ -268,10 +268,11 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     Ok(commands)
 }
 
-/// The note of what a try has used.
-pub(super) fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
-    let (task, fence) = (order.task.id.clone(), order.fence());
-    Command::Note { by: agent.to_owned(), note: Note::Spent { task, fence, agent: agent.to_owned(), used } }
+/// The note of what a try has used; how long it worked is told with its end.
+fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
+    let (task, fence, by) = (order.task.id.clone(), order.fence(), agent.to_owned());
+    let (took, job) = (Span::default(), String::new());
+    Command::Note { by: by.clone(), note: Note::Spent { task, fence, agent: by, used, took, job } }
 }
 
 /// What an agent wrote down is about its own task, whatever it says.
@@ -443,7 +444,6 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         None => Vec::new(),
     };
     crash::point("check.ended");
-    let spent = spent_by_reviewers(order, &results);
     let ended = Command::ChecksEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
@@ -451,28 +451,7 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         results,
     };
     // After the failure it is about.
-    Ok(rescued.into_iter().chain([ended]).chain(spent).chain(advice).collect())
-}
-
-/// Notes of what the agents among the checks have used.
-pub(super) fn spent_by_reviewers(order: &Order, results: &[CheckResult]) -> Vec<Command> {
-    let settings = &order.run.settings;
-    let checks = order.spec.checks.iter().chain(&order.neighbours).chain(&settings.landing_checks);
-    let reviewers = checks.filter_map(|check| match &check.run {
-        Argv::Review { agent, .. } => Some((check.digest(), agent)),
-        _ => None,
-    });
-    let reviewers: Vec<_> = reviewers.collect();
-    let note = |result: &CheckResult| {
-        let (_, meant) = reviewers.iter().find(|(digest, _)| *digest == result.check)?;
-        let job = Job::at(order.site.project.home.join(&result.log));
-        let name = &checks::reviewer_of(&job, meant);
-        let client = settings.agents.get(name).filter(|client| !client.adapter.is_command())?;
-        let outcome = job.outcome().ok()??;
-        let heard = agent::hear(client, &job, None, &outcome, 0).ok()?;
-        Some(spent(order, name, heard.used))
-    };
-    results.iter().filter_map(note).collect()
+    Ok(rescued.into_iter().chain([ended]).chain(advice).collect())
 }
 
 /// Run checks in a worktree that is exactly that commit, before each of them and after.
@@ -484,11 +463,11 @@ pub(super) fn run_on(
     tree: &Oid,
     jobs: &Utf8Path,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let bench = order.bench(jobs, worktree.path(), tree);
+    let mut bench = order.bench(jobs, worktree.path(), tree);
     let mut results = Vec::new();
     for check in wanted {
         worktree.checkout_detached(commit)?;
-        let mut result = judged(bench.run(check, &|job| order.running.begin(job)), &mut results)?;
+        let mut result = judged(order, &mut bench, check, &mut results)?;
         let dirty = worktree.dirty()?;
         if !dirty.is_empty() {
             result.verdict =
@@ -508,10 +487,36 @@ fn all_pass(results: &[CheckResult]) -> bool {
 }
 
 /// A result. A reviewer that was cut off, or has to wait, takes along what was found before.
-fn judged(
-    result: Result<CheckResult, NoResult>,
+fn judged<'a>(
+    order: &'a Order,
+    bench: &mut Bench<'a>,
+    check: &Check,
     earlier: &mut Vec<CheckResult>,
 ) -> Result<CheckResult, Trouble> {
+    let is_review = check.reviewer().is_some();
+    let spent = if is_review { budget::spent(order) } else { None };
+    if is_review {
+        bench.agents = budget::all_held(order);
+    }
+    let begin = |job: &Job, agent: Option<&str>| {
+        // One that has begun is waited for: it is paid for.
+        let may = spent.is_none() || agent.is_none() || job.is_begun().unwrap_or(false);
+        order.running.begin(job, agent) && may
+    };
+    let result = bench.run(check, &begin);
+    let bound = match &result {
+        _ if !is_review => None,
+        Err(NoResult::Stopped) => budget::stopped_at(order).or(spent),
+        Ok(result) if !result.verdict.lets_pass() => budget::stopped_at(order),
+        _ => None,
+    };
+    let result = match (bound, order.running.agents().pop()) {
+        (Some(bound), Some(at)) => {
+            let end = budget::end_of_review(bound, &at.agent);
+            Err(NoResult::Cut(Box::new(bench.cut(check, at, end))))
+        }
+        _ => result,
+    };
     match result {
         Err(NoResult::Cut(cut)) => {
             Err(Trouble::Cut(Box::new(Cut { earlier: std::mem::take(earlier), ..*cut })))
@@ -529,11 +534,11 @@ fn run_in_place(
     tree: &Oid,
     jobs: &Utf8Path,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let bench = order.bench(jobs, &order.site.project.root, tree);
+    let mut bench = order.bench(jobs, &order.site.project.root, tree);
     let mut results = Vec::new();
     for check in wanted {
         let clean = tree_in_place(order)? == *tree;
-        let mut result = judged(bench.run(check, &|job| order.running.begin(job)), &mut results)?;
+        let mut result = judged(order, &mut bench, check, &mut results)?;
         if !clean || tree_in_place(order)? != *tree {
             result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
         }

@@ -100,3 +100,17 @@ fn a_writer_that_has_written_is_not_called_again_after_a_crash() {
     let calls = fs::read_to_string(sandbox.root().join("calls")).expect("it was called");
     assert_eq!(calls.lines().count(), 2, "once for each failure");
 }
+
+#[test]
+fn a_writer_is_held_to_the_budget_too() {
+    let sandbox = sandbox();
+    let deed = r#"printf '%s\n' '{"type":"assistant","message":{"id":"m","model":"m1","content":[],"usage":{"input_tokens":500,"output_tokens":100}}}'
+exec sleep 100"#;
+    with_writer(&sandbox, "adapter = 'claude'\nprogram = 'PROGRAM'", deed, &task("A", CHECK));
+    let budget = sandbox.read("piton.toml") + "[budget]\nrun_tokens = 600\n";
+    sandbox.write("piton.toml", &budget);
+    let _ = sandbox.run("run plan.toml").exits(3).says("the budget is spent: 600 of 600 tokens are used");
+    let log = sandbox.run("log A").exits(0).says("did not help: the budget of the run is spent");
+    assert!(!log.stdout.contains("attempt 2"), "{log}");
+    assert_eq!(sandbox.read(sandbox.root().join("calls")), "called\n");
+}

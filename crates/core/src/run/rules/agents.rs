@@ -3,7 +3,7 @@
 use super::{Decision, Rules};
 use crate::plan::{Oid, TaskId};
 use crate::run::command::{Refusal, Stop};
-use crate::run::event::{AgentEnd, CheckResult, Class, Event};
+use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next};
 use crate::run::provider::{reviewer, stand_in, worker};
 use crate::run::task::{Status, Task};
 
@@ -63,12 +63,27 @@ impl Rules<'_> {
     ) -> Decision {
         let task = self.held(id, fence, &[Status::Verifying, Status::Verified])?;
         self.judges_tree(task, tree)?;
-        let Some(failed) = self.agent_failure(task, end) else {
+        let failed = match end {
+            AgentEnd::Blocked { reason } => Some(self.held_up(task, reason)),
+            end => self.agent_failure(task, end),
+        };
+        let Some(failed) = failed else {
             return Err(Refusal::because(format!("the reviewer {agent} of {id} came to an end")));
         };
         let end = self.believed(end);
         let ended = Event::ReviewerEnded { task: id.clone(), fence, agent: agent.to_owned(), end };
         Ok(self.found(id, fence, tree, results).into_iter().chain([ended, failed]).collect())
+    }
+
+    /// Who judges may use no more. The work is there and has not failed: a person says whether there is more, and then it
+    /// is judged.
+    fn held_up(&self, task: &Task, why: &str) -> Event {
+        let mut failed = self.failure(task, Class::Limit, why, "", task.progress.behind.clone());
+        if let Event::Failed { next, reason, .. } = &mut failed {
+            *next = Next::Blocked;
+            why.clone_into(reason);
+        }
+        failed
     }
 
     /// It fails nothing, and tells about the provider.

@@ -298,6 +298,30 @@ fn agents() {
 }
 
 #[test]
+fn bounds_in_money() {
+    let agents =
+        "[agents.a]\nadapter = 'codex'\n[agents.b]\nadapter = 'claude'\n[agents.c]\nadapter = 'gemini'\n";
+    let budget = "[budget]\nrun_usd = 3\ntask_tokens = 5\nattempt_usd = 1\n";
+    insta::assert_snapshot!(check(&format!("{agents}{budget}@T1\nagent = 'a'")), @"
+    8:11 `3` warning: `run_usd` does not bind `a`: codex tells tokens, but no money | `run_tokens` and `run_time` bind it
+    8:11 `3` warning: `run_usd` does not bind `c`: gemini tells tokens, but no money | `run_tokens` and `run_time` bind it
+    10:15 `1` warning: `attempt_usd` does not bind `a`: codex tells tokens, but no money | `attempt_tokens` and `attempt_time` bind it
+    10:15 `1` warning: `attempt_usd` does not bind `c`: gemini tells tokens, but no money | `attempt_tokens` and `attempt_time` bind it
+    ");
+    let (config, wrong) = read_config(budget);
+    assert_eq!(wrong, []);
+    insta::assert_snapshot!(check_with("[agents.a]\nadapter = 'codex'\n@T1\nagent = 'a'", &config), @"
+    1:9 `a` warning: `run_usd` does not bind `a`: codex tells tokens, but no money | `run_tokens` and `run_time` bind it
+    1:9 `a` warning: `attempt_usd` does not bind `a`: codex tells tokens, but no money | `attempt_tokens` and `attempt_time` bind it
+    ");
+    let (config, _) = read_config(agents);
+    insta::assert_snapshot!(check_with("[budget]\ntask_usd = 3\n@T1\nagent = 'a'", &config), @"
+    2:12 `3` warning: `task_usd` does not bind `a`: codex tells tokens, but no money | `task_tokens` and `task_time` bind it
+    2:12 `3` warning: `task_usd` does not bind `c`: gemini tells tokens, but no money | `task_tokens` and `task_time` bind it
+    ");
+}
+
+#[test]
 fn files_of_tasks_at_once() {
     insta::assert_snapshot!(check("@a\nfiles = ['x', 'y']\n@b\ndepends_on = ['a']\nfiles = ['./x']\n@c\nfiles = ['y', 'y']\n@d\ndepends_on = ['b']\nfiles = ['x']"), @r#"19:10 `'y'` warning: `a` and `c` may change `y` at the same time | their work may conflict when it lands | let one depend on the other, for example `depends_on = ["a"]` in `c`"#);
     insta::assert_snapshot!(check("@a\nfiles = ['x']\n@m\n@b\ndepends_on = ['m']\nfiles = ['x']"), @r#"18:10 `'x'` warning: `a` and `b` may change `x` at the same time | their work may conflict when it lands | let one depend on the other, for example `depends_on = ["a"]` in `b`"#);
