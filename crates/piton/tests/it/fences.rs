@@ -134,8 +134,8 @@ fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back
 
 #[test]
 fn where_a_plan_opens_the_fence_the_main_checkout_is_looked_at_all_the_same() {
-    if is_skipped() {
-        return;
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
     }
     let sandbox = sandbox();
     sandbox.script("[T1]\nwrite a.txt x\nwrite SIDE/project/draft.txt lost\n");
@@ -153,8 +153,8 @@ fn the_doctor_says_whether_there_is_a_fence_and_not_only_whether_there_could_be(
     let sandbox = sandbox();
     let doctor = |mode: &str| sandbox.piton(["doctor"]).env("PITON_SANDBOX", mode).run().exits(0);
     let _ = doctor("off").says("agents can write whatever you can").lacks("agents cannot write outside");
-    if is_skipped() {
-        return;
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
     }
     let _ = doctor("").says("agents cannot write outside of their worktree");
     sandbox.write("piton.toml", "[sandbox]\nmode = \"off\"\n");
