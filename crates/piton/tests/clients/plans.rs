@@ -37,14 +37,16 @@ fn codex_commits_from_inside_its_own_sandbox() {
 }
 
 #[test]
-fn a_shell_that_claude_is_to_leave_in_the_background_does_not_outlive_its_attempt() {
+fn a_shell_that_claude_would_leave_in_the_background_never_begins() {
     run(Client::Claude, |bench| {
-        let line = "echo begun > T1.txt; sleep 2; echo done > T1.txt";
+        let line = "echo begun > begun.txt; sleep 60";
         let behind = tool("Bash", json!({ "command": line, "run_in_background": true }));
-        let models = bench.serve([script("Please do T1", [behind, say("It runs.")])]);
+        let here = shell("echo done > T1.txt");
+        let models = bench.serve([script("Please do T1", [behind, here, say("It is done.")])]);
         bench.plan(&models, &task("T1", ""));
         let _ = bench.run_fenced().run().exits(0);
-        // It is waited for, as if nobody had asked for the background.
+        // Claude is told that it has no background, and refuses the call.
+        assert!(!bench.sandbox.git(["ls-tree", "--name-only", "main"]).contains("begun.txt"));
         assert_eq!(bench.sandbox.git(["show", "main:T1.txt"]), "done");
         assert_eq!(bench.processes(), []);
     });
