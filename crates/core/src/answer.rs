@@ -30,12 +30,15 @@ const DESTRUCTIVE: [&str; 26] = [
     "third-party",
 ];
 
+const RECOMMENDED: &str = "(recommended)";
+
 /// The answer to a question, from what was said last; `None` if a person has to give it.
 pub fn answer(question: &str, said: &str) -> Option<String> {
     let options: Vec<&str> =
         question.lines().chain(said.lines()).map(str::trim).filter(|line| is_recommended(line)).collect();
     let answer = match options.last() {
-        Some(option) => chosen(option),
+        // Somebody may have recommended nothing.
+        Some(option) => Some(chosen(option)).filter(|option| option.contains(char::is_alphanumeric))?,
         None if question.trim_end().ends_with('?') => "yes".to_owned(),
         None => return None,
     };
@@ -47,14 +50,18 @@ pub fn answer(question: &str, said: &str) -> Option<String> {
 }
 
 fn is_recommended(line: &str) -> bool {
-    line.to_lowercase().contains("(recommended)")
+    place(line).is_some()
+}
+
+/// Where a line recommends itself. Of other scripts a letter may be longer in lower case, and move what follows it.
+fn place(line: &str) -> Option<usize> {
+    line.to_ascii_lowercase().find(RECOMMENDED)
 }
 
 /// An option without its bullet, and without what recommends it.
 fn chosen(option: &str) -> String {
-    let at = option.to_lowercase().find("(recommended)").unwrap_or(option.len());
-    let (before, after) = option.split_at(at);
-    let after = after.get("(recommended)".len()..).unwrap_or_default();
+    let (before, after) = option.split_at(place(option).unwrap_or(option.len()));
+    let after = after.get(RECOMMENDED.len()..).unwrap_or_default();
     let text = format!("{} {}", before.trim(), after.trim());
     text.trim().trim_start_matches(['-', '*', '+', '•']).trim().to_owned()
 }
@@ -69,6 +76,15 @@ mod tests {
         assert_eq!(answer("Which store?", said).as_deref(), Some("2. SQLite"));
         assert_eq!(answer("Shall I add an index?", "").as_deref(), Some("yes"));
         assert_eq!(answer("the plan contradicts itself", ""), None, "that is no question");
+    }
+
+    #[test]
+    fn letters_of_every_script_may_stand_before_what_is_recommended() {
+        for option in ["İİİstanbul", "in Kelvin, ẞ", "é"] {
+            let said = format!("- {option} (Recommended)\n- Ω\n");
+            assert_eq!(answer("Which one?", &said).as_deref(), Some(option));
+        }
+        assert_eq!(answer("Which one?", "- (Recommended)\n"), None, "nothing is recommended");
     }
 
     #[test]

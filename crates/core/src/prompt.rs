@@ -396,5 +396,11 @@ mod tests {
         the prompt template `worker` is wrong at line 1: unknown filter: filter shout is unknown
         the prompt template `debugger` is wrong at line 1: invalid operation: recursion limit exceeded
         ");
+        // Where it is wrong can be shown, whatever letters stand there.
+        for text in ["éééé{{ task . nope }}", "{{ task.é }}", "{{ \u{1f980} }}", "{{ a\u{fffd}b }}"] {
+            for broken in with("task", text).expect_err(text) {
+                assert!(broken.text.get(broken.problem.span.clone()).is_some(), "{broken:?}");
+            }
+        }
     }
 }

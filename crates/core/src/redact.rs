@@ -4,6 +4,7 @@
 //! Output comes in pieces that end anywhere, so a [`Stream`] keeps back what may be the beginning of a secret, and no
 //! more: the end is the same however the bytes were cut.
 
+mod environment;
 mod shapes;
 
 use std::borrow::Cow;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+pub use environment::{is_secret, secrets_in, secrets_in_json};
 use shapes::Shapes;
 
 /// What stands where a secret stood.
@@ -19,45 +21,6 @@ pub const MARK: &str = "[redacted]";
 
 /// A shorter value would be found in words that are nobody's secret.
 const SHORTEST: usize = 8;
-/// Letters alone are a word up to this length (`disabled`, `development`), and may be a password from there on.
-const LONGEST_WORD: usize = 16;
-
-/// Whether a variable of this name and value holds something to hide.
-pub fn is_secret(name: &str, value: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "KEY",
-        "TOKEN",
-        "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "PASSPHRASE",
-        "CREDENTIAL",
-        "KEYS",
-        "TOKENS",
-        "SECRETS",
-        "PASSWORDS",
-        "CREDENTIALS",
-    ];
-    // Where a secret is, rather than what it is.
-    const PLACES: [&str; 6] = ["FILE", "PATH", "DIR", "HOME", "SOCK", "URL"];
-    // The proof that a word comes from an attempt is written with every word of it, and is worth nothing after it.
-    if name == "PITON_TOKEN" {
-        return false;
-    }
-    let name = name.to_ascii_uppercase();
-    let last = name.rsplit(['_', '-', '.']).next().unwrap_or_default();
-    let says_so = name
-        .split(['_', '-', '.'])
-        .any(|part| WORDS.iter().any(|word| part.ends_with(word)) || matches!(part, "PAT" | "PASS" | "PSK"));
-    let is_path =
-        value.starts_with('/') && (PLACES.contains(&last) || name == "GOOGLE_APPLICATION_CREDENTIALS");
-    says_so && !is_path && !PLACES[..3].contains(&last) && is_long_enough(value.trim())
-}
-
-fn is_long_enough(value: &str) -> bool {
-    let is_word = value.len() < LONGEST_WORD && value.bytes().all(|byte| byte.is_ascii_alphabetic());
-    value.len() >= SHORTEST && !is_word
-}
 
 /// Knows what to hide.
 pub struct Redactor {

@@ -1,19 +1,21 @@
 //! Checks: commands that Piton runs itself, under keepers, on a tree it knows.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
 use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{AgentEnd, CheckResult, Pass, Run, Verdict, verdict};
-use piton_core::signal::{Signal, last_signal};
+use piton_core::run::{AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, Verdict, verdict};
+use piton_core::signal::Signal;
 use piton_core::terminal::clean_text;
-use piton_core::time::{Span, Timestamp};
+use piton_core::time::Span;
 use piton_core::{prompt, review, runners};
 
 use crate::git::GitError;
-use crate::journal::{Journal, JournalError};
+use crate::journal::{CommandError, Journal, JournalError};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
 use crate::project::Project;
 use crate::prompts::NoPrompts;
@@ -42,9 +44,9 @@ pub struct Bench<'a> {
     pub env: BTreeMap<String, String>,
     pub keeper: &'a [String],
     /// Those that checks may be made by.
-    pub agents: &'a BTreeMap<String, Agent>,
+    pub agents: Cow<'a, BTreeMap<String, Agent>>,
     /// Who makes the reviews of each of them, or why nobody can; by itself whoever is not named.
-    pub stand_ins: BTreeMap<String, Result<String, String>>,
+    pub entries: BTreeMap<String, Result<Entry, String>>,
     /// Keeps those inside; commands of the plan's own are free.
     pub guard: Guard,
     pub prompts: &'a Prompts,
@@ -59,8 +61,59 @@ pub enum NoResult {
     Out {
         reason: String,
     },
+    /// The reviewer would be the first since a usage limit, and has not said so.
+    First(First),
     /// Its provider did not let the reviewer come to a verdict.
     Cut(Box<Cut>),
+}
+
+/// A review that is to be announced before it begins.
+#[derive(Debug)]
+pub struct First {
+    pub agent: String,
+    /// The results of the checks before it.
+    pub earlier: Vec<CheckResult>,
+}
+
+/// The job of an agent, by its name.
+#[derive(Clone, Debug)]
+pub struct AgentJob {
+    pub agent: String,
+    pub job: Job,
+}
+
+impl AgentJob {
+    /// What is told about it in the journal.
+    pub(crate) fn name(&self) -> &str {
+        self.job.dir().file_name().unwrap_or_default()
+    }
+
+    /// What it has used and how long it worked, once it has ended.
+    pub(crate) fn bill(&self, agents: &BTreeMap<String, Agent>) -> Option<(Option<ByModel>, Span)> {
+        let outcome = self.job.outcome().ok()??;
+        let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
+        let used = agents.get(&self.agent).and_then(|client| {
+            let told = agent::hear(client, &self.job, None, &outcome, 0).ok()?.used;
+            // It was stopped for what its messages told.
+            let stopped = self.job.dir().join(agent::OVER_BUDGET).exists();
+            told.or_else(|| agent::so_far(client, &self.job).filter(|_| stopped))
+        });
+        Some((used, took))
+    }
+
+    /// The note of that, for the journal. `job` is its name, where it may be found again.
+    pub(crate) fn spent(
+        &self,
+        agents: &BTreeMap<String, Agent>,
+        task: &TaskId,
+        fence: u64,
+        job: &str,
+    ) -> Option<Command> {
+        let (used, took) = self.bill(agents)?;
+        let (task, agent, job) = (task.clone(), self.agent.clone(), job.to_owned());
+        let note = Note::Spent { task, fence, agent, used, took, job };
+        Some(Command::Note { by: self.agent.clone(), note })
+    }
 }
 
 /// A review that ended with the end of its client, and not with a verdict.
@@ -76,14 +129,19 @@ pub struct Cut {
 
 impl Bench<'_> {
     /// The result of one check on this tree. A job that has ended, or runs already, is not run again.
-    /// `begin` is told of the job first, and may refuse it.
-    pub fn run(&self, check: &Check, begin: &dyn Fn(&Job) -> bool) -> Result<CheckResult, NoResult> {
+    /// `begin` is told of the job first, and of the agent that is to review, and may refuse it.
+    pub fn run(
+        &self,
+        check: &Check,
+        begin: &dyn Fn(&Job, Option<&str>) -> bool,
+    ) -> Result<CheckResult, NoResult> {
         let cwd =
             check.cwd.as_ref().map_or_else(|| self.cwd.to_owned(), |below| self.cwd.join(below.as_str()));
         for death in 0..MOST_DEATHS {
             let job = Job::at(self.folder(check, death));
+            let reviewer = check.reviewer().map(|agent| self.who(&job, agent)).transpose()?;
             let mut spec = match &check.run {
-                Argv::Review { agent, ask } => match self.agents.get(&self.who(&job, agent)?) {
+                Argv::Review { agent, ask } => match self.agents.get(reviewer.as_ref().unwrap_or(agent)) {
                     Some(client) => match prompt::of_review(self.prompts, agent, ask) {
                         Ok(text) => review(client, &text, &job, &cwd, self.guard.is_in_force())
                             .map_err(NoResult::Keeper)?,
@@ -108,8 +166,8 @@ impl Bench<'_> {
             spec.env.extend(self.env.clone());
             spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
             spec.wall_ms = Some(check.timeout.0);
-            if let Argv::Review { .. } = &check.run {
-                let enclosed = self.guard.enclose(&mut spec, &job, self.cwd);
+            if let Some(client) = reviewer.as_ref().and_then(|agent| self.agents.get(agent)) {
+                let enclosed = self.guard.enclose(client, &mut spec, &job, self.cwd);
                 enclosed.map_err(|source| {
                     NoResult::Keeper(KeeperError::File {
                         deed: "prepare",
@@ -118,7 +176,7 @@ impl Bench<'_> {
                     })
                 })?;
             }
-            if !begin(&job) {
+            if !begin(&job, reviewer.as_deref()) {
                 return Err(NoResult::Stopped);
             }
             let outcome = job.run(&spec, self.keeper).map_err(NoResult::Keeper)?;
@@ -142,8 +200,8 @@ impl Bench<'_> {
     fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> Result<CheckResult, NoResult> {
         let reviewer = check.reviewer().map(|agent| self.who(job, agent)).transpose()?;
         let client = reviewer.as_ref().and_then(|agent| self.agents.get(agent));
-        let heard = client.and_then(|client| agent::hear(client, job, None, &outcome.ended, READ).ok());
-        let outage = heard.as_ref().and_then(|heard| outage(heard, clock::now()));
+        let heard = client.and_then(|client| agent::hear(client, job, None, outcome, READ).ok());
+        let outage = heard.as_ref().and_then(outage);
         let no_verdict = heard.as_ref().and_then(agent::Heard::no_verdict);
         let output = match heard {
             Some(heard) => heard.said,
@@ -196,10 +254,14 @@ impl Bench<'_> {
         if let Ok(name) = std::fs::read_to_string(&path) {
             return Ok(name);
         }
-        let name = match self.stand_ins.get(agent) {
+        let name = match self.entries.get(agent) {
             None => return Ok(agent.to_owned()),
-            Some(Ok(name)) if name == agent => return Ok(agent.to_owned()),
-            Some(Ok(name)) => name.clone(),
+            _ if job.is_begun().map_err(NoResult::Keeper)? => return Ok(agent.to_owned()),
+            Some(Ok(Entry { agent, is_first: true })) => {
+                return Err(NoResult::First(First { agent: agent.clone(), earlier: Vec::new() }));
+            }
+            Some(Ok(entry)) if entry.agent == agent => return Ok(agent.to_owned()),
+            Some(Ok(entry)) => entry.agent.clone(),
             Some(Err(reason)) => return Err(NoResult::Out { reason: reason.clone() }),
         };
         let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&path, name.as_bytes()));
@@ -207,6 +269,13 @@ impl Bench<'_> {
             NoResult::Keeper(KeeperError::File { deed: "write", path: path.clone(), source })
         })?;
         Ok(name)
+    }
+
+    /// What it means that a reviewer may use no more.
+    pub(crate) fn cut(&self, check: &Check, at: AgentJob, end: AgentEnd) -> Cut {
+        let reason = format!("{} may use no more", at.agent);
+        let result = self.result(check, &at.job, Verdict::Broken { reason }, Span(0));
+        Cut { agent: at.agent, end, result, earlier: Vec::new() }
     }
 
     fn result(&self, check: &Check, job: &Job, verdict: Verdict, took: Span) -> CheckResult {
@@ -225,23 +294,18 @@ impl Bench<'_> {
     }
 }
 
-/// Who made a review that was meant for an agent.
-pub(crate) fn reviewer_of(job: &Job, agent: &str) -> String {
-    std::fs::read_to_string(job.dir().join(REVIEWER)).unwrap_or_else(|_| agent.to_owned())
-}
-
 /// What the end of a review means for the provider of whoever made it, if anything.
-fn outage(heard: &agent::Heard, now: Timestamp) -> Option<AgentEnd> {
+pub(crate) fn outage(heard: &agent::Heard) -> Option<AgentEnd> {
     // A program of one's own says it in its last line, whatever the task.
     let any = TaskId::new("0").expect("a digit is a valid id");
-    let said = || match last_signal(&heard.said, &any, now)? {
+    let said = || match heard.signal(&any)? {
         Signal::Limit(until) => {
             Some(AgentEnd::Limit { reason: "the reviewer reached a usage limit".to_owned(), until })
         }
         Signal::Refused(reason) => Some(AgentEnd::Refused { reason }),
         _ => None,
     };
-    heard.outage(now).or_else(said)
+    heard.outage().or_else(said)
 }
 
 /// The job of an agent that reviews.
@@ -307,18 +371,28 @@ pub fn run_all(
         cwd: place,
         env: BTreeMap::new(),
         keeper,
-        agents: &agents,
-        stand_ins: BTreeMap::new(),
+        agents: Cow::Borrowed(&agents),
+        entries: BTreeMap::new(),
         guard: Guard::new(&fences, sandbox::wished(), project),
         prompts: &prompts,
+    };
+    let begun = RefCell::new(Vec::new());
+    let begin = |job: &Job, agent: Option<&str>| {
+        let agent = agent.map(|agent| AgentJob { agent: agent.to_owned(), job: job.clone() });
+        begun.borrow_mut().extend(agent);
+        true
     };
     let mut results = Vec::new();
     for check in &spec.checks {
         tell(check);
-        let mut result = match bench.run(check, &|_| true) {
+        let ran = bench.run(check, &begin);
+        book(project, run, &spec.id, &agents, &begun.take())?;
+        let mut result = match ran {
             Ok(result) => result,
             Err(NoResult::Cut(cut)) => cut.result,
-            Err(NoResult::Stopped | NoResult::Out { .. }) => return Err(NoReport::Stopped),
+            Err(NoResult::Stopped | NoResult::Out { .. } | NoResult::First(_)) => {
+                return Err(NoReport::Stopped);
+            }
             Err(NoResult::Keeper(error)) => return Err(NoReport::Keeper(error)),
         };
         let now = tree_now()?;
@@ -331,6 +405,29 @@ pub fn run_all(
         results.push(result);
     }
     Ok((tree, results))
+}
+
+/// Whoever asks for a review pays for it, whatever comes of it.
+fn book(
+    project: &Project,
+    run: &RunId,
+    task: &TaskId,
+    agents: &BTreeMap<String, Agent>,
+    begun: &[AgentJob],
+) -> Result<(), JournalError> {
+    if begun.is_empty() || !Journal::exists(&project.home) {
+        return Ok(());
+    }
+    let mut journal = Journal::open(&project.home)?;
+    let fence = journal.task(run, task)?.map(|task| task.fence).unwrap_or_default();
+    for spent in begun.iter().filter_map(|at| at.spent(agents, task, fence, "")) {
+        match journal.command(run, &spent, clock::now()) {
+            // A task that is gone has nobody to book on.
+            Ok(_) | Err(CommandError::Refused(_)) => {}
+            Err(CommandError::Journal(error)) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn touches_work(project: &Project, run: &RunId, files: &[String]) -> Result<bool, JournalError> {

@@ -142,7 +142,11 @@ pub fn sync_file_systems(folders: &[Utf8PathBuf]) -> io::Result<()> {
     {
         let mut done = Vec::new();
         for folder in folders {
-            let folder = File::open(folder)?;
+            let folder = match File::open(folder) {
+                // Taken away meanwhile: nothing of it is left to be kept.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
             let device = std::os::unix::fs::MetadataExt::dev(&folder.metadata()?);
             if !done.contains(&device) {
                 rustix::fs::syncfs(&folder)?;

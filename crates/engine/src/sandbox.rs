@@ -1,13 +1,11 @@
 //! What an agent may write to. Its worktree, what it says, temporary files, its own settings, caches: nothing else of
 //! the machine, and of the repository only what a commit on a detached HEAD needs.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Adapter, Agent, Fences, Sandbox};
-use piton_core::redact;
 
 use crate::agent::{OUTBOX, variable};
 use crate::disk;
@@ -34,7 +32,7 @@ const CACHES: [&str; 13] = [
     ".cache",
     ".npm",
     ".yarn/berry/cache",
-    ".local/share/pnpm",
+    ".local/share/pnpm/store",
     ".bun/install/cache",
     ".cargo/registry",
     ".cargo/git",
@@ -68,7 +66,7 @@ pub struct Guard {
 }
 
 /// What the environment asks for; a word that it does not know says nothing.
-pub(crate) fn wished() -> Option<Sandbox> {
+pub fn wished() -> Option<Sandbox> {
     let said = std::env::var(MODE).ok()?;
     Sandbox::ALL.iter().find(|(name, _)| *name == said).map(|(_, mode)| *mode)
 }
@@ -85,13 +83,19 @@ impl Guard {
         is_in_force(self.fences.sandbox)
     }
 
-    /// Make the job of an agent in `place` one that stays there and within its limits.
-    pub(crate) fn enclose(&self, spec: &mut JobSpec, job: &Job, place: &Utf8Path) -> io::Result<()> {
-        let (secrets, plain): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut spec.env)
-            .into_iter()
-            .partition(|(name, value)| redact::is_secret(name, value));
-        spec.secrets.extend(secrets);
-        spec.env = plain;
+    /// Whether nothing in the main checkout can be changed from inside: what the plan opens may be anywhere.
+    pub(crate) fn keeps_from_checkout(&self) -> bool {
+        self.is_in_force() && self.fences.writable.is_empty()
+    }
+
+    /// Make the job of `agent` in `place` one that stays there and within its limits.
+    pub(crate) fn enclose(
+        &self,
+        agent: &Agent,
+        spec: &mut JobSpec,
+        job: &Job,
+        place: &Utf8Path,
+    ) -> io::Result<()> {
         let inherited =
             spec.env.get("GIT_CONFIG_COUNT").cloned().or_else(|| std::env::var("GIT_CONFIG_COUNT").ok());
         let first: usize = inherited.and_then(|count| count.parse().ok()).unwrap_or(0);
@@ -101,11 +105,11 @@ impl Guard {
         }
         spec.env.insert("GIT_CONFIG_COUNT".to_owned(), (first + GIT.len()).to_string());
         spec.watched = Some(place.to_owned());
-        spec.startup_ms = self.fences.startup.map(|span| span.0);
+        spec.startup_ms = self.fences.startup.map(|span| span.0).or(spec.startup_ms);
         let memory = self.fences.memory_mib.map(|mib| u64::from(mib) * 1024 * 1024);
         spec.limits = Limits { memory, processes: self.fences.processes.map(u64::from) };
         if self.is_in_force() || self.fences.sandbox == Sandbox::On {
-            let writable = self.writable(spec, job, place)?;
+            let writable = self.writable(agent, spec, job, place)?;
             let needed = spec.fence.take().is_some_and(|fence| fence.required);
             let required = needed || self.fences.sandbox == Sandbox::On;
             spec.fence = Some(Fence { writable, required });
@@ -113,7 +117,13 @@ impl Guard {
         Ok(())
     }
 
-    fn writable(&self, spec: &mut JobSpec, job: &Job, place: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
+    fn writable(
+        &self,
+        agent: &Agent,
+        spec: &mut JobSpec,
+        job: &Job,
+        place: &Utf8Path,
+    ) -> io::Result<Vec<Utf8PathBuf>> {
         let mut all = vec![place.to_owned()];
         all.extend(self.of_git(place).into_iter().flatten());
         // Not the attempt's folder itself: the keeper writes there, and would follow where a link leads.
@@ -130,7 +140,7 @@ impl Guard {
         all.extend(temporary);
         let folders = job.dir().read_dir_utf8()?.flatten().filter(|entry| entry.path().is_dir());
         all.extend(folders.map(|entry| entry.path().to_owned()));
-        all.extend(homes(|_| true, |name| variable(&spec.env, name)));
+        all.extend(homes(agent, |name| variable(&spec.env, name)));
         let usual = std::env::var("HOME").unwrap_or_default();
         if let Some(own) = spec.env.get("HOME").filter(|own| **own != usual) {
             all.push(own.into());
@@ -175,19 +185,23 @@ pub(crate) fn clear(job: &Job) {
 /// Make the folders in which a client keeps its conversations: behind a fence it could not, and one that is not there
 /// cannot be opened to it.
 pub(crate) fn make_homes(agent: &Agent) {
-    for home in homes(|adapter| adapter == agent.adapter, |name| variable(&agent.env, name)) {
+    for home in homes(agent, |name| variable(&agent.env, name)) {
         // Where that is impossible, the client itself says what it misses.
         let _ = disk::private_folder(&home);
     }
 }
 
-fn homes(of: impl Fn(Adapter) -> bool, said: impl Fn(&str) -> Option<String>) -> Vec<Utf8PathBuf> {
+/// Of the clients that an agent is, or whose program its command names. No other: in their homes is what they run.
+fn homes(agent: &Agent, said: impl Fn(&str) -> Option<String>) -> Vec<Utf8PathBuf> {
+    let words = || agent.command.iter().flat_map(|word| word.split_whitespace());
+    let names = |client: Adapter| words().any(|word| Utf8Path::new(word).file_name() == Some(client.name()));
+    let is_own = |client: Adapter| agent.adapter == client || (agent.adapter.is_command() && names(client));
     let home = |(_, variable, below, usual): &(Adapter, &str, &str, &str)| match said(variable) {
         Some(folder) if below.is_empty() => Some(Utf8PathBuf::from(folder)),
         Some(folder) => Some(Utf8Path::new(&folder).join(below)),
         None => Some(Utf8Path::new(&said("HOME")?).join(usual)),
     };
-    let all = CLIENT_HOMES.iter().filter(|(adapter, ..)| of(*adapter)).filter_map(home);
+    let all = CLIENT_HOMES.iter().filter(|(client, ..)| is_own(*client)).filter_map(home);
     all.filter(|path| path.is_absolute()).collect()
 }
 

@@ -1,11 +1,15 @@
-//! The secrets of this process: what its environment holds under a name that says so, and what plans give to agents.
+//! The secrets of this process: what its environment holds, what lets clients in, and what plans give to agents.
 //! All that agents and checks say is written without them, and they themselves are written nowhere.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use camino::Utf8PathBuf;
 use piton_core::plan::Agent;
 use piton_core::redact::{self, MARK, Redactor};
+
+use crate::agent::variable;
+use crate::disk;
 
 #[derive(Default)]
 struct Known {
@@ -24,7 +28,8 @@ fn known() -> MutexGuard<'static, Known> {
 pub fn redactor() -> Arc<Redactor> {
     let mut known = known();
     let Known { given, redactor } = &mut *known;
-    let make = || Arc::new(Redactor::new(inherited().chain(given.values().cloned())));
+    let given = given.iter().flat_map(|((_, name), value)| redact::secrets_in(name, value));
+    let make = || Arc::new(Redactor::new(inherited(&BTreeMap::new()).chain(given)));
     Arc::clone(redactor.get_or_insert_with(make))
 }
 
@@ -58,14 +63,32 @@ pub(crate) fn restore(agents: &mut BTreeMap<String, Agent>) {
 
 /// What hides the secrets of a process that is started with `added` to its environment.
 pub(crate) fn of_environment(added: &BTreeMap<String, String>) -> Arc<Redactor> {
-    let secret = added.iter().filter(|(name, value)| redact::is_secret(name, value));
-    Arc::new(Redactor::new(inherited().chain(secret.map(|(_, value)| value.clone()))))
+    let secret = added.iter().flat_map(|(name, value)| redact::secrets_in(name, value));
+    Arc::new(Redactor::new(inherited(added).chain(secret)))
 }
 
-fn inherited() -> impl Iterator<Item = String> {
+/// What everything knows that is started from here, with `added` to its environment.
+fn inherited(added: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
     let pairs = std::env::vars_os();
     let texts = pairs.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    texts.filter(|(name, value)| redact::is_secret(name, value)).map(|(_, value)| value)
+    texts.flat_map(|(name, value)| redact::secrets_in(&name, &value)).chain(of_clients(added))
+}
+
+/// Where clients keep what lets them in: the variable that says which folder, what that is without it, and the file.
+const KEPT: [(&str, &str, &str); 3] = [
+    ("CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"),
+    ("CODEX_HOME", ".codex", "auth.json"),
+    ("GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"),
+];
+
+fn of_clients(added: &BTreeMap<String, String>) -> Vec<String> {
+    let said = |name: &str| variable(added, name).map(Utf8PathBuf::from);
+    let file = |(variable, usual, file): &(&str, &str, &str)| {
+        let folder = said(variable).or_else(|| Some(said("HOME")?.join(usual)))?;
+        // One that is not there, or cannot be read, has nothing to tell an agent either.
+        String::from_utf8(disk::read_plain(&folder.join(file)).ok()?).ok()
+    };
+    KEPT.iter().filter_map(file).flat_map(|text| redact::secrets_in_json(&text)).collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use piton_core::plan::TaskId;
 use piton_core::run::{Event, Recorded, Run, State, is_current, next, wake_at};
 use piton_core::time::Timestamp;
 use piton_core::view::{Summary, at_rest, exit_code, tell, why};
-use piton_engine::agent::{Message, understood};
-use piton_engine::keeper::{JobSpec, Outcome};
+use piton_engine::agent::{Message, Session, understood};
+use piton_engine::keeper::{JobSpec, Outcome, Started};
 
 use crate::names::{safe_name, safe_path};
 use crate::round_trip;
@@ -90,6 +90,8 @@ pub(crate) fn jobs(bytes: &[u8]) {
         round_trip::<JobSpec>(line);
         round_trip::<Outcome>(line);
         round_trip::<Message>(line);
+        round_trip::<Started>(line);
+        round_trip::<Session>(line);
     }
     if let Some(message) = crate::same(|| understood(bytes, "")).message {
         let written = serde_json::to_vec(&message).expect("a message can be written");

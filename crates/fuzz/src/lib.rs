@@ -15,11 +15,15 @@ mod lists;
 mod names;
 mod outputs;
 mod plans;
+mod refs;
 mod rwkit;
 mod secrets;
+mod settings;
 mod states;
+mod templates;
 mod todolists;
 mod vary;
+mod verdicts;
 mod words;
 
 use std::path::PathBuf;
@@ -69,6 +73,11 @@ pub const TARGETS: &[Target] = &[
     Target { name: "redact", check: secrets::redact, words: secrets::WORDS },
     Target { name: "context", check: outputs::context, words: outputs::BLOCKS },
     Target { name: "clients", check: clients::streams, words: clients::LINES },
+    Target { name: "review", check: verdicts::review, words: verdicts::FINDINGS },
+    Target { name: "answer", check: verdicts::question, words: verdicts::QUESTIONS },
+    Target { name: "settings", check: settings::settings, words: settings::WORDS },
+    Target { name: "refs", check: refs::refs, words: refs::WORDS },
+    Target { name: "templates", check: templates::templates, words: templates::WORDS },
 ];
 
 impl Target {

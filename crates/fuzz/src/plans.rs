@@ -164,7 +164,8 @@ fn write(plan: &Plan) -> String {
             ("may_fail", Value::Boolean(task.may_fail)),
             ("timeout", span(task.timeout)),
         ]);
-        said.insert("silence".to_owned(), task.silence.map_or_else(|| text("off"), span));
+        let silence = |limit: Span| if limit.is_zero() { text("off") } else { span(limit) };
+        said.extend(task.silence.map(|limit| ("silence".to_owned(), silence(limit))));
         said
     });
     let mut top = table([("name", text(&plan.name)), ("policy", Value::Table(policy(&plan.settings)))]);

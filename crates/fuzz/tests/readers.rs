@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use piton_fuzz::{TARGETS, Target, Variations};
 
 /// Seconds per target in an unoptimised build.
-const VARIATIONS: usize = 3000;
+const VARIATIONS: usize = 1500;
 
 fn holds(name: &str) {
     let target = Target::named(name).expect("a target of that name");
@@ -63,7 +63,12 @@ targets![
     runners,
     redact,
     context,
-    clients
+    clients,
+    review,
+    answer,
+    settings,
+    refs,
+    templates
 ];
 
 /// A reader that breaks its word is found by the variations alone.

@@ -9,6 +9,9 @@ mod rng;
 #[cfg(unix)]
 pub mod sandbox;
 pub mod sim;
+mod skipped;
 pub mod text;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod trace;
+
+pub use skipped::skipped;

@@ -1,4 +1,4 @@
-//! The simulator over a thousand seeds and ten thousand queues, and proof that it can fail.
+//! The simulator over a thousand seeds and a thousand queues, and proof that it can fail.
 
 use piton_testkit::sim::{Options, Sabotage, Violation, World, simulate, simulate_all, simulate_wide};
 

@@ -128,8 +128,9 @@ fn fault(line: &Value, subtype: &str, words: &str) -> Fault {
     }
     match line.get("api_error_status").and_then(Value::as_u64) {
         Some(401..=403) => Fault::Refused,
-        // Too many requests, a slow request, a conflict: all of these pass.
-        Some(408 | 409 | 429 | 500..) => Fault::Outside,
+        Some(429) => Fault::Busy,
+        // A slow request, a conflict: all of these pass.
+        Some(408 | 409 | 500..) => Fault::Outside,
         Some(400..=499) => Fault::Person,
         _ => fault_of_words(words),
     }

@@ -3,11 +3,12 @@
 //! Errors are sentences without a code. `error` lines are mostly warnings; only `turn.failed` ends a turn. Usage counts
 //! on when a conversation is gone on with.
 
+use jiff::SignedDuration;
 use jiff::civil::{DateTime, Time};
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::json::{beginning, list, name, one_line, reason, session, text, tokens, what};
+use super::json::{after, beginning, list, name, one_line, reason, session, text, tokens, told_wait, what};
 use super::{End, Fault, Happening};
 use crate::run::ByModel;
 use crate::time::Timestamp;
@@ -42,7 +43,12 @@ pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
         "turn.failed" => {
             let words = line.get("error").map(|error| text(error, "message")).unwrap_or_default();
             let fault = fault(words);
-            let limit = (fault == Fault::Limit).then(|| Happening::Limit { until: try_again_at(words, now) });
+            let limit = match fault {
+                Fault::Limit => Some(try_again_at(words, now)),
+                Fault::Busy => Some(told_wait(words, &["try again in "]).map(|wait| after(now, wait))),
+                _ => None,
+            };
+            let limit = limit.map(|until| Happening::Limit { until });
             let end = Happening::End(End::Broken { fault, reason: reason(words) });
             limit.into_iter().chain([end]).collect()
         }
@@ -99,11 +105,19 @@ fn fault(words: &str) -> Fault {
     let wrong = ["status 400", "status 404"].iter().any(|status| has(status));
     // A request that is wrong in itself is told as the server's own JSON.
     let own_json = words.trim_start().starts_with('{') && has("invalid_request_error");
+    let busy = ["status: 429", "status 429", "Rate limit reached", "rate_limit_exceeded"];
     if has("hit your usage limit") {
         Fault::Limit
+    } else if busy.iter().any(|word| has(word)) && !has("insufficient_quota") {
+        Fault::Busy
     } else if has("context window") {
         Fault::Own
-    } else if refused || has("Quota exceeded") || has("billing") || has("refresh token") {
+    } else if refused
+        || has("Quota exceeded")
+        || has("insufficient_quota")
+        || has("billing")
+        || has("refresh token")
+    {
         Fault::Refused
     } else if wrong
         || own_json
@@ -129,45 +143,67 @@ pub(super) fn fault_of_words(words: &str, code: i32) -> Fault {
     }
 }
 
-/// `… or try again at 10:43 PM.`, `… at Nov 20th, 2026 11:49 AM.` The client is started in UTC, so this is UTC.
-fn try_again_at(words: &str, now: Timestamp) -> Option<Timestamp> {
+/// How far behind a minute that is named without a day may be: the client took its time to end, or its server has
+/// another clock.
+const LATE: SignedDuration = SignedDuration::from_mins(10);
+
+/// `… or try again at 10:43 PM.`, `… at Nov 20th, 2026 11:49 AM.` The client is started in UTC, so this is UTC. It names
+/// a minute, and in that minute the limit may hold still: it is over with the end of it.
+fn try_again_at(words: &str, ended: Timestamp) -> Option<Timestamp> {
     let (_, at) = words.rsplit_once("try again at ").or_else(|| words.rsplit_once("Try again at "))?;
     let at = at.trim().trim_end_matches('.');
-    let now = jiff::Timestamp::from_millisecond(now.0).ok()?.to_zoned(TimeZone::UTC);
+    let ended = jiff::Timestamp::from_millisecond(ended.0).ok()?;
+    let over = |minute: DateTime| {
+        minute.to_zoned(TimeZone::UTC).ok()?.timestamp().checked_add(SignedDuration::from_mins(1)).ok()
+    };
     let until = match Time::strptime("%I:%M %p", at) {
         Ok(time) => {
-            let today = now.date().to_datetime(time).to_zoned(TimeZone::UTC).ok()?;
+            let today = ended.to_zoned(TimeZone::UTC).date();
+            let days = [today.yesterday(), Ok(today), today.tomorrow()];
             // Told without a day it is the next time the clock shows this.
-            if today.timestamp() < now.timestamp() {
-                today.tomorrow().ok()?.with().time(time).build().ok()?
-            } else {
-                today
-            }
+            let mut ends = days.into_iter().filter_map(|day| over(day.ok()?.to_datetime(time)));
+            ends.find(|end| end.duration_since(ended) >= -LATE)?
         }
         Err(_) => {
             let plain =
                 ["st,", "nd,", "rd,", "th,"].iter().fold(at.to_owned(), |at, end| at.replacen(end, ",", 1));
-            DateTime::strptime("%b %d, %Y %I:%M %p", plain).ok()?.to_zoned(TimeZone::UTC).ok()?
+            over(DateTime::strptime("%b %d, %Y %I:%M %p", plain).ok()?)?
         }
     };
-    Some(Timestamp(until.timestamp().as_millisecond()))
+    // Who met the limit after that looks again, but not at once.
+    let soonest = if until < ended { ended.checked_add(SignedDuration::from_mins(1)).ok()? } else { until };
+    Some(Timestamp(soonest.as_millisecond()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(words: &str, now: &str) -> Option<String> {
+        try_again_at(words, Timestamp::parse(now).expect("a time")).map(|until| until.to_string())
+    }
+
     #[test]
     fn the_end_of_a_limit_is_read_from_a_sentence() {
-        let now = Timestamp::parse("2026-11-15T20:43:00Z").expect("a time");
-        let read = |words: &str| try_again_at(words, now).map(|until| until.to_string());
+        let read = |words: &str| read(words, "2026-11-15T20:43:00Z");
         let today = "You’ve hit your usage limit. Visit https://x or try again at 10:43 PM.";
-        assert_eq!(read(today).as_deref(), Some("2026-11-15T22:43:00Z"));
-        assert_eq!(read("try again at 1:05 AM.").as_deref(), Some("2026-11-16T01:05:00Z"));
+        assert_eq!(read(today).as_deref(), Some("2026-11-15T22:44:00Z"));
+        assert_eq!(read("try again at 1:05 AM.").as_deref(), Some("2026-11-16T01:06:00Z"));
         let later = "or try again at Nov 20th, 2026 11:49 AM.";
-        assert_eq!(read(later).as_deref(), Some("2026-11-20T11:49:00Z"));
-        assert_eq!(read("or try again at Aug 1st, 2027 12:00 AM.").as_deref(), Some("2027-08-01T00:00:00Z"));
+        assert_eq!(read(later).as_deref(), Some("2026-11-20T11:50:00Z"));
+        assert_eq!(read("or try again at Aug 1st, 2027 12:00 AM.").as_deref(), Some("2027-08-01T00:01:00Z"));
         assert_eq!(read("You’ve hit your usage limit. Try again later."), None);
         assert_eq!(read("try again at the end of time"), None);
+    }
+
+    #[test]
+    fn the_minute_in_which_a_limit_ends_is_not_that_of_tomorrow() {
+        let at = |words: &str, now: &str| read(&format!("try again at {words}."), now).expect("a time");
+        assert_eq!(at("10:43 PM", "2026-11-15T22:43:05Z"), "2026-11-15T22:44:00Z");
+        // A client that took its time to end, or whose server has another clock: one more look soon.
+        assert_eq!(at("10:43 PM", "2026-11-15T22:44:10Z"), "2026-11-15T22:45:10Z");
+        assert_eq!(at("11:59 PM", "2026-11-16T00:00:05Z"), "2026-11-16T00:01:05Z");
+        assert_eq!(at("Nov 15th, 2026 10:43 PM", "2026-11-15T22:44:10Z"), "2026-11-15T22:45:10Z");
+        assert_eq!(at("10:43 PM", "2026-11-15T23:43:05Z"), "2026-11-16T22:44:00Z");
     }
 }

@@ -5,11 +5,12 @@
 
 use serde_json::Value;
 
-use super::json::{beginning, name, reason, session, text, tokens, what};
+use super::json::{after, beginning, name, reason, session, text, tokens, told_wait, what};
 use super::{End, Fault, Happening};
 use crate::run::ByModel;
+use crate::time::Timestamp;
 
-pub(super) fn happenings(line: &Value) -> Vec<Happening> {
+pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
     match text(line, "type") {
         "init" => session(line, "session_id").map(|id| Happening::Session { id }).into_iter().collect(),
         "message" if text(line, "role") == "assistant" => {
@@ -25,12 +26,12 @@ pub(super) fn happenings(line: &Value) -> Vec<Happening> {
             vec![Happening::ToolResult { failed: text(line, "status") != "success", text: beginning(said) }]
         }
         "error" => vec![Happening::Retry { reason: reason(text(line, "message")) }],
-        "result" => result(line),
+        "result" => result(line, now),
         _ => Vec::new(),
     }
 }
 
-fn result(line: &Value) -> Vec<Happening> {
+fn result(line: &Value, now: Timestamp) -> Vec<Happening> {
     let mut happenings = Vec::new();
     if let Some(stats) = line.get("stats") {
         let usage = |of: &Value| {
@@ -53,19 +54,31 @@ fn result(line: &Value) -> Vec<Happening> {
                 None => status,
             };
             let kind = line.get("error").map(|error| text(error, "type")).unwrap_or_default();
-            End::Broken { fault: fault(kind, words), reason: reason(words) }
+            let fault = fault(kind, words);
+            if let (Fault::Limit | Fault::Busy, Some(wait)) = (fault, told_wait(words, &WAITS)) {
+                happenings.push(Happening::Limit { until: Some(after(now, wait)) });
+            }
+            End::Broken { fault, reason: reason(words) }
         }
     };
     happenings.push(Happening::End(end));
     happenings
 }
 
+/// What stands before the time that it is to wait.
+const WAITS: [&str; 4] = ["reset after ", "retry in ", "\"retryDelay\":\"", "\"retryDelay\": \""];
+
 fn fault(kind: &str, words: &str) -> Fault {
     let has = |part: &str| words.contains(part);
     if kind == "FatalTurnLimitedError" {
         Fault::Own
-    } else if has("daily quota") {
+    } else if has("daily quota") || has("quota will reset after") {
         Fault::Limit
+    } else if ["RESOURCE_EXHAUSTED", "\"code\":429", "\"code\": 429", "Too Many Requests"]
+        .into_iter()
+        .any(has)
+    {
+        Fault::Busy
     } else if kind == "FatalAuthenticationError"
         || ["UNAUTHENTICATED", "PERMISSION_DENIED", "API_KEY_INVALID", "API key not valid"]
             .into_iter()
@@ -88,6 +101,8 @@ pub(super) fn fault_of_exit(code: i32) -> Fault {
         // Bad input: of what Piton gives it, only the conversation can be wrong.
         42 => Fault::Gone,
         53 => Fault::Own,
+        // 429, too many requests.
+        173 => Fault::Busy,
         _ => Fault::Outside,
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::run::Usage;
+use crate::time::{Span, Timestamp};
 
 /// A session's name goes onto command lines and into files.
 const LONGEST_NAME: usize = 100;
@@ -106,4 +107,21 @@ pub(super) fn dollars(value: Option<&Value>) -> Option<u64> {
     let micros = (value?.as_f64()? * 1e6).round();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 10^15")]
     (0.0..=1e15).contains(&micros).then_some(micros as u64)
+}
+
+/// The wait that stands behind one of these: `11.054s`, `14h26m57s`. Parts of a second are left out.
+pub(super) fn told_wait(words: &str, before: &[&str]) -> Option<Span> {
+    let (_, rest) = before.iter().find_map(|before| words.split_once(before))?;
+    let rest = rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).next()?.trim_end_matches('.');
+    match rest.split_once('.') {
+        Some((whole, part)) => {
+            Span::parse(&format!("{whole}{}", part.trim_start_matches(|c: char| c.is_ascii_digit())))
+        }
+        None => Span::parse(rest),
+    }
+}
+
+/// When somebody looks again who was told to wait. Not at once: the client has waited in vain already.
+pub(super) fn after(now: Timestamp, wait: Span) -> Timestamp {
+    now.plus(wait.max(Span::minutes(1)))
 }

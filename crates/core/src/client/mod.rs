@@ -62,6 +62,8 @@ pub enum Fault {
     Own,
     /// A usage limit: it ends by itself.
     Limit,
+    /// Too many requests, however often it tried again: that passes as well, and sooner.
+    Busy,
     /// Servers, networks, somebody who stopped it: run again.
     Outside,
     /// Credentials, payment: its provider lets no agent in until a person sees to it.
@@ -118,12 +120,14 @@ pub struct Story {
     retry: Option<String>,
     speaking: Option<String>,
     open_call: Option<String>,
+    /// What was used is told since the last word and the last call.
+    has_counted: bool,
     noise: String,
 }
 
 impl Story {
-    /// The story of a client's output. `None` for a client that writes whatever it likes.
-    pub fn of(adapter: Adapter, output: &[u8], now: Timestamp) -> Option<Story> {
+    /// The story of the output of a client that ended then. `None` for a client that writes whatever it likes.
+    pub fn of(adapter: Adapter, output: &[u8], ended: Timestamp) -> Option<Story> {
         if adapter.is_command() {
             return None;
         }
@@ -139,11 +143,12 @@ impl Story {
             retry: None,
             speaking: None,
             open_call: None,
+            has_counted: false,
             noise: String::new(),
         };
         let mut meter = Meter::new(adapter);
         for line in String::from_utf8_lossy(output).lines() {
-            match happenings(adapter, line, now) {
+            match happenings(adapter, line, ended) {
                 Some(happenings) => happenings.into_iter().for_each(|happening| {
                     meter.take(&happening);
                     story.take(happening);
@@ -156,6 +161,11 @@ impl Story {
     }
 
     fn take(&mut self, happening: Happening) {
+        match &happening {
+            Happening::Usage { .. } => self.has_counted = true,
+            Happening::Message { .. } | Happening::ToolCall { .. } => self.has_counted = false,
+            _ => {}
+        }
         match happening {
             Happening::Session { id } => self.session = Some(id),
             Happening::Message { of, text } => {
@@ -204,6 +214,14 @@ impl Story {
                 broken(Fault::Outside, &format!("it said that it had finished, but {}", told(exit)))
             }
             (None, Exit::Signal(_)) => broken(Fault::Outside, &format!("the client {}", told(exit))),
+            // It goes no further when it was refused something, and has no last word then. The checks decide.
+            (None, Exit::Code(0))
+                if self.adapter == Adapter::Opencode
+                    && self.has_counted
+                    && opencode::was_refused(&self.noise) =>
+            {
+                Meaning::Finished
+            }
             (None, Exit::Code(code)) => {
                 let fault = match self.adapter {
                     Adapter::Claude => claude::fault_of_words(&self.noise),
@@ -215,6 +233,11 @@ impl Story {
                 broken(fault, &self.without_a_word(code))
             }
         }
+    }
+
+    /// Whether it waits for a tool that it has called.
+    pub fn is_in_call(&self) -> bool {
+        self.open_call.is_some()
     }
 
     /// When the limit ends that the try ended with, as far as that is known.
@@ -233,7 +256,7 @@ impl Story {
     }
 }
 
-/// What one line says; `None` if it is none of the client's lines.
+/// What one line says that was written about `now`; `None` if it is none of the client's lines.
 pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Happening>> {
     let line = line.trim();
     if !line.starts_with('{') {
@@ -244,8 +267,8 @@ pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Ha
         Adapter::Command => return None,
         Adapter::Claude => claude::happenings(&value),
         Adapter::Codex => codex::happenings(&value, now),
-        Adapter::Gemini => gemini::happenings(&value),
-        Adapter::Opencode => opencode::happenings(&value),
+        Adapter::Gemini => gemini::happenings(&value, now),
+        Adapter::Opencode => opencode::happenings(&value, now),
     })
 }
 

@@ -4,11 +4,12 @@
 
 use serde_json::Value;
 
-use super::json::{beginning, dollars, name, reason, session, text, tokens, what};
+use super::json::{after, beginning, dollars, name, reason, session, text, tokens, what};
 use super::{End, Fault, Happening};
 use crate::run::{ByModel, Usage};
+use crate::time::{Span, Timestamp};
 
-pub(super) fn happenings(line: &Value) -> Vec<Happening> {
+pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
     let named = session(line, "sessionID").map(|id| Happening::Session { id });
     let part = line.get("part").unwrap_or(&Value::Null);
     let more = match text(line, "type") {
@@ -26,7 +27,7 @@ pub(super) fn happenings(line: &Value) -> Vec<Happening> {
             ]
         }
         "step_finish" => step(part),
-        "error" => vec![Happening::End(broken(line.get("error").unwrap_or(&Value::Null)))],
+        "error" => broken(line.get("error").unwrap_or(&Value::Null), now),
         _ => Vec::new(),
     };
     named.into_iter().chain(more).collect()
@@ -48,22 +49,32 @@ fn step(part: &Value) -> Vec<Happening> {
     happenings
 }
 
-fn broken(error: &Value) -> End {
+fn broken(error: &Value, now: Timestamp) -> Vec<Happening> {
     let data = error.get("data").unwrap_or(&Value::Null);
     let words = match text(data, "message") {
         "" => text(error, "name"),
         words => words,
     };
     let fault = match data.get("statusCode").and_then(Value::as_u64) {
-        Some(408 | 409 | 429 | 500..) => Fault::Outside,
+        Some(429) if text(data, "responseBody").contains("insufficient_quota") => Fault::Refused,
+        Some(429) => Fault::Busy,
+        Some(408 | 409 | 500..) => Fault::Outside,
         Some(401..=403) => Fault::Refused,
         Some(400..=499) => Fault::Person,
         _ if text(error, "name") == "ProviderAuthError" => Fault::Refused,
         _ => Fault::Outside,
     };
-    End::Broken { fault, reason: reason(words) }
+    let wait = text(&data["responseHeaders"], "retry-after").parse::<u64>().ok();
+    let wait = wait.filter(|_| fault == Fault::Busy).map(|seconds| Span(seconds.saturating_mul(1000)));
+    let limit = wait.map(|wait| Happening::Limit { until: Some(after(now, wait)) });
+    limit.into_iter().chain([Happening::End(End::Broken { fault, reason: reason(words) })]).collect()
 }
 
 pub(super) fn fault_of_words(words: &str) -> Fault {
     if words.contains("Session not found") { Fault::Gone } else { Fault::Outside }
+}
+
+/// What it writes beside its lines when nobody is there to be asked.
+pub(super) fn was_refused(words: &str) -> bool {
+    words.lines().any(|line| line.contains("permission requested:") && line.contains("auto-rejecting"))
 }

@@ -51,9 +51,11 @@ const STREAMS: &[(&str, Exit, &[u8])] = streams![
     "gemini-plain" Exit::Code(0),
     "gemini-auth" Exit::Code(145),
     "gemini-gone" Exit::Code(42),
+    "gemini-turns" Exit::Code(53),
     "opencode-plain" Exit::Code(0),
     "opencode-auth" Exit::Code(1),
     "opencode-gone" Exit::Code(1),
+    "opencode-denied" Exit::Code(0),
 ];
 
 fn story(name: &str, output: &[u8]) -> Story {
@@ -142,4 +144,46 @@ fn a_key_that_is_not_valid_is_the_providers_refusal_and_no_fault_of_the_task() {
         .flatten()
         .filter(|happening| matches!(happening, Happening::End(End::Broken { fault: Fault::Refused, .. })));
     assert_eq!(ends.count(), 1);
+}
+
+#[test]
+fn who_gives_up_on_too_many_requests_has_met_a_limit() {
+    let error = |message: &str| {
+        format!(r#"{{"type":"result","status":"error","error":{{"type":"unknown","message":"{message}"}}}}"#)
+    };
+    let failed = |message: &str| format!(r#"{{"type":"turn.failed","error":{{"message":"{message}"}}}}"#);
+    let refused = |more: &str| {
+        format!(
+            r#"{{"type":"error","error":{{"name":"APIError","data":{{"message":"no","statusCode":429{more}}}}}}}"#
+        )
+    };
+    let claude =
+        r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"no"}"#;
+    let rate = "Rate limit reached for m on tokens per min. Please try again in 6m0.054s. Visit https://x/account/billing.";
+    let header = r#","responseHeaders":{"retry-after":"3600"}"#;
+    let quota = r#","responseBody":"{\"code\":\"insufficient_quota\"}""#;
+    let busy = |until: Option<&str>| (Fault::Busy, until.map(str::to_owned));
+    for (client, line, expected) in [
+        ("claude", claude.to_owned(), busy(None)),
+        ("codex", failed("exceeded retry limit, last status: 429 Too Many Requests"), busy(None)),
+        ("codex", failed(rate), busy(Some("2026-11-15T20:49:30Z"))),
+        ("codex", failed("Quota exceeded. Check your plan and billing details."), (Fault::Refused, None)),
+        ("codex", failed("unexpected status 503 Service Unavailable"), (Fault::Outside, None)),
+        ("gemini", error(r#"{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\"}"#), busy(None)),
+        // Not at once.
+        ("gemini", error("RESOURCE_EXHAUSTED: Please retry in 4.07s."), busy(Some("2026-11-15T20:44:30Z"))),
+        (
+            "gemini",
+            error("You have exhausted your capacity on this model. Your quota will reset after 3h20m5s."),
+            (Fault::Limit, Some("2026-11-16T00:03:35Z".to_owned())),
+        ),
+        ("gemini", error("[API Error: 503 UNAVAILABLE]"), (Fault::Outside, None)),
+        ("opencode", refused(""), busy(None)),
+        ("opencode", refused(header), busy(Some("2026-11-15T21:43:30Z"))),
+        ("opencode", refused(quota), (Fault::Refused, None)),
+    ] {
+        let story = story(client, line.as_bytes());
+        let Meaning::Broken { fault, .. } = story.meaning(Exit::Code(1)) else { panic!("{line}") };
+        assert_eq!((fault, story.limit().map(|until| until.to_string())), expected, "{line}");
+    }
 }

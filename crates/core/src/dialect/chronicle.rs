@@ -192,7 +192,9 @@ impl Chronicle {
                 }
             }),
             Event::ConfirmationStarted { task, .. } => self.on(task, |story| story.pass_began(at)),
-            Event::VerificationStarted { .. } | Event::ReviewerEnded { .. } => {}
+            Event::VerificationStarted { .. }
+            | Event::ReviewerStarted { .. }
+            | Event::ReviewerEnded { .. } => {}
             Event::ChecksEnded { task, results, .. } => self.on(task, |story| story.check(results)),
             Event::Verified { task, .. } => self.on(task, |story| {
                 story.verified_at = Some(at);

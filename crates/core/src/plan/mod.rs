@@ -16,5 +16,5 @@ pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use iterative::{AboutUnit, Domain, Iterative, Mode, SHELVES};
 pub use model::{
     Adapter, Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Permissions,
-    Plan, PromptBy, Schedule, Settings, TaskSpec, WorktreeSetup,
+    Plan, PromptBy, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
 };

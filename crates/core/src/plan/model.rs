@@ -73,12 +73,25 @@ pub struct TaskSpec {
     pub may_fail: bool,
     /// Wall-clock limit of one try.
     pub timeout: Span,
-    /// Longest time without output, if bounded.
+    /// Longest time without output: none (0) where somebody said so, and as its client has it where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence: Option<Span>,
     /// What it makes for others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exports: Vec<Export>,
+}
+
+/// The longest a client with a stream may do nothing, where nobody says otherwise.
+pub const SILENCE: Span = Span::minutes(10);
+
+impl TaskSpec {
+    /// The longest an agent may do nothing. A command may be one that speaks only at its end.
+    pub fn silence_of(&self, adapter: Adapter) -> Option<Span> {
+        match self.silence {
+            Some(silence) => Some(silence).filter(|silence| !silence.is_zero()),
+            None => (!adapter.is_command()).then_some(SILENCE),
+        }
+    }
 }
 
 /// Something a task makes that others build on.
@@ -390,6 +403,11 @@ impl Adapter {
 
     pub fn is_command(&self) -> bool {
         *self == Adapter::Command
+    }
+
+    /// Whether it tells what it uses in tokens alone, so that no bound in money holds it.
+    pub fn tells_no_money(self) -> bool {
+        matches!(self, Adapter::Codex | Adapter::Gemini)
     }
 }
 

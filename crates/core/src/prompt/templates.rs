@@ -153,8 +153,11 @@ impl Prompts {
         let used: BTreeSet<String> = template.undeclared_variables(true).into_iter().collect();
         let strange = used.into_iter().filter(|word| !known.contains(&word.as_str()));
         let broken = |word: String| {
-            let start = text.find(&word).unwrap_or(0);
-            let problem = Diagnostic::error(start..start + word.len(), format!("nothing is called `{word}`"));
+            // With spaces around its dots it stands there otherwise; its beginning does not.
+            let whole = [word.as_str(), word.split('.').next().unwrap_or_default()];
+            let span = whole.into_iter().find_map(|part| Some((text.find(part)?, part.len())));
+            let span = span.map_or(0..0, |(start, length)| start..start + length);
+            let problem = Diagnostic::error(span, format!("nothing is called `{word}`"));
             let problem = match nearest(&word, known.iter().copied()) {
                 Some(meant) => problem.help(format!("did you mean `{meant}`?")),
                 None => problem.help(format!("there are {}", known.join(", "))),
@@ -202,10 +205,18 @@ fn told(error: &Error, name: &str, text: &str) -> Broken {
     let name = innermost.name().unwrap_or(name).to_owned();
     let text = innermost.template_source().unwrap_or(text).to_owned();
     let span = innermost.range().unwrap_or_else(|| line(&text, innermost.line().unwrap_or(1)));
-    let span = span.start.min(text.len())..span.end.min(text.len());
+    let span = whole(&text, span);
     let kind = innermost.kind().to_string();
     let message = innermost.detail().map_or_else(|| kind.clone(), |detail| format!("{kind}: {detail}"));
     Broken { name, text, problem: Box::new(Diagnostic::error(span, message)) }
+}
+
+/// A span as it can be shown: of whole letters, where the reader counted bytes.
+fn whole(text: &str, span: Range<usize>) -> Range<usize> {
+    let start = (0..=span.start.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    let end = (span.end.min(text.len())..=text.len()).find(|at| text.is_char_boundary(*at));
+    let start = start.unwrap_or(0);
+    start..end.unwrap_or(text.len()).max(start)
 }
 
 /// The bytes of a line, from 1.

@@ -36,6 +36,35 @@ fn names_say_what_is_secret_and_short_or_plain_values_are_not() {
 }
 
 #[test]
+fn values_say_what_is_secret_where_names_do_not_and_their_parts_are_hidden_too() {
+    let parts = |name: &str, value: &str| secrets_in(name, value).split_off(1);
+    let url = "postgres://app:s3cr3t-pass@db:5432/app";
+    assert_eq!(secrets_in("DATABASE_URL", url), [url, "s3cr3t-pass"]);
+    assert_eq!(parts("HTTPS_PROXY", "http://me:a:b@c-d-e-f@proxy:3128"), ["a:b@c-d-e-f"]);
+    assert!(parts("DB", "postgres://postgres:postgres@localhost/db").is_empty(), "the word is everywhere");
+    let json =
+        r#"{"provider": [{"options": {"apiKey": "k-12345678", "baseURL": "https://x.example/v1"}}], "n": 1}"#;
+    assert_eq!(parts("SETTINGS", json), ["k-12345678"]);
+    assert_eq!(parts("OPENCODE_CONFIG_CONTENT", r#"{"model": "m-1234"}"#).len(), 0);
+    let headers = "X-Own: h-12345678\nAuthorization: Bearer b-12345678";
+    let all = ["Bearer b-12345678", "b-12345678", "h-12345678"];
+    assert_eq!(parts("ANTHROPIC_CUSTOM_HEADERS", headers), all);
+    assert_eq!(parts("SENTRY_DSN", "https://0123456789ab@sentry.example/1"), ["0123456789ab"]);
+    assert_eq!(parts("MY_DSN", "app:p-12345678@tcp(db:3306)/app"), ["p-12345678"]);
+    assert_eq!(parts("PG_DSN", "host=db user=app password=p-12345678"), ["p-12345678"]);
+    for (name, value) in [
+        ("DATABASE_URL", "postgres://app@db/app"),
+        ("HOMEPAGE", "https://example.org/a:b@c"),
+        ("MODELS", r#"{"max_tokens": 100000000, "key": "short"}"#),
+        ("LIST", "[1, 2"),
+    ] {
+        assert!(!is_secret(name, value), "{name}={value}");
+    }
+    let kept = r#"{"tokens": {"id_token": "i-0123456789", "token_type": "Bearer x9"}, "last_refresh": "2026-01-01T00:00"}"#;
+    assert_eq!(secrets_in_json(kept), ["i-0123456789"]);
+}
+
+#[test]
 fn known_values_go_and_what_overlaps_goes_as_one() {
     let redactor = redactor(&["abcdefgh", "efghijkl", "a\"b\nc defg"]);
     let text = |text: &str| redactor.text(text).into_owned();

@@ -60,12 +60,27 @@ pub enum Command {
         tree: Oid,
         results: Vec<CheckResult>,
     },
-    /// An agent among the checks was not let in by its provider; `results` are of those before it, which all passed.
+    /// An agent among the checks is to begin, and would be the first since a usage limit; `results` are of those before
+    /// it, which all passed.
+    ReviewerBegins {
+        task: TaskId,
+        fence: u64,
+        tree: Oid,
+        results: Vec<CheckResult>,
+        agent: String,
+    },
+    /// An agent among the checks was not let in by its provider, or may use no more; `results` are of those before it, which all passed.
     ReviewerCut {
         task: TaskId,
         fence: u64,
         tree: Oid,
         results: Vec<CheckResult>,
+        agent: String,
+        end: AgentEnd,
+    },
+    /// An agent that was to help, and that nothing waits for, was not let in by its provider.
+    HelperCut {
+        task: TaskId,
         agent: String,
         end: AgentEnd,
     },

@@ -128,7 +128,14 @@ pub enum Event {
         tree: Oid,
         results: Vec<CheckResult>,
     },
-    /// An agent among the checks came to no verdict, since its provider did not let it work.
+    /// The first agent of a provider since its usage limit begins, and it is one that judges.
+    ReviewerStarted {
+        task: TaskId,
+        fence: u64,
+        agent: String,
+    },
+    /// An agent among the checks, or one that advises, came to no verdict: its provider did not let it work, or a budget is
+    /// spent.
     ReviewerEnded {
         task: TaskId,
         fence: u64,
@@ -286,6 +293,7 @@ impl Event {
             | ConfirmationStarted { task, .. }
             | VerificationStarted { task, .. }
             | ChecksEnded { task, .. }
+            | ReviewerStarted { task, .. }
             | ReviewerEnded { task, .. }
             | Verified { task, .. }
             | Failed { task, .. }
@@ -617,13 +625,19 @@ pub enum Note {
     Began { began: Timestamp },
     /// An edit of a state file that the rules do not allow.
     EditRefused { file: String, edit: String, reason: String },
-    /// What a try of an agent has used, by model, where its client tells.
+    /// What a run of an agent has used, by model, where its client tells.
     Spent {
         task: TaskId,
         fence: u64,
         agent: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         used: Option<ByModel>,
+        /// How long it worked, where nothing else tells: agents that judge or advise have no end of their own.
+        #[serde(default, skip_serializing_if = "Span::is_zero")]
+        took: Span,
+        /// Its job, where that may be found again: it is booked once.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        job: String,
     },
 }
 

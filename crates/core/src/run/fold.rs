@@ -118,15 +118,15 @@ impl State {
                 Ok(())
             }
             Event::AttemptStarted { task, attempt, fence, holder, agent, .. } => {
-                let rechecks = self.tasks.get(task).is_some_and(|task| task.progress.recheck);
+                let checks_first = self.tasks.get(task).is_some_and(Task::begins_with_checks);
                 let agent = match holder {
                     // Journals of earlier versions do not name whoever begins.
-                    Holder::Engine if agent.is_empty() && !rechecks => self.meant_for(task),
+                    Holder::Engine if agent.is_empty() && !checks_first => self.meant_for(task),
                     Holder::Engine => agent.clone(),
                     Holder::Ledger(_) => String::new(),
                 };
                 if !agent.is_empty() {
-                    self.on_run(|run| run.agent_began(&agent, at));
+                    self.on_run(|run| run.agent_began(&agent, task, at));
                 }
                 self.update(task, at, |task| {
                     if task.attempt != *attempt {
@@ -140,6 +140,7 @@ impl State {
                     task.holder = Some(holder.clone());
                     task.not_before = None;
                     task.progress.recheck = false;
+                    task.progress.booked.clear();
                     task.progress.agent = agent;
                     task.progress.ready = recheck;
                     task.progress.agent_done = recheck;
@@ -150,6 +151,7 @@ impl State {
             }
             Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
                 task.progress.ready = true;
+                task.progress.waits = None;
                 task.progress.agent_done = task.looks_first();
                 task.progress.behind = None;
                 // Work that is brought up keeps its judges: those it was red together with have seen no fix yet.
@@ -166,7 +168,12 @@ impl State {
                 self.update(task, at, |task| {
                     task.worked = task.worked.plus(*took);
                     task.progress.agent_done = true;
+                    task.progress.waits = None;
                 })
+            }
+            Event::ReviewerStarted { task, agent, .. } => {
+                self.on_run(|run| run.agent_began(agent, task, at));
+                Ok(())
             }
             Event::ReviewerEnded { agent, end, .. } => {
                 self.on_run(|run| run.agent_ended(agent, end, at));
@@ -180,11 +187,12 @@ impl State {
                     task.progress.reworked += u32::from(confirming && work.found_work);
                     task.progress.commit.clone_from(&work.commit);
                     task.progress.tree = Some(work.tree.clone());
+                    task.progress.waits = None;
                 })
             }
             Event::ConfirmationStarted { task, agent, .. } => {
                 if !agent.is_empty() {
-                    self.on_run(|run| run.agent_began(agent, at));
+                    self.on_run(|run| run.agent_began(agent, task, at));
                 }
                 self.update(task, at, |task| {
                     task.decided = Status::Confirming;
@@ -198,23 +206,27 @@ impl State {
             Event::VerificationStarted { task, .. } => {
                 self.update(task, at, |task| task.decided = Status::Verifying)
             }
-            Event::ChecksEnded { task, tree, results, .. } => self.update(task, at, |task| {
-                let rejects = |result: &CheckResult| matches!(result.verdict, Verdict::Rejected { .. });
-                task.progress.rejections += u32::from(results.iter().any(rejects));
-                for result in results.iter().filter(|result| result.verdict == Verdict::Pass) {
-                    let pass = Pass {
-                        tree: tree.clone(),
-                        check: result.check.clone(),
-                        environment: result.environment.clone(),
-                    };
-                    if !task.progress.passes.contains(&pass) {
-                        task.progress.passes.push(pass);
+            Event::ChecksEnded { task, tree, results, .. } => {
+                self.on_run(|run| run.reviewers_ended(task));
+                self.update(task, at, |task| {
+                    let rejects = |result: &CheckResult| matches!(result.verdict, Verdict::Rejected { .. });
+                    task.progress.rejections += u32::from(results.iter().any(rejects));
+                    for result in results.iter().filter(|result| result.verdict == Verdict::Pass) {
+                        let pass = Pass {
+                            tree: tree.clone(),
+                            check: result.check.clone(),
+                            environment: result.environment.clone(),
+                        };
+                        if !task.progress.passes.contains(&pass) {
+                            task.progress.passes.push(pass);
+                        }
                     }
-                }
-            }),
+                })
+            }
             Event::Verified { task, .. } => self.update(task, at, |task| {
                 task.decided = Status::Verified;
                 task.progress.queued = Some(seq);
+                task.progress.waits = None;
             }),
             Event::Failed { task, class, next, behind, .. } => {
                 self.fail(task, *class, next, behind.as_ref(), at, seq)
@@ -249,8 +261,15 @@ impl State {
             Event::CleanupRefused { task, reason, .. } => {
                 self.update(task, at, |task| task.progress.kept = Some(reason.clone()))
             }
-            Event::Noted { note: Note::Spent { task, agent, used, .. }, .. } => {
+            Event::Noted { note: Note::Spent { task, agent, used, took, job, .. }, .. } => {
+                let client = self.run.as_ref().and_then(|run| run.settings.agents.get(agent));
+                // A program of one's own never tells; only the time that it took is known.
+                let tells = used.is_some() || client.is_none_or(|client| !client.adapter.is_command());
                 self.on_run(|run| {
+                    run.worked = run.worked.plus(*took);
+                    if !tells {
+                        return;
+                    }
                     let bills = run.used.entry(agent.clone()).or_default();
                     match used {
                         // A client may have used several models, or none before it failed.
@@ -267,7 +286,13 @@ impl State {
                         }
                     }
                 });
-                self.update(task, at, |task| task.used.add(used.as_ref().map(Usage::sum)))
+                self.update(task, at, |task| {
+                    task.worked = task.worked.plus(*took);
+                    if tells {
+                        task.used.add(used.as_ref().map(Usage::sum));
+                    }
+                    task.progress.booked.extend(Some(job.clone()).filter(|job| !job.is_empty()));
+                })
             }
             Event::Rescued { .. } | Event::Reported { .. } | Event::Noted { .. } => Ok(()),
             Event::ContextUpdated { update } => {
@@ -353,14 +378,12 @@ impl State {
         at: Timestamp,
         seq: u64,
     ) -> Result<(), Missing> {
-        let agent = self.tasks.get(id).map(|task| task.progress.agent.clone()).unwrap_or_default();
         self.on_run(|run| {
             if run.merging.as_ref() == Some(id) {
                 run.merging = None;
             }
             if class == Class::Transient {
                 run.streak += 1;
-                run.look_again(&agent);
             }
         });
         self.update(id, at, |task| {
@@ -382,9 +405,9 @@ impl State {
             }
             task.holder = None;
             task.progress.recheck = match class {
-                Class::Transient | Class::Stopped => task.decided == Status::Verifying,
-                // Only whoever was to look at the work was not let in.
-                Class::Limit => matches!(task.decided, Status::Verifying | Status::Verified),
+                Class::Transient => task.decided == Status::Verifying,
+                // Only whoever was to look at the work was not let in, or was stopped.
+                Class::Limit | Class::Stopped => matches!(task.decided, Status::Verifying | Status::Verified),
                 Class::Code | Class::Conflict | Class::Defect => false,
             };
             task.progress.intent = None;

@@ -21,7 +21,7 @@ pub use event::{
     Session, StopReason, Tests, Verdict, Work,
 };
 pub use past::{Past, PastCommit, PastError, PastFeedback};
-pub use provider::{Outage, Outages, limits, refused, stand_in, worker};
+pub use provider::{Entry, Outage, Outages, is_free, limits, refused, reviewer, stand_in, worker};
 pub use rules::decide;
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};

@@ -9,6 +9,7 @@ use super::event::AgentEnd;
 use super::schedule::is_future;
 use super::state::Run;
 use super::task::Task;
+use crate::plan::TaskId;
 use crate::time::{Span, Timestamp};
 
 /// Why a provider lets no agent work, and until when.
@@ -19,9 +20,17 @@ pub struct Outage {
     /// Who met it, and what the client said.
     pub agent: String,
     pub reason: String,
-    /// When the first agent since its end began. Others follow once that one is seen not to meet it again.
+    /// The first agent since its end. Others follow once that one is seen not to meet it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probe: Option<Timestamp>,
+    pub probe: Option<Probe>,
+}
+
+/// An agent that looks whether a usage limit is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    pub began: Timestamp,
+    /// What it works on, or reviews.
+    pub task: TaskId,
 }
 
 /// By provider.
@@ -42,7 +51,8 @@ enum Door {
     Closed(String),
 }
 
-fn door(run: &Run, provider: &str, now: Timestamp) -> Door {
+/// What it is for agents that are to begin for a task, if they are.
+fn door(run: &Run, provider: &str, task: Option<&TaskId>, now: Timestamp) -> Door {
     let Some(outage) = run.outages.get(provider) else { return Door::Open };
     let Some(until) = outage.until else {
         return Door::Closed(format!("{provider} does not let `{}` in: {}", outage.agent, outage.reason));
@@ -50,22 +60,52 @@ fn door(run: &Run, provider: &str, now: Timestamp) -> Door {
     if is_future(until, now, LONGEST_LIMIT) {
         return Door::Closed(format!("a usage limit of {provider} holds until {until}"));
     }
-    match outage.probe.map(|began| began.plus(PROBE)) {
+    match &outage.probe {
         None => Door::ForOne,
-        Some(enough) if is_future(enough, now, PROBE) => {
+        Some(probe) if task == Some(&probe.task) => Door::Open,
+        Some(probe) if is_future(probe.began.plus(PROBE), now, PROBE) => {
             Door::Closed(format!("one agent looks first whether the usage limit of {provider} is over"))
         }
         Some(_) => Door::Open,
     }
 }
 
+/// Somebody who is let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub agent: String,
+    /// It would be the first since a usage limit: no other may begin before this is journaled.
+    pub is_first: bool,
+}
+
+/// Who reviews a task in place of an agent, or that agent itself. The error is why nobody does.
+pub fn reviewer(run: &Run, agent: &str, task: &TaskId, now: Timestamp) -> Result<Entry, String> {
+    let agent = let_in(run, agent, Some(task), now)?;
+    let is_first = matches!(door(run, run.provider(agent), Some(task), now), Door::ForOne);
+    Ok(Entry { agent: agent.to_owned(), is_first })
+}
+
+/// Whether nothing is known that would keep an agent from its work.
+pub fn is_free(run: &Run, agent: &str, now: Timestamp) -> bool {
+    matches!(door(run, run.provider(agent), None, now), Door::Open)
+}
+
 /// Who does what is meant for an agent: it itself, or whoever stands in for it while its provider is out. The error is
 /// why nobody does.
 pub fn stand_in<'r>(run: &'r Run, agent: &'r str, now: Timestamp) -> Result<&'r str, String> {
+    let_in(run, agent, None, now)
+}
+
+fn let_in<'r>(
+    run: &'r Run,
+    agent: &'r str,
+    task: Option<&TaskId>,
+    now: Timestamp,
+) -> Result<&'r str, String> {
     let (mut name, mut closed) = (agent, None);
     // Plans whose stand-ins go in a circle are not read; a journal may hold anything.
     for _ in 0..=run.settings.agents.len() {
-        match door(run, run.provider(name), now) {
+        match door(run, run.provider(name), task, now) {
             Door::Open | Door::ForOne => return Ok(name),
             Door::Closed(reason) => closed = closed.or(Some(reason)),
         }
@@ -85,10 +125,14 @@ pub fn worker<'r>(run: &'r Run, task: &'r Task) -> &'r str {
 
 /// Who has to be let in for a task to go on when it is started now. The error is why somebody is not.
 fn needed<'r>(run: &'r Run, task: &'r Task, now: Timestamp) -> Result<Vec<&'r str>, String> {
-    let worker = Some(worker(run, task)).filter(|_| !task.progress.recheck || task.awaits_confirmation());
-    // The work is there: those who judge it are needed, all of them.
-    let reviewers = task.reviewers.iter().map(String::as_str).filter(|_| worker.is_none());
-    worker.into_iter().chain(reviewers).map(|name| stand_in(run, name, now)).collect()
+    let who = match task.progress.recheck {
+        // It may be done already, and nobody be needed.
+        false if task.looks_first() => Vec::new(),
+        // The work is there: those who judge it are needed, all of them.
+        true if !task.awaits_confirmation() => task.reviewers.iter().map(String::as_str).collect(),
+        _ => vec![worker(run, task)],
+    };
+    who.into_iter().map(|name| stand_in(run, name, now)).collect()
 }
 
 /// Who begins when a task is started now, with who was meant to; `None` where its checks come first.
@@ -97,7 +141,7 @@ pub(super) fn begins<'r>(
     task: &'r Task,
     now: Timestamp,
 ) -> Result<Option<(&'r str, &'r str)>, String> {
-    let first = needed(run, task, now)?.into_iter().next().filter(|_| !task.progress.recheck);
+    let first = needed(run, task, now)?.into_iter().next().filter(|_| !task.begins_with_checks());
     Ok(first.map(|agent| (agent, worker(run, task))))
 }
 
@@ -105,12 +149,13 @@ pub(super) fn begins<'r>(
 /// at already: one that looks whether a limit is over is enough.
 pub(super) fn is_let_in(run: &Run, task: &Task, now: Timestamp, looked_at: &mut BTreeSet<String>) -> bool {
     let Ok(needed) = needed(run, task, now) else { return false };
-    let looks_first = |agent: &&str| matches!(door(run, run.provider(agent), now), Door::ForOne);
+    let looks_first = |agent: &&str| matches!(door(run, run.provider(agent), None, now), Door::ForOne);
     let looks: Vec<&str> = needed.into_iter().filter(looks_first).map(|agent| run.provider(agent)).collect();
     if looks.iter().any(|provider| looked_at.contains(*provider)) {
         return false;
     }
-    if !task.progress.recheck {
+    // Checks come first, and whoever reviews asks then.
+    if !task.begins_with_checks() {
         looked_at.extend(looks.into_iter().map(str::to_owned));
     }
     true
@@ -135,7 +180,7 @@ pub fn limits(run: &Run, now: Timestamp) -> impl Iterator<Item = (&str, Timestam
 
 /// When agents that look whether a limit is over will have looked for long enough.
 pub(super) fn probes(run: &Run, now: Timestamp) -> impl Iterator<Item = Timestamp> {
-    let enough = |outage: &Outage| Some(outage.probe?.plus(PROBE));
+    let enough = |outage: &Outage| Some(outage.probe.as_ref()?.began.plus(PROBE));
     run.outages.values().filter_map(enough).filter(move |time| is_future(*time, now, PROBE))
 }
 
@@ -153,13 +198,13 @@ impl Run {
         self.settings.agents.get(agent).map_or(agent, |client| client.provider(agent))
     }
 
-    /// An agent begins.
-    pub(super) fn agent_began(&mut self, agent: &str, at: Timestamp) {
+    /// An agent begins to work on a task, or to review it.
+    pub(super) fn agent_began(&mut self, agent: &str, task: &TaskId, at: Timestamp) {
         let provider = self.provider(agent).to_owned();
         let Some(outage) = self.outages.get_mut(&provider) else { return };
-        match (outage.until.filter(|&until| !is_future(until, at, LONGEST_LIMIT)), outage.probe) {
+        match (outage.until.filter(|&until| !is_future(until, at, LONGEST_LIMIT)), &outage.probe) {
             (None, _) => {}
-            (Some(_), None) => outage.probe = Some(at),
+            (Some(_), None) => outage.probe = Some(Probe { began: at, task: task.clone() }),
             // The first one has seen no limit for long enough to let others follow.
             (Some(_), Some(_)) => drop(self.outages.remove(&provider)),
         }
@@ -194,8 +239,20 @@ impl Run {
         }
     }
 
+    /// Those who were to review a task have come to verdicts, so no limit holds for them.
+    pub(super) fn reviewers_ended(&mut self, task: &TaskId) {
+        self.outages.retain(|_, outage| outage.probe.as_ref().is_none_or(|probe| probe.task != *task));
+    }
+
+    /// Nobody is at a task any more: should one have looked whether a limit is over, others may.
+    pub(super) fn left_alone(&mut self, task: &TaskId) {
+        for outage in self.outages.values_mut() {
+            outage.probe.take_if(|probe| probe.task == *task);
+        }
+    }
+
     /// Whoever looked whether a limit is over did not come to an end that tells.
-    pub(super) fn look_again(&mut self, agent: &str) {
+    fn look_again(&mut self, agent: &str) {
         let provider = self.provider(agent).to_owned();
         if let Some(outage) = self.outages.get_mut(&provider) {
             outage.probe = None;

@@ -75,9 +75,13 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         }
         Command::Captured { task, fence, pass, work } => on.captured(task, *fence, *pass, work),
         Command::ChecksEnded { task, fence, tree, results } => on.checked(task, *fence, tree, results),
+        Command::ReviewerBegins { task, fence, tree, results, agent } => {
+            on.reviewer_begins(task, *fence, tree, results, agent)
+        }
         Command::ReviewerCut { task, fence, tree, results, agent, end } => {
             on.reviewer_cut(task, *fence, tree, results, (agent, end))
         }
+        Command::HelperCut { task, agent, end } => on.helper_cut(task, agent, end),
         Command::TryFailed { action, class, reason, feedback } => {
             use Status::*;
             let Some(task) = action.task() else {
@@ -98,7 +102,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![on.failure(at, Class::Conflict, reason, feedback, Some(tip.clone()))])
         }
         Command::LandingWaits { task, fence, reason } => {
-            let at = on.held(task, *fence, &[Status::Verified, Status::Merging])?;
+            use Status::*;
+            let at = on.held(task, *fence, &[InProgress, Confirming, Verifying, Verified, Merging])?;
             if at.progress.waits.as_ref() == Some(reason) {
                 return Ok(Vec::new());
             }
@@ -197,7 +202,12 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             if let Note::Entry { task: Some(task), .. } | Note::Told { task, .. } | Note::Spent { task, .. } =
                 note
             {
-                on.known(task)?;
+                let known = on.known(task)?;
+                if let Note::Spent { job, .. } = note
+                    && known.progress.booked.contains(job)
+                {
+                    return Ok(Vec::new());
+                }
             }
             Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])
         }

@@ -291,6 +291,9 @@ impl State {
             self.on_run(|run| {
                 run.slots = shifted(run.slots, i64::from(slot_after) - i64::from(slot_before));
                 run.dead = shifted(run.dead, i64::from(dead_after) - i64::from(dead_before));
+                if !task.is_engines() {
+                    run.left_alone(&id);
+                }
             });
             let waiting = i64::from(before.satisfies()) - i64::from(after.satisfies());
             let dead = i64::from(after.is_dead()) - i64::from(before.is_dead());

@@ -163,6 +163,11 @@ impl Task {
         self.check_first && self.spent == 0 && self.progress.tree.is_none()
     }
 
+    /// Whether its next start begins without an agent: with the checks of work that is there.
+    pub(super) fn begins_with_checks(&self) -> bool {
+        self.progress.recheck || self.looks_first()
+    }
+
     /// A fresh agent has to find nothing left to do before those judge it who are dear: agents.
     pub fn awaits_confirmation(&self) -> bool {
         self.confirm && !self.progress.confirmed
@@ -239,6 +244,8 @@ pub struct Progress {
     pub rejections: u32,
     /// Evidence that need not be paid for again.
     pub passes: Vec<Pass>,
+    /// Jobs of this try whose use is booked, should somebody find them again.
+    pub booked: Vec<String>,
     /// Position in the order of verification.
     pub queued: Option<u64>,
     pub intent: Option<Intent>,

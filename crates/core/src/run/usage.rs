@@ -137,8 +137,9 @@ pub enum Bound {
     Run(String),
 }
 
-/// The bound that an agent at work has reached, if any. `own` is what it has used, `all` what all at work have.
-pub fn bound_reached(run: &Run, task: &Task, own: Live, all: Live) -> Option<Bound> {
+/// The bound that an agent at work has reached, if any. `own` is what it has used, `of_task` what all have that were at its
+/// task since something was booked, `all` what all at work have.
+pub fn bound_reached(run: &Run, task: &Task, own: Live, of_task: Live, all: Live) -> Option<Bound> {
     let budget = &run.session.budget;
     let attempt = || {
         over(own.usage, budget.attempt_usd, budget.attempt_tokens)
@@ -146,7 +147,7 @@ pub fn bound_reached(run: &Run, task: &Task, own: Live, all: Live) -> Option<Bou
     };
     run_over(run, all)
         .map(Bound::Run)
-        .or_else(|| task_over(run, task, own).map(Bound::Task))
+        .or_else(|| task_over(run, task, of_task).map(Bound::Task))
         .or_else(|| attempt().map(Bound::Attempt))
 }
 

@@ -62,9 +62,16 @@ pub fn tell(event: &Event) -> Told {
             AgentEnd::Refused { .. } => (Tone::Warning, "its provider does not let the agent in".to_owned()),
             AgentEnd::Stopped => (Tone::Quiet, format!("agent stopped after {took}")),
         },
+        Event::ReviewerStarted { agent, .. } => {
+            (Tone::Plain, format!("{agent} looks first whether its usage limit is over"))
+        }
         Event::ReviewerEnded { agent, end, .. } => match end {
             AgentEnd::Limit { until, .. } => {
                 (Tone::Warning, format!("{agent} came to no verdict: usage limit until {until}"))
+            }
+            AgentEnd::Stopped => (Tone::Plain, format!("{agent} came to no verdict: stopped with the run")),
+            AgentEnd::Blocked { reason } => {
+                (Tone::Warning, format!("{agent} came to no verdict: {}", one_line(reason)))
             }
             _ => (Tone::Warning, format!("{agent} came to no verdict: its provider does not let it in")),
         },

@@ -8,7 +8,7 @@ use piton_core::run::{
 use piton_core::time::Span;
 use piton_core::view;
 
-use crate::bench::{Bench, id, session, spec};
+use crate::bench::{Bench, id, oid, session, spec, work};
 
 fn with(budget: Budget) -> Bench {
     let mut bench = Bench::new(crate::bench::plan(vec![spec("a", &[]), spec("b", &[])]));
@@ -27,7 +27,8 @@ fn spend(bench: &mut Bench, task: &str, used: Option<Usage>) {
     bench.ready(task, 0, 0);
     let fence = bench.task(task).fence;
     let used = used.map(|usage| ByModel::from([("m".to_owned(), usage)]));
-    let note = Note::Spent { task: id(task), fence, agent: "default".to_owned(), used };
+    let (agent, took, job) = ("default".to_owned(), Span::default(), String::new());
+    let note = Note::Spent { task: id(task), fence, agent, used, took, job };
     bench.accept(&Command::Note { by: "default".to_owned(), note });
     let end = AgentEnd::Failed { reason: "not finished".to_owned(), feedback: String::new() };
     bench.accept(&bench.agent_ends(task, end));
@@ -94,7 +95,7 @@ fn a_bound_is_reached_while_agents_work() {
     let reached = |budget: Budget, own: Live, all: Live| {
         let bench = with(budget);
         let run = bench.state.run().expect("a run");
-        bound_reached(run, bench.task("a"), own, all)
+        bound_reached(run, bench.task("a"), own, own, all)
     };
     let (some, more) = (live(60, Span::seconds(6)), live(110, Span::seconds(11)));
     let tokens = Budget { run_tokens: Some(100), ..Budget::default() };
@@ -117,4 +118,33 @@ fn a_bound_is_reached_while_agents_work() {
 
 fn used_tokens(count: u64) -> Usage {
     Usage { input: Some(count), ..Usage::default() }
+}
+
+#[test]
+fn a_reviewer_that_may_use_no_more_fails_nothing_and_is_booked_once() {
+    let told = "the budget of the task is spent: 9 of 5 tokens are used".to_owned();
+    let ends = [(AgentEnd::Stopped, Status::Pending), (AgentEnd::Blocked { reason: told }, Status::Blocked)];
+    for (end, status) in ends {
+        let mut bench = Bench::running(vec![spec("a", &[])]);
+        bench.start("a");
+        bench.ready("a", 0, 0);
+        bench.accept(&bench.agent_ends("a", AgentEnd::Done));
+        bench.accept(&bench.captured("a", work(7)));
+        let (agent, took, job) = ("judge".to_owned(), Span::seconds(3), "1.check.x".to_owned());
+        let note = Note::Spent { task: id("a"), fence: 1, agent: agent.clone(), used: None, took, job };
+        let worked = bench.task("a").worked;
+        for _ in 0..2 {
+            bench.accept(&Command::Note { by: agent.clone(), note: note.clone() });
+        }
+        assert_eq!((bench.task("a").used.tries, bench.task("a").used.unmeasured), (1, 1));
+        assert_eq!(bench.task("a").worked, worked.plus(took));
+        let (tree, results) = (oid(7), Vec::new());
+        bench.accept(&Command::ReviewerCut { task: id("a"), fence: 1, tree, results, agent, end });
+        assert_eq!((bench.task("a").decided, bench.task("a").spent), (status, 0));
+        if status == Status::Blocked {
+            bench.accept(&Command::Unblock { task: id("a"), by: "me".to_owned() });
+        }
+        bench.start("a");
+        assert_eq!(bench.task("a").decided, Status::Verifying, "its work is there");
+    }
 }

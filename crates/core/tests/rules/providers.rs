@@ -1,10 +1,12 @@
 //! Providers that let nobody work: whom that holds up, who stands in, and who looks whether it is over.
 
-use piton_core::plan::{Agent, Plan, Schedule, TaskSpec};
-use piton_core::run::{Action, AgentEnd, Command, Event, Recorded, State, Status, Verdict, next, wake_at};
+use piton_core::plan::{Agent, Argv, Check, Plan, Schedule, TaskSpec};
+use piton_core::run::{
+    Action, AgentEnd, Command, Event, Recorded, State, Status, Verdict, next, reviewer, wake_at,
+};
 use piton_core::time::Span;
 
-use crate::bench::{Bench, id, oid, plan, session, spec, work};
+use crate::bench::{Bench, check, id, oid, plan, session, spec, work};
 
 /// Tasks of `first` are called f…, those of `second` s…; the two have providers of their own.
 fn bench(fallback: Option<&str>, names: &[&str]) -> Bench {
@@ -92,6 +94,77 @@ fn what_is_to_be_confirmed_waits_for_whoever_confirms_and_is_not_done_again() {
     let nothing_new = Command::ChecksEnded { task: id("f1"), fence: 2, tree: oid(7), results: Vec::new() };
     bench.accept(&nothing_new);
     assert_eq!(bench.task("f1").status(), Status::Confirming);
+}
+
+/// Two tasks that a judge of another provider looks at, whose usage limit is just over.
+fn to_be_judged() -> Bench {
+    let ask = Argv::Review { agent: "judge".to_owned(), ask: "Is it good?".to_owned() };
+    let judged = |name: &str| TaskSpec {
+        checks: vec![Check { run: ask.clone(), ..check(&format!("check {name}")) }],
+        ..spec(name, &[])
+    };
+    let mut bench = Bench::running(vec![judged("a"), judged("b")]);
+    for (name, tree) in [("a", 7), ("b", 8)] {
+        bench.start(name);
+        bench.ready(name, 0, 0);
+        bench.accept(&bench.agent_ends(name, AgentEnd::Done));
+        bench.accept(&bench.captured(name, work(tree)));
+    }
+    let until = bench.now.plus(Span::minutes(10));
+    let end = AgentEnd::Limit { reason: "used up".to_owned(), until };
+    bench.accept(&Command::HelperCut { task: id("a"), agent: "judge".to_owned(), end });
+    bench.now = until;
+    bench
+}
+
+fn begins(name: &str, tree: u64) -> Command {
+    let (tree, results, agent) = (oid(tree), Vec::new(), "judge".to_owned());
+    Command::ReviewerBegins { task: id(name), fence: 1, tree, results, agent }
+}
+
+/// Whether a review of each of the two may begin, and whether it has to say so.
+fn entries(bench: &Bench) -> [Option<bool>; 2] {
+    let run = bench.state.run().expect("it runs");
+    ["a", "b"].map(|name| Some(reviewer(run, "judge", &id(name), bench.now).ok()?.is_first))
+}
+
+#[test]
+fn after_a_limit_one_reviewer_looks_first() {
+    let mut bench = to_be_judged();
+    assert_eq!(entries(&bench), [Some(true), Some(true)]);
+    bench.accept(&begins("a", 7));
+    assert_eq!(entries(&bench), [Some(false), None]);
+    assert!(bench.refuse(&begins("b", 8)).stale, "it came too late");
+    // It has judged, so others may.
+    let (task, tree, results) = (id("a"), oid(7), Vec::new());
+    bench.record(vec![Event::ChecksEnded { task, fence: 1, tree, results }]);
+    assert_eq!(entries(&bench), [Some(false), Some(false)]);
+}
+
+#[test]
+fn a_reviewer_that_looked_first_and_was_taken_away_has_told_nothing() {
+    let mut bench = to_be_judged();
+    bench.accept(&begins("a", 7));
+    bench.accept(&Command::Reset { task: id("a"), by: "me".to_owned() });
+    assert_eq!(entries(&bench)[1], Some(true));
+    bench.accept(&begins("b", 8));
+    bench.now = bench.now.plus(Span::minutes(1));
+    assert_eq!(entries(&bench)[0], Some(false), "it has looked for a minute");
+}
+
+#[test]
+fn who_only_looks_whether_a_task_is_done_already_is_held_up_by_no_limit_and_tells_nothing_about_it() {
+    let of_first =
+        |name: &str, check_first| TaskSpec { agent: "first".to_owned(), check_first, ..spec(name, &[]) };
+    let mut bench =
+        Bench::running(vec![of_first("f1", false), of_first("f2", false), of_first("looks", true)]);
+    limited(&mut bench, "f1");
+    assert_eq!(starts(&bench), ["looks"]);
+    bench.now = bench.now.plus(Span::minutes(10));
+    bench.start("looks");
+    assert_eq!(bench.task("looks").progress.agent, "");
+    bench.now = bench.now.plus(Span::minutes(2));
+    assert_eq!(starts(&bench), ["f1"], "and f2 once that one has looked");
 }
 
 /// Before this version nobody wrote down who worked.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 
 use piton_core::client::Fault;
-use piton_core::plan::{Agent, PromptBy, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Agent, PromptBy, RunId, SILENCE, TaskId, TaskSpec};
 use piton_core::run::{AgentEnd, verdict};
-use piton_core::signal::{Signal, last_signal};
-use piton_core::time::Timestamp;
+use piton_core::signal::Signal;
+use piton_core::time::Span;
 
 use super::outbox::{Message, OUTBOX, Said, TOKEN};
 use super::{Heard, Place, Session};
@@ -15,6 +15,9 @@ use crate::keeper::{Ended, JobSpec};
 
 /// `EX_TEMPFAIL`: the program itself says that trying again may help.
 const TEMPORARY: i32 = 75;
+
+/// The longest a client with a stream may take for its first line, which says that it has begun.
+const STARTUP: Span = Span::minutes(2);
 
 /// Variables that would make an agent's git, or its own Piton, work somewhere else.
 pub(crate) const NOT_INHERITED: [&str; 9] = [
@@ -43,7 +46,9 @@ pub(crate) fn job(
     job.env.insert(OUTBOX.to_owned(), place.folder().join("outbox.jsonl").into_string());
     job.env.insert(TOKEN.to_owned(), uuid::Uuid::now_v7().simple().to_string());
     job.wall_ms = Some(spec.timeout.0);
-    job.silence_ms = spec.silence.map(|span| span.0);
+    job.silence_ms = spec.silence_of(agent.adapter).map(|span| span.0);
+    // What a run says about it comes later, and is stronger.
+    job.startup_ms = (!agent.adapter.is_command()).then_some(STARTUP.0);
     Ok(job)
 }
 
@@ -66,13 +71,7 @@ pub(crate) fn environment(run: &RunId, task: &TaskId, attempt: u32) -> BTreeMap<
 }
 
 /// What the end of the process means, with what was heard from it. `said` is what it reported by command.
-pub fn end_of(
-    ended: &Ended,
-    heard: &Heard,
-    said: Option<&Message>,
-    spec: &TaskSpec,
-    now: Timestamp,
-) -> AgentEnd {
+pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskSpec) -> AgentEnd {
     let tail = heard.said.as_str();
     // What the agent itself advises stands first.
     let advice = said.map(|message| message.report.feedback.trim()).filter(|advice| !advice.is_empty());
@@ -92,8 +91,9 @@ pub fn end_of(
         }
         Ended::WallClock => return failed(format!("the agent had not finished after {}", spec.timeout)),
         Ended::Silence => {
-            let limit = spec.silence.unwrap_or_default();
-            return failed(format!("the agent said nothing for {limit}"));
+            let limit = spec.silence.unwrap_or(SILENCE);
+            let reason = format!("the agent said nothing for {limit}");
+            return if heard.waits_for_others() { AgentEnd::Transient { reason } } else { failed(reason) };
         }
         Ended::Startup => return AgentEnd::Transient { reason: "the agent never said anything".to_owned() },
         Ended::Exited { .. } => {}
@@ -103,14 +103,14 @@ pub fn end_of(
         Some(Said::Failed { reason }) => return failed(reason.clone()),
         Some(Said::Done) | None => {}
     }
-    if let Some(outage) = heard.outage(now) {
+    if let Some(outage) = heard.outage() {
         return outage;
     }
     match &heard.broken {
         None => {}
         Some((Fault::Own, reason)) => return failed(reason.clone()),
         Some((Fault::Outside, reason)) => return AgentEnd::Transient { reason: reason.clone() },
-        Some((Fault::Person | Fault::Limit | Fault::Refused, reason)) => {
+        Some((Fault::Person | Fault::Limit | Fault::Busy | Fault::Refused, reason)) => {
             return AgentEnd::Blocked { reason: reason.clone() };
         }
         Some((Fault::Gone, reason)) => {
@@ -119,7 +119,7 @@ pub fn end_of(
             };
         }
     }
-    match (last_signal(tail, &spec.id, now), ended) {
+    match (heard.signal(&spec.id), ended) {
         (Some(Signal::Blocked(reason)), _) => AgentEnd::Blocked { reason },
         (Some(Signal::Failed(reason)), _) => failed(reason),
         (Some(Signal::Retry(reason)), _) => AgentEnd::Transient { reason },

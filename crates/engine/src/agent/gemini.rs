@@ -2,18 +2,22 @@
 
 use std::{fs, io};
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::settings::{self, Spot};
 use piton_core::plan::{Agent, Permissions};
 use serde_json::{Map, Value, json};
 
 use super::talk::{KNOWN, SERVER};
 use super::{Place, Session, variable};
-use crate::disk;
 use crate::keeper::JobSpec;
+use crate::{disk, secrets};
 
 /// One process, so that a signal reaches the one that works.
 const QUIET: [(&str, &str); 1] = [("GEMINI_CLI_NO_RELAUNCH", "true")];
+
+/// What it does unless its settings say `false`, and is not for the work.
+const QUIET_SETTINGS: [(&str, &str); 2] =
+    [("privacy", "usageStatisticsEnabled"), ("general", "enableAutoUpdate")];
 
 /// Without a policy it has no tool to change anything where nobody can be asked, and commands that write into a file
 /// would be asked about even so.
@@ -49,27 +53,65 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     let temporary = place.folder().join("tmp");
     disk::private_folder(&temporary)?;
     job.env.insert("TMPDIR".to_owned(), temporary.into_string());
-    if let Some(program) = place.server(agent) {
-        let settings = with_server(agent, place, program)?;
-        job.env.extend(settings.map(|path| (MACHINE.to_owned(), path.into_string())));
-    }
+    let settings = settings_of(agent, place)?;
+    job.env.extend(settings.map(|path| (MACHINE.to_owned(), path.into_string())));
     Ok(job)
 }
 
-/// The settings of the machine, with Piton's server among them: there is no other place but the person's own files. `None`
-/// if there are some that cannot be read, or added to.
-fn with_server(agent: &Agent, place: &Place<'_>, program: &str) -> io::Result<Option<Utf8PathBuf>> {
-    let theirs = match fs::read_to_string(variable(&agent.env, MACHINE).as_deref().unwrap_or(USUAL)) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(_) => return Ok(None),
+/// The settings of the machine with Piton's among them: there is no other place but the person's own files. `None` if
+/// there are some that cannot be read, or added to, or that hold a secret: it stays where it is.
+fn settings_of(agent: &Agent, place: &Place<'_>) -> io::Result<Option<Utf8PathBuf>> {
+    let text = match fs::read_to_string(variable(&agent.env, MACHINE).as_deref().unwrap_or(USUAL)) {
+        Ok(theirs) => with_ours(&theirs, agent, place.server(agent)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => with_ours("", agent, place.server(agent)),
+        Err(_) => None,
     };
-    let env: Map<String, Value> =
-        KNOWN.into_iter().map(|name| (name.to_owned(), json!(format!("${name}")))).collect();
-    let server = json!({ "command": program, "args": ["mcp"], "env": env, "trust": true });
-    let spot = Spot::Member { below: &["mcpServers"], name: SERVER };
-    let Ok(text) = settings::put(&theirs, spot, &server, &|_| false) else { return Ok(None) };
+    let text = text.filter(|text| *secrets::redactor().bytes(text.as_bytes()) == *text.as_bytes());
     let path = place.folder().join("gemini.json");
-    disk::write(&path, text.as_bytes())?;
-    Ok(Some(path))
+    if let Some(text) = &text {
+        disk::write(&path, text.as_bytes())?;
+    }
+    // A limit that nobody keeps is not passed over: somebody relies on it.
+    if agent.max_turns.is_some() && !(text.is_some() && is_taken(&path)) {
+        let why = "`max_turns` cannot be kept here: gemini takes settings from outside of its home only if they and \
+                   all folders above are root's and nobody else may write to them, and Piton adds to those of the \
+                   machine only if they hold no secret";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+    }
+    Ok(text.map(|_| path))
+}
+
+/// `None` if these cannot be added to.
+pub(super) fn with_ours(theirs: &str, agent: &Agent, server: Option<&str>) -> Option<String> {
+    let put = |text: &str, below: &str, name: &str, value: &Value| {
+        settings::put(text, Spot::Member { below: &[below], name }, value, &|_| false).ok()
+    };
+    let mut text = theirs.to_owned();
+    for (below, name) in QUIET_SETTINGS {
+        text = put(&text, below, name, &json!(false)).unwrap_or(text);
+    }
+    if let Some(turns) = agent.max_turns {
+        text = put(&text, "model", "maxSessionTurns", &json!(turns))?;
+    }
+    if let Some(program) = server {
+        let env: Map<String, Value> =
+            KNOWN.into_iter().map(|name| (name.to_owned(), json!(format!("${name}")))).collect();
+        let server = json!({ "command": program, "args": ["mcp"], "env": env, "trust": true });
+        text = put(&text, "mcpServers", SERVER, &server)?;
+    }
+    Some(text)
+}
+
+/// Whether it takes its settings from there. Others it passes over with a warning.
+#[cfg(unix)]
+fn is_taken(path: &Utf8Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let is_roots =
+        |path: &Utf8Path| fs::metadata(path).is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0);
+    path.canonicalize_utf8().is_ok_and(|path| path.ancestors().all(is_roots))
+}
+
+#[cfg(not(unix))]
+fn is_taken(_path: &Utf8Path) -> bool {
+    false
 }

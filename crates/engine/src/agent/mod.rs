@@ -17,22 +17,25 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::client::{Exit, Fault, GO_ON, Meaning, Story};
-use piton_core::plan::{Adapter, Agent};
+use piton_core::plan::{Adapter, Agent, TaskId};
 use piton_core::run::{AgentEnd, ByModel, Verdict};
+use piton_core::signal::{Signal, last_signal};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
 
-use crate::keeper::{Ended, Job, JobSpec};
-use crate::{clock, disk, sandbox};
+use crate::keeper::{Ended, Job, JobSpec, Outcome};
+use crate::{disk, sandbox};
 
 pub use command::end_of;
 pub(crate) use command::{NOT_INHERITED, environment, job};
 #[doc(hidden)]
 pub use outbox::understood;
 pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
-pub(crate) use session::{OVER_BUDGET, Session, before};
+#[doc(hidden)]
+pub use session::Session;
+pub(crate) use session::{OVER_BUDGET, before};
 pub use talk::Talk;
-pub use trial::{Trial, checked_version, program, trial, version};
+pub use trial::{Trial, checked_version, program, stop, trial, version};
 
 /// Where a client is started, and with which prompt; the prompt lies in the folder of its job.
 #[derive(Clone, Copy, Debug)]
@@ -104,11 +107,21 @@ pub struct Heard {
     broken: Option<(Fault, String)>,
     /// When the limit ends that it met.
     until: Option<Timestamp>,
+    /// When it ended, however much later somebody listens: what it said of times was said before that.
+    pub(crate) ended_at: Timestamp,
+    has_stream: bool,
+    /// Whether it waited for a tool when it ended.
+    in_call: bool,
     /// What it has used, by model, if it tells. `None` also for a client that never does.
     pub used: Option<ByModel>,
 }
 
 impl Heard {
+    /// Whether a client that does nothing any more waits for its servers: then it is nothing that its agent did.
+    fn waits_for_others(&self) -> bool {
+        self.has_stream && !self.in_call
+    }
+
     /// Whether the client itself came to an end, so that what its agent said counts.
     pub(crate) fn is_finished(&self) -> bool {
         self.broken.is_none()
@@ -120,7 +133,9 @@ impl Heard {
         let reason = reason.clone();
         Some(match fault {
             Fault::Person | Fault::Refused => Verdict::Impossible { reason },
-            Fault::Own | Fault::Limit | Fault::Outside | Fault::Gone => Verdict::Broken { reason },
+            Fault::Own | Fault::Limit | Fault::Busy | Fault::Outside | Fault::Gone => {
+                Verdict::Broken { reason }
+            }
         })
     }
 }
@@ -131,11 +146,22 @@ impl Heard {
         matches!(self.broken, Some((Fault::Own, _)))
     }
 
+    /// The signal at the end of its agent's words, as far as agents of this client may give it.
+    pub(crate) fn signal(&self, task: &TaskId) -> Option<Signal> {
+        last_signal(&self.said, task, self.ended_at).filter(|signal| self.may_say(signal))
+    }
+
+    /// A client with a stream tells there of limits and refusals. In its agent's words they may be an example.
+    pub(crate) fn may_say(&self, signal: &Signal) -> bool {
+        !(self.has_stream && matches!(signal, Signal::Limit(_) | Signal::Refused(_)))
+    }
+
     /// What it means for its provider that the client did not finish, if it means anything.
-    pub(crate) fn outage(&self, now: Timestamp) -> Option<AgentEnd> {
+    pub(crate) fn outage(&self) -> Option<AgentEnd> {
         match self.broken.as_ref()? {
-            (Fault::Limit, reason) => {
-                let until = self.until.unwrap_or(now.plus(UNKNOWN_LIMIT));
+            (fault @ (Fault::Limit | Fault::Busy), reason) => {
+                let unknown = if *fault == Fault::Busy { UNKNOWN_RATE } else { UNKNOWN_LIMIT };
+                let until = self.until.unwrap_or(self.ended_at.plus(unknown));
                 Some(AgentEnd::Limit { reason: reason.clone(), until })
             }
             (Fault::Refused, reason) => Some(AgentEnd::Refused { reason: reason.clone() }),
@@ -146,10 +172,13 @@ impl Heard {
 
 /// How long a limit is waited for whose end nobody told: most end within hours, and a look costs little.
 const UNKNOWN_LIMIT: Span = Span::minutes(30);
+/// The same for too many requests, which are counted by the minute.
+const UNKNOWN_RATE: Span = Span::minutes(5);
 
 /// What single messages of a client tell that never came to sum up.
 pub(crate) fn so_far(agent: &Agent, job: &Job) -> Option<ByModel> {
-    let since = story(agent.adapter, job)?.since.into_iter();
+    // No time is asked for.
+    let since = story(agent.adapter, job, Timestamp::default())?.since.into_iter();
     let since: ByModel = since.map(|(model, usage)| (named(model, agent), usage)).collect();
     (!since.is_empty()).then_some(since)
 }
@@ -159,14 +188,23 @@ pub(crate) fn hear(
     agent: &Agent,
     job: &Job,
     session: Option<&Session>,
-    ended: &Ended,
+    outcome: &Outcome,
     tail: usize,
 ) -> io::Result<Heard> {
-    let Some(story) = story(agent.adapter, job) else {
+    let ended_at = outcome.ended_at();
+    let Some(story) = story(agent.adapter, job, ended_at) else {
         let said = clean_text(&job.output().tail(tail)?);
-        return Ok(Heard { said, broken: None, until: None, used: None });
+        return Ok(Heard {
+            said,
+            broken: None,
+            until: None,
+            ended_at,
+            has_stream: false,
+            in_call: false,
+            used: None,
+        });
     };
-    let exit = match ended {
+    let exit = match &outcome.ended {
         Ended::Exited { code } => Some(Exit::Code(*code)),
         Ended::Signalled { signal } => Some(Exit::Signal(*signal)),
         _ => None,
@@ -179,7 +217,9 @@ pub(crate) fn hear(
         let own = session.map_or_else(|| told.clone(), |session| session.own_use(told));
         own.into_iter().map(|(model, usage)| (named(model, agent), usage)).collect()
     });
-    Ok(Heard { said: clean_text(story.said.as_bytes()), broken, until: story.limit(), used })
+    let said = clean_text(story.said.as_bytes());
+    let (until, in_call) = (story.limit(), story.is_in_call());
+    Ok(Heard { said, broken, until, ended_at, has_stream: true, in_call, used })
 }
 
 /// The model, where the client does not say which it used: the one it was told to.
@@ -187,8 +227,8 @@ fn named(model: String, agent: &Agent) -> String {
     if model.is_empty() { agent.model.clone().unwrap_or_default() } else { model }
 }
 
-/// What the stream of a job says; `None` for a client without one.
-fn story(adapter: Adapter, job: &Job) -> Option<Story> {
+/// What the stream of a job says that ended then; `None` for a client without one.
+fn story(adapter: Adapter, job: &Job, ended_at: Timestamp) -> Option<Story> {
     if adapter.is_command() {
         return None;
     }
@@ -199,7 +239,7 @@ fn story(adapter: Adapter, job: &Job) -> Option<Story> {
         output.push(b'\n');
         output.extend(whole.tail);
     }
-    let mut story = Story::of(adapter, &output, clock::now())?;
+    let mut story = Story::of(adapter, &output, ended_at)?;
     if whole.omitted > 0 && adapter == Adapter::Opencode {
         // It tells of each step by itself, and some are missing.
         story.used = None;

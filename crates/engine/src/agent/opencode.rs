@@ -2,13 +2,15 @@
 
 use piton_core::dialect::settings::{self, Spot};
 use piton_core::plan::{Agent, Permissions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::talk::SERVER;
 use super::{Place, Session, variable};
 use crate::keeper::JobSpec;
 
-const QUIET: [(&str, &str); 1] = [("OPENCODE_DISABLE_AUTOUPDATE", "1")];
+/// It has a list of models of its own, and keeps the one it fetched last.
+const QUIET: [(&str, &str); 2] =
+    [("OPENCODE_DISABLE_AUTOUPDATE", "1"), ("OPENCODE_DISABLE_MODELS_FETCH", "1")];
 
 /// Settings beside those in files; they may be the person's, too.
 const SETTINGS: &str = "OPENCODE_CONFIG_CONTENT";
@@ -23,7 +25,7 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     let resumed = session.filter(|session| session.resumes).and_then(|session| session.id.clone());
     words.extend(resumed.into_iter().flat_map(|id| ["-s".to_owned(), id]));
     let mut job = place.job(agent, words, &QUIET);
-    if let Some(settings) = place.server(agent).and_then(|program| with_server(agent, program)) {
+    if let Some(settings) = with_ours(agent, place.server(agent)) {
         job.env.remove(SETTINGS);
         // There may be keys in them, which are written nowhere.
         job.secrets.insert(SETTINGS.to_owned(), settings);
@@ -31,9 +33,15 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     job
 }
 
-/// The settings with Piton's server among them. `None` if they cannot be added to.
-fn with_server(agent: &Agent, program: &str) -> Option<String> {
+/// The settings with Piton's among them: conversations stay here, whatever the person's files say, and its tools. `None`
+/// if they cannot be added to.
+fn with_ours(agent: &Agent, server: Option<&str>) -> Option<String> {
+    let put = |text: &str, below: &[&str], name: &str, value: &Value| {
+        settings::put(text, Spot::Member { below, name }, value, &|_| false).ok()
+    };
+    let theirs = variable(&agent.env, SETTINGS).unwrap_or_default();
+    let quiet = put(&put(&theirs, &[], "share", &json!("disabled"))?, &[], "autoupdate", &json!(false))?;
+    let Some(program) = server else { return Some(quiet) };
     let server = json!({ "type": "local", "command": [program, "mcp"], "enabled": true });
-    let spot = Spot::Member { below: &["mcp"], name: SERVER };
-    settings::put(&variable(&agent.env, SETTINGS).unwrap_or_default(), spot, &server, &|_| false).ok()
+    put(&quiet, &["mcp"], SERVER, &server)
 }

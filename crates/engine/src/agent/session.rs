@@ -18,7 +18,7 @@ const FILE: &str = "session.json";
 pub(crate) const OVER_BUDGET: &str = "over-budget";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Session {
+pub struct Session {
     /// Whose it is, and in which attempt: a new one begins anew, with what went wrong before its eyes.
     agent: String,
     adapter: Adapter,
@@ -27,7 +27,7 @@ pub(crate) struct Session {
     pub(super) id: Option<String>,
     /// It was begun by an earlier try.
     pub(super) resumes: bool,
-    /// What it had used when this try began: clients count on.
+    /// What it had used when this try began, for clients that count on.
     #[serde(default)]
     pub(super) before: ByModel,
 }
@@ -70,6 +70,11 @@ fn takes_a_name(adapter: Adapter) -> bool {
     matches!(adapter, Adapter::Claude | Adapter::Gemini)
 }
 
+/// Whether what it says it has used is of the whole conversation. The others tell of one run.
+fn counts_on(adapter: Adapter) -> bool {
+    matches!(adapter, Adapter::Claude | Adapter::Codex)
+}
+
 fn read(path: &Utf8Path) -> Option<Session> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
@@ -85,12 +90,15 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     if last_pass != pass || same != (&wanted.agent, wanted.adapter, wanted.attempt) {
         return None;
     }
-    let story = story(wanted.adapter, &last)?;
-    if !was_cut_off(&last.outcome().ok()??.ended, &story) {
+    let outcome = last.outcome().ok()??;
+    let story = story(wanted.adapter, &last, outcome.ended_at())?;
+    if !was_cut_off(&outcome.ended, &story) {
         return None;
     }
     let mut before = session.before;
-    before.extend(story.used.into_iter().flatten());
+    if counts_on(wanted.adapter) {
+        before.extend(story.used.into_iter().flatten());
+    }
     if was_booked(&last) {
         for (model, usage) in story.since {
             let sum = before.entry(model).or_default();
@@ -114,9 +122,10 @@ fn was_booked(job: &Job) -> bool {
 fn was_cut_off(ended: &Ended, story: &Story) -> bool {
     match ended {
         Ended::Died | Ended::Stopped | Ended::Signalled { .. } => true,
+        Ended::Silence => !story.is_in_call(),
         Ended::Exited { code } => matches!(
             story.meaning(Exit::Code(*code)),
-            Meaning::Broken { fault: Fault::Outside | Fault::Limit, .. }
+            Meaning::Broken { fault: Fault::Outside | Fault::Limit | Fault::Busy, .. }
         ),
         _ => false,
     }
@@ -126,4 +135,48 @@ fn was_cut_off(ended: &Ended, story: &Story) -> bool {
 fn number(dir: &Utf8Path) -> Option<(u64, u32)> {
     let (fence, pass) = dir.file_name()?.split_once(".agent")?;
     Some((fence.parse().ok()?, pass.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use camino::Utf8PathBuf;
+    use piton_core::run::Usage;
+
+    use super::*;
+
+    #[test]
+    fn only_of_what_a_client_counts_on_is_the_earlier_part_taken_off() {
+        let used = Usage { input: Some(300), output: Some(30), ..Usage::default() };
+        let told = |model: &str| ByModel::from([(model.to_owned(), used)]);
+        let claude = r#"{"type":"system","subtype":"init","session_id":"s1"}
+{"type":"result","subtype":"success","is_error":true,"api_error_status":500,"modelUsage":{"m":{"inputTokens":200,"outputTokens":20}}}"#;
+        let codex = r#"{"type":"thread.started","thread_id":"s1"}
+{"type":"turn.completed","usage":{"input_tokens":200,"output_tokens":20}}"#;
+        let gemini = r#"{"type":"init","session_id":"s1"}
+{"type":"result","status":"error","error":"503","stats":{"models":{"m":{"input_tokens":200,"output_tokens":20}}}}"#;
+        let opencode = r#"{"type":"step_finish","sessionID":"s1","part":{"reason":"tool-calls","tokens":{"input":200,"output":20}}}"#;
+        for (adapter, stream, model, own) in [
+            (Adapter::Claude, claude, "m", 100),
+            (Adapter::Codex, codex, "", 100),
+            (Adapter::Gemini, gemini, "m", 300),
+            (Adapter::Opencode, opencode, "", 300),
+        ] {
+            let temp = tempfile::tempdir().expect("a temporary folder");
+            let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
+            let agent = Agent { adapter, ..Agent::default() };
+            let session = |fence: u32| {
+                let job = Job::at(here.join(format!("{fence}.agent0")));
+                disk::private_folder(job.dir()).expect("a new folder");
+                let session = Session::of(&job, &agent, "default", 1).expect("it is written");
+                (job, session.expect("it has sessions"))
+            };
+            let (first, _) = session(1);
+            disk::write(&first.dir().join("output.log"), format!("{stream}\n").as_bytes()).expect("a file");
+            let outcome = r#"{"ended":{"kind":"signalled","signal":9},"started_at_ms":0,"ended_at_ms":1}"#;
+            disk::write(&first.dir().join("outcome.json"), outcome.as_bytes()).expect("a file");
+            let (_, next) = session(2);
+            assert!(next.is_resumed(), "{adapter:?}");
+            assert_eq!(next.own_use(&told(model))[model].input, Some(own), "{adapter:?}");
+        }
+    }
 }

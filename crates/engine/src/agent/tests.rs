@@ -8,8 +8,10 @@ use piton_core::plan::{Adapter, Agent};
 use super::{Place, Talk, start};
 use crate::disk;
 
-/// The command line and the environment of one start, with the folder of the test as `[HERE]`.
-fn started(agent: &Agent, talk: Option<Talk<'_>>, fenced: bool) -> String {
+const MACHINE: &str = "{\"security\": {}}";
+
+/// The command line and the environment of one start where the machine has these settings, with the folder of the test as `[HERE]`.
+fn started(agent: &Agent, talk: Option<Talk<'_>>, fenced: bool, machine: &str) -> String {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
     let (cwd, prompt) = (here.join("work"), here.join("job/prompt.md"));
@@ -23,7 +25,7 @@ fn started(agent: &Agent, talk: Option<Talk<'_>>, fenced: bool) -> String {
         ("GEMINI_CLI_SYSTEM_SETTINGS_PATH", here.join("machine.json").into_string()),
         ("OPENCODE_CONFIG_CONTENT", "{\"model\": \"m\"}".to_owned()),
     ];
-    disk::write(&here.join("machine.json"), b"{\"security\": {}}").expect("a new file");
+    disk::write(&here.join("machine.json"), machine.as_bytes()).expect("a new file");
     let mut agent = agent.clone();
     agent.env.extend(own.map(|(name, value)| (name.to_owned(), value)));
     let job = start(&agent, &Place { cwd: &cwd, prompt: &prompt, talk, fenced }, None).expect("a job");
@@ -54,14 +56,45 @@ fn a_client_gets_its_tools_its_question_and_no_more_rights_than_the_work_needs()
     let mut all = String::new();
     for adapter in clients() {
         let agent = Agent { adapter, hooks: asked(adapter), ..Agent::default() };
-        all += &started(&agent, Some(talk), true);
+        all += &started(&agent, Some(talk), true, MACHINE);
     }
     // Those who answer a question, or were not to have any of it.
-    let plain = Agent { adapter: Adapter::Codex, hooks: true, ..Agent::default() };
-    all += &started(&plain, None, false);
+    for adapter in clients().filter(|adapter| *adapter != Adapter::Claude) {
+        let plain = Agent { adapter, hooks: true, ..Agent::default() };
+        all += &started(&plain, None, false, MACHINE);
+    }
     for adapter in clients().filter(|adapter| asked(*adapter)) {
         let agent = Agent { adapter, no_mcp: true, ..Agent::default() };
-        all += &started(&agent, Some(talk), false);
+        all += &started(&agent, Some(talk), false, MACHINE);
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_secret_in_the_settings_of_the_machine_is_copied_nowhere() {
+    let gemini = Agent { adapter: Adapter::Gemini, ..Agent::default() };
+    let talk = Some(Talk { piton: "/opt/piton", asked: false });
+    let key = format!("AIza{}", "Sy0123456789abcdefghijklmnopqrstuvw");
+    let with = format!("{{\"mcpServers\": {{\"other\": {{\"env\": {{\"KEY\": \"{key}\"}}}}}}}}");
+    let told = started(&gemini, talk, true, &with);
+    assert!(!told.contains(&key) && !told.contains("gemini.json"), "{told}");
+    assert!(started(&gemini, talk, true, MACHINE).contains("gemini.json"));
+}
+
+#[test]
+fn a_bound_on_turns_is_among_geminis_settings_or_it_does_not_start() {
+    let bounded = Agent { adapter: Adapter::Gemini, max_turns: Some(7), ..Agent::default() };
+    let text = super::gemini::with_ours("{\"model\": {\"name\": \"m\"}}", &bounded, None).expect("settings");
+    assert!(text.contains("\"name\": \"m\", \"maxSessionTurns\": 7"), "{text}");
+    // Where everybody may write it takes no settings.
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
+    let everybodys = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(&here, everybodys).expect("our own folder");
+    let prompt = here.join("prompt.md");
+    let place = Place { cwd: &here, prompt: &prompt, talk: None, fenced: false };
+    let refused = start(&bounded, &place, None).map(drop);
+    assert_eq!(refused.map_err(|error| error.kind()), Err(std::io::ErrorKind::Unsupported));
+    let free = Agent { max_turns: None, ..bounded };
+    assert!(start(&free, &place, None).is_ok());
 }

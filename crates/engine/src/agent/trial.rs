@@ -17,6 +17,10 @@ const VERSION: Span = Span::seconds(30);
 /// One answer, from a model that may be busy.
 const ANSWER: Span = Span::minutes(5);
 
+/// The jobs in a folder in which a client is tried out.
+const VERSION_JOB: &str = "version";
+const TRIAL_JOB: &str = "job";
+
 const PROMPT: &str =
     "This is a test of the connection. Use no tool and change nothing. Answer with one word: ready\n";
 
@@ -44,7 +48,7 @@ pub fn version(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<St
     let mut spec = JobSpec::new([program(agent), "--version"], folder);
     spec.env = agent.env.clone();
     spec.wall_ms = Some(VERSION.0);
-    let job = Job::at(folder.join("version"));
+    let job = Job::at(folder.join(VERSION_JOB));
     let outcome = job.run(&spec, keeper).map_err(|error| error.to_string())?;
     match outcome.ended {
         Ended::Exited { code: 0 } => {
@@ -55,6 +59,14 @@ pub fn version(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<St
         }
         Ended::NotStarted { .. } => Err("not installed".to_owned()),
         _ => Err("it does not tell its version".to_owned()),
+    }
+}
+
+/// End the client that is being tried out in this folder, or will be.
+pub fn stop(folder: &Utf8Path) {
+    for name in [VERSION_JOB, TRIAL_JOB] {
+        // If the wish cannot be written, the job ends by its own limits.
+        let _ = Job::at(folder.join(name)).request_stop();
     }
 }
 
@@ -70,19 +82,21 @@ pub struct Trial {
 
 /// Ask a client one harmless question, in a folder that is for nothing else.
 pub fn trial(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<Trial, KeeperError> {
-    let (job, cwd) = (Job::at(folder.join("job")), folder.join("work"));
+    let (job, cwd) = (Job::at(folder.join(TRIAL_JOB)), folder.join("work"));
     let prompt = job.dir().join("prompt.md");
     let prepare = || -> io::Result<JobSpec> {
         disk::private_folder(&cwd)?;
         disk::private_folder(job.dir())?;
         disk::write(&prompt, PROMPT.as_bytes())?;
-        start(agent, &Place { cwd: &cwd, prompt: &prompt, talk: None, fenced: false }, None)
+        // One answer needs no bound, and a bound may be refused where this folder lies.
+        let agent = Agent { max_turns: None, ..agent.clone() };
+        start(&agent, &Place { cwd: &cwd, prompt: &prompt, talk: None, fenced: false }, None)
     };
     let failed = |source| KeeperError::File { deed: "write in", path: folder.to_owned(), source };
     let mut spec = prepare().map_err(failed)?;
     spec.wall_ms = Some(ANSWER.0);
     let outcome = job.run(&spec, keeper)?;
-    let heard = hear(agent, &job, None, &outcome.ended, 16 * 1024).map_err(failed)?;
+    let heard = hear(agent, &job, None, &outcome, 16 * 1024).map_err(failed)?;
     let wrong = match (&outcome.ended, heard.broken) {
         (_, Some((_, reason))) => Some(reason),
         (Ended::Exited { code: 0 }, None) => None,

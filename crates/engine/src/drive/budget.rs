@@ -1,17 +1,22 @@
 //! Budgets, held from outside while agents work: their streams are looked at as they grow, and whoever reaches a bound is
 //! stopped. Without a budget nothing is looked at.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::time::{Duration, Instant};
 
+use camino::Utf8PathBuf;
 use piton_core::client::Meter;
 use piton_core::plan::{Adapter, Agent};
-use piton_core::run::{Action, AgentEnd, Bound, ByModel, Live, Run, State, Usage, bound_reached, verdict};
+use piton_core::run::{
+    Action, AgentEnd, Bound, ByModel, Command, Live, Run, State, Task, Usage, bound_reached, verdict,
+};
 use piton_core::time::{Span, Timestamp};
 
 use super::order::{Order, Running};
-use crate::keeper::Job;
+use crate::checks::AgentJob;
+use crate::keeper::{Ended, Job};
 use crate::{agent, disk};
 
 /// How often agents are looked at: what one uses in between is less than the smallest bound anybody sets.
@@ -21,20 +26,32 @@ const READ: usize = 1024 * 1024;
 /// What is booked at the end must not be less than what an agent was stopped for, whoever's clock is asked.
 const DOUBT: Span = Span(250);
 
-/// One for each agent at work.
+/// One for each agent at work, and for those before it whose use is not booked yet, by the folders of their jobs.
 #[derive(Default)]
 pub(super) struct Gauges {
     looked: Option<Instant>,
-    all: HashMap<Action, Gauge>,
+    all: HashMap<Utf8PathBuf, Gauge>,
 }
 
 struct Gauge {
     job: Job,
     started: Option<Timestamp>,
+    ended: Option<Timestamp>,
     /// Of a client that tells what it uses.
     meter: Option<Meter>,
     before: ByModel,
     read_to: u64,
+}
+
+/// What was found about one action.
+struct Seen<'a> {
+    running: &'a Running,
+    task: &'a Task,
+    /// Of whoever is at work.
+    at: AgentJob,
+    own: Live,
+    /// Of all agents of the action.
+    of_task: Live,
 }
 
 impl Gauges {
@@ -45,23 +62,31 @@ impl Gauges {
             return;
         }
         self.looked = Some(Instant::now());
-        self.all.retain(|action, _| under_way.contains_key(action));
-        let mut lives = Vec::new();
+        let mut before = std::mem::take(&mut self.all);
+        let (mut seen, mut all) = (Vec::new(), Live::default());
         for (action, running) in under_way {
-            let Action::Work { task, .. } = action else { continue };
-            let (Some(job), Ok(Some(task))) = (running.job(), state.task(task)) else { continue };
-            let agent = run.settings.agents.get(&task.progress.agent);
-            let adapter = agent.map_or(Adapter::Command, |agent| agent.adapter);
-            let gauge = self.all.entry(action.clone()).or_insert_with(|| Gauge::on(job, adapter));
-            lives.push((running, task, gauge.live(now), action));
+            let Some(task) = action.task().and_then(|id| state.task(id).ok().flatten()) else { continue };
+            let mut of_task = Live::default();
+            let mut at_work = None;
+            for at in running.agents().into_iter().filter(|at| !is_booked(task, at)) {
+                let dir = at.job.dir().to_owned();
+                let adapter =
+                    run.settings.agents.get(&at.agent).map_or(Adapter::Command, |agent| agent.adapter);
+                let mut gauge = before.remove(&dir).unwrap_or_else(|| Gauge::on(at.job.clone(), adapter));
+                let own = gauge.live(now);
+                of_task = of_task.plus(own);
+                at_work = gauge.ended.is_none().then_some((at, own));
+                self.all.insert(dir, gauge);
+            }
+            all = all.plus(of_task);
+            seen.extend(at_work.map(|(at, own)| Seen { running, task, at, own, of_task }));
         }
-        let all = lives.iter().fold(Live::default(), |sum, (_, _, live, _)| sum.plus(*live));
-        for (running, task, live, action) in lives {
-            if let Some(bound) = bound_reached(run, task, live, all)
+        for Seen { running, task, at, own, of_task } in seen {
+            if let Some(bound) = bound_reached(run, task, own, of_task, all)
                 && !running.is_stopped()
-                && self.all.get(action).is_some_and(|gauge| note(&gauge.job, &bound).is_ok())
+                && note(&at.job, &bound).is_ok()
             {
-                running.stop();
+                running.stop_at(&at.job);
             }
         }
     }
@@ -70,7 +95,7 @@ impl Gauges {
 impl Gauge {
     fn on(job: Job, adapter: Adapter) -> Gauge {
         let meter = (!adapter.is_command()).then(|| Meter::new(adapter));
-        Gauge { started: None, meter, before: agent::before(&job), read_to: 0, job }
+        Gauge { started: None, ended: None, meter, before: agent::before(&job), read_to: 0, job }
     }
 
     fn live(&mut self, now: Timestamp) -> Live {
@@ -78,7 +103,10 @@ impl Gauge {
             self.started = self.job.started_at_ms().map(Timestamp);
         }
         let Some(started) = self.started else { return Live::default() };
-        let worked = Span(now.since(started).0.saturating_sub(DOUBT.0));
+        if self.ended.is_none() {
+            self.ended = self.job.outcome().ok().flatten().map(|outcome| Timestamp(outcome.ended_at_ms));
+        }
+        let worked = Span(self.ended.unwrap_or(now).since(started).0.saturating_sub(DOUBT.0));
         let Some(meter) = &mut self.meter else { return Live { worked, ..Live::default() } };
         // A stream that cannot be read now is read the next time.
         if let Ok(chunk) = self.job.output().read_from(self.read_to, READ) {
@@ -87,6 +115,10 @@ impl Gauge {
         }
         Live { usage: meter.used(&self.before), worked }
     }
+}
+
+fn is_booked(task: &Task, at: &AgentJob) -> bool {
+    task.progress.booked.iter().any(|job| job == at.name())
 }
 
 /// Why a job is stopped stands in its folder before it is: an engine that comes later knows it too.
@@ -129,12 +161,36 @@ pub(super) fn end_at(bound: Bound, said: &str) -> AgentEnd {
     }
 }
 
+/// The same of one that was to judge, or may not begin to. Nobody has failed: the work is there, to be judged when there is
+/// more.
+pub(super) fn end_of_review(bound: Bound, agent: &str) -> AgentEnd {
+    match bound {
+        Bound::Attempt(words) => {
+            AgentEnd::Blocked { reason: format!("{agent} was stopped at the budget of one attempt: {words}") }
+        }
+        Bound::Task(_) => AgentEnd::Blocked { reason: words(&bound) },
+        Bound::Run(_) => AgentEnd::Stopped,
+    }
+}
+
+/// A bound that was reached, for people.
+pub(super) fn words(bound: &Bound) -> String {
+    match bound {
+        Bound::Attempt(words) => format!("the budget of one attempt is spent: {words}"),
+        Bound::Task(words) => format!("the budget of the task is spent: {words}"),
+        Bound::Run(words) => format!("the budget of the run is spent: {words}"),
+    }
+}
+
 /// A client that can be told what it may cost is told the least of what is left.
 pub(super) fn held(client: &Agent, order: &Order) -> Agent {
     let mut client = client.clone();
-    if client.adapter == Adapter::Claude {
-        let budget = &order.run.session.budget;
-        let left = |most: Option<u64>, used: u64| most.map(|most| most.saturating_sub(used).max(1));
+    let budget = &order.run.session.budget;
+    if client.adapter == Adapter::Claude && !budget.is_unbounded() {
+        let more = unbooked(order).usage.cost.unwrap_or(0);
+        let left = |most: Option<u64>, used: u64| {
+            most.map(|most| most.saturating_sub(used).saturating_sub(more).max(1))
+        };
         let of_run = left(budget.run_usd, cost_of(&order.run));
         let of_task = left(budget.task_usd, order.task.used.usage.cost.unwrap_or(0));
         client.budget = [client.budget, budget.attempt_usd, of_task, of_run].into_iter().flatten().min();
@@ -142,10 +198,60 @@ pub(super) fn held(client: &Agent, order: &Order) -> Agent {
     client
 }
 
+/// All clients, held so.
+pub(super) fn all_held(order: &Order) -> Cow<'_, BTreeMap<String, Agent>> {
+    let agents = &order.run.settings.agents;
+    if order.run.session.budget.is_unbounded() {
+        return Cow::Borrowed(agents);
+    }
+    Cow::Owned(agents.iter().map(|(name, client)| (name.clone(), held(client, order))).collect())
+}
+
 /// The bound that a client reached which ended by itself.
 pub(super) fn reached(order: &Order, used: &ByModel) -> Option<Bound> {
     let live = Live { usage: Usage::sum(used), worked: Span::default() };
-    bound_reached(&order.run, &order.task, live, live)
+    bound_reached(&order.run, &order.task, live, live, live)
+}
+
+/// The bound that leaves nothing for one more agent.
+pub(super) fn spent(order: &Order) -> Option<Bound> {
+    let used = unbooked(order);
+    bound_reached(&order.run, &order.task, Live::default(), used, used)
+}
+
+/// The bound at which the last agent was stopped, or held itself back.
+pub(super) fn stopped_at(order: &Order) -> Option<Bound> {
+    let at = order.running.agents().pop()?;
+    let outcome = at.job.outcome().ok()??;
+    if outcome.ended == Ended::Stopped {
+        return over(&at.job);
+    }
+    let client = order.run.settings.agents.get(&at.agent)?;
+    let heard = agent::hear(client, &at.job, None, &outcome, 0).ok()?;
+    let own = Live { usage: Usage::sum(heard.used.as_ref()?), worked: Span::default() };
+    let used = unbooked(order);
+    bound_reached(&order.run, &order.task, own, used, used).filter(|_| heard.is_used_up())
+}
+
+/// Notes of what the agents have used that judged or advised. Workers tell it with their end.
+pub(super) fn bills(order: &Order) -> Vec<Command> {
+    if !matches!(order.action, Action::Check { .. } | Action::Land { .. }) {
+        return Vec::new();
+    }
+    let agents = &order.run.settings.agents;
+    let begun = order.running.agents();
+    begun.iter().filter_map(|at| at.spent(agents, &order.task.id, order.fence(), at.name())).collect()
+}
+
+/// What the agents of an action have used that is not booked yet.
+fn unbooked(order: &Order) -> Live {
+    let begun = order.running.agents().into_iter().filter(|at| !is_booked(&order.task, at));
+    let bill = |at: AgentJob| at.bill(&order.run.settings.agents);
+    let live = |(used, worked): (Option<ByModel>, Span)| Live {
+        usage: used.as_ref().map(Usage::sum).unwrap_or_default(),
+        worked,
+    };
+    begun.filter_map(bill).map(live).fold(Live::default(), Live::plus)
 }
 
 fn cost_of(run: &Run) -> u64 {

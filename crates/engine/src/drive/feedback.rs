@@ -8,8 +8,8 @@ use piton_core::prompt::{self, feedback_writer};
 use piton_core::run::{self, CheckResult, Command, Note, Report, Verdict, verdict};
 use piton_core::time::Span;
 
+use super::budget;
 use super::order::{Order, Trouble};
-use super::work::spent;
 use crate::git::Worktree;
 use crate::keeper::Ended;
 use crate::{agent, checks, clock, crash, sandbox, secrets};
@@ -19,7 +19,7 @@ const LONGEST: Span = Span::minutes(15);
 /// More words than this are no advice; a prompt has no room for them either.
 const MOST_WORDS: usize = 8 * 1024;
 
-/// What the writer has to say about these results, and what it used. Nothing, if none is asked for.
+/// What the writer has to say about these results. Nothing, if none is asked for.
 pub(super) fn written(
     order: &Order,
     worktree: &Worktree,
@@ -35,15 +35,18 @@ pub(super) fn written(
     // Whatever it did there is not the agent's work.
     worktree.checkout_detached(commit)?;
     crash::point("feedback.ended");
-    let (used, words) = match asked {
+    let (by, task) = (feedback_writer(name), order.task.id.clone());
+    let mut told = Vec::new();
+    let words = match asked {
         Ok((heard, ended)) => {
             let words = words(&heard, &ended);
-            let tells = client.filter(|client| !client.adapter.is_command());
-            (tells.map(|_| spent(order, name, heard.used)), words)
+            let cut = checks::outage(&heard);
+            let (task, agent) = (task.clone(), name.to_owned());
+            told.extend(cut.map(|end| Command::HelperCut { task, agent, end }));
+            words
         }
-        Err(trouble) => (None, Err(trouble.to_string())),
+        Err(trouble) => Err(trouble.to_string()),
     };
-    let (by, task) = (feedback_writer(name), order.task.id.clone());
     let note = match words {
         Ok(feedback) => {
             let report = Box::new(Report { feedback, ..Report::default() });
@@ -54,7 +57,7 @@ pub(super) fn written(
             Command::Note { by: "Piton".to_owned(), note: Note::Entry { task: Some(task), text } }
         }
     };
-    Ok([note].into_iter().chain(used).collect())
+    Ok([note].into_iter().chain(told).collect())
 }
 
 /// Whether an agent will mend it, and will be told of it.
@@ -76,8 +79,8 @@ fn ask(
 ) -> Result<(agent::Heard, Ended), Trouble> {
     let tree = order.tree()?;
     let job = order.job(&format!("feedback.{}", tree.short()));
-    // It is not worth a stand-in.
-    if !job.is_begun()? && run::stand_in(&order.run, name, clock::now()) != Ok(name) {
+    // It is not worth a stand-in, nor a look whether a limit is over.
+    if !job.is_begun()? && !run::is_free(&order.run, name, clock::now()) {
         return Err(Trouble::Out(format!("the provider of `{name}` lets no agent work at the moment")));
     }
     let text = match fs::read_to_string(job.dir().join("prompt.md")) {
@@ -86,17 +89,26 @@ fn ask(
         Err(_) => prompt_of(order, tree, results)?,
     };
     let fenced = order.guard().is_in_force();
+    if !job.is_begun()?
+        && let Some(bound) = budget::spent(order)
+    {
+        return Err(Trouble::Transient(budget::words(&bound)));
+    }
+    let client = &budget::held(client, order);
     let mut spec = checks::review(client, &text, &job, worktree.path(), fenced)?;
     spec.env.extend(agent::environment(&order.run.id, &order.task.id, order.task.attempt));
     spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
     spec.wall_ms = Some(LONGEST.min(order.spec.timeout).0);
-    order.guard().enclose(&mut spec, &job, worktree.path())?;
-    if !order.running.begin(&job) {
+    order.guard().enclose(client, &mut spec, &job, worktree.path())?;
+    if !order.running.begin(&job, Some(name)) {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&spec, &order.site.keeper)?;
     sandbox::clear(&job);
-    Ok((agent::hear(client, &job, None, &outcome.ended, MOST_WORDS)?, outcome.ended))
+    if let Some(bound) = budget::over(&job).filter(|_| outcome.ended == Ended::Stopped) {
+        return Err(Trouble::Transient(budget::words(&bound)));
+    }
+    Ok((agent::hear(client, &job, None, &outcome, MOST_WORDS)?, outcome.ended))
 }
 
 /// What is handed on, or why nothing is.

@@ -4,13 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use piton_core::plan::{Digest, Oid, Protect, Protected};
+use camino::Utf8Path;
+use piton_core::plan::{Agent, Digest, Oid, Protect, Protected};
 use piton_core::run::{CheckResult, Command, Note, Verdict};
 use piton_core::time::Span;
 use serde::{Deserialize, Serialize};
 
 use super::order::{Order, Trouble};
-use crate::keeper::{Job, JobSpec};
+use crate::git::{Fate, Uncommitted};
+use crate::keeper::{Job, JobSpec, Outcome};
 use crate::{disk, sandbox, secrets};
 
 /// What was there before the try, in the folder of its job.
@@ -27,20 +29,20 @@ struct Seen {
     settings: BTreeMap<String, Digest>,
     /// Not looked at where a fence keeps the agent out of it.
     #[serde(default)]
-    checkout: Option<Vec<String>>,
+    main_checkout: Option<Uncommitted>,
     #[serde(default)]
     ties: BTreeMap<String, String>,
 }
 
 /// Enclose the agent, and remember how things are outside.
-pub(super) fn put_up(order: &Order, job: &Job, spec: &mut JobSpec) -> Result<(), Trouble> {
+pub(super) fn put_up(order: &Order, agent: &Agent, job: &Job, spec: &mut JobSpec) -> Result<(), Trouble> {
     let place = order.workplace()?;
     let guard = order.guard();
-    guard.enclose(spec, job, &place)?;
+    guard.enclose(agent, spec, job, &place)?;
     if remembered(job).is_some() || job.is_begun()? {
         return Ok(());
     }
-    if let Some(seen) = look(order, !guard.is_in_force())? {
+    if let Some(seen) = look(order, !guard.keeps_from_checkout())? {
         let text = serde_json::to_vec(&seen).map_err(|error| Trouble::Defect(error.to_string()))?;
         // Neither whole at once nor synced: no agent begins before it is written, a torn one counts for none, and with
         // the power goes the agent, and what it did is made anew.
@@ -65,20 +67,45 @@ fn look(order: &Order, with_checkout: bool) -> Result<Option<Seen>, Trouble> {
     };
     let changes = || {
         let _slot = order.site.slots.take();
-        repo.changes_in_checkout()
+        repo.uncommitted()
     };
     Ok(Some(Seen {
         refs,
         settings: repo.settings_seen(),
-        checkout: (with_checkout && !in_place).then(changes).transpose()?,
+        main_checkout: (with_checkout && !in_place).then(changes).transpose()?,
         ties: if in_place { BTreeMap::new() } else { order.worktree()?.ties() },
     }))
 }
 
 /// Compare with before. What is Piton's own is put back; anything else may be somebody's own work and is only told.
-pub(super) fn take_down(order: &Order, job: &Job) -> Result<Vec<Command>, Trouble> {
+pub(super) fn take_down(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<Command>, Trouble> {
     sandbox::clear(job);
     scrub(job)?;
+    let mut said = uncontained(order.task.attempt, outcome);
+    said.extend(seen(order, job)?);
+    let note = |text: String| {
+        let note = Note::Entry { task: Some(order.task.id.clone()), text };
+        Command::Note { by: "Piton".to_owned(), note }
+    };
+    Ok(said.into_iter().map(note).collect())
+}
+
+/// What of the agent was not held as it should have been.
+fn uncontained(attempt: u32, outcome: &Outcome) -> Vec<String> {
+    let without = |reason: &String| {
+        format!("Attempt {attempt} was at work without its fence, which could not be put up: {reason}")
+    };
+    let left = match outcome.survivors {
+        0 => None,
+        1 => Some(format!("A process of attempt {attempt} could not be ended, and is still there")),
+        many => {
+            Some(format!("{many} processes of attempt {attempt} could not be ended, and are still there"))
+        }
+    };
+    outcome.unfenced.as_ref().map(without).into_iter().chain(left).collect()
+}
+
+fn seen(order: &Order, job: &Job) -> Result<Vec<String>, Trouble> {
     let Some(before) = remembered(job) else { return Ok(Vec::new()) };
     // Before anything else is asked of git in there.
     let mut put_back = Vec::new();
@@ -86,20 +113,24 @@ pub(super) fn take_down(order: &Order, job: &Job) -> Result<Vec<Command>, Troubl
         let ties = order.worktree()?.tie_again(&before.ties)?;
         put_back.extend(ties.iter().map(|name| format!("{name} of the worktree")));
     }
-    let Some(now) = look(order, before.checkout.is_some())? else { return Ok(Vec::new()) };
+    let Some(now) = look(order, before.main_checkout.is_some())? else { return Ok(Vec::new()) };
     let mut told = Vec::new();
     refs(order, &before, &now, &mut put_back, &mut told)?;
     let names: BTreeSet<&String> = before.settings.keys().chain(now.settings.keys()).collect();
     let settings = names.into_iter().filter(|name| before.settings.get(*name) != now.settings.get(*name));
     told.extend(settings.map(|name| format!("git's {name} was changed")));
-    if let (Some(before), Some(now)) = (&before.checkout, &now.checkout) {
-        let fresh = now.iter().filter(|file| !before.contains(file));
-        told.extend(fresh.map(|file| format!("{file} was changed in the main checkout")));
+    if let (Some(before), Some(now)) = (&before.main_checkout, &now.main_checkout) {
+        // Piton itself writes on in state files that are there.
+        let is_ours =
+            |name: &str| order.site.owned.iter().any(|own| Utf8Path::new(name).starts_with(own.as_str()));
+        let fates = order.repo()?.fates(before, now)?.into_iter();
+        let fates = fates.filter(|(name, _)| !(before.has_changed(name) && is_ours(name)));
+        told.extend(fates.map(|(name, fate)| match fate {
+            Fate::Changed => format!("{name} was changed in the main checkout"),
+            Fate::PutBack => format!("{name} was put back in the main checkout to what is committed"),
+            Fate::Removed => format!("{name} was removed from the main checkout"),
+        }));
     }
-    let note = |text: String| {
-        let note = Note::Entry { task: Some(order.task.id.clone()), text };
-        Command::Note { by: "Piton".to_owned(), note }
-    };
     let attempt = order.task.attempt;
     let about = [
         (
@@ -114,7 +145,7 @@ pub(super) fn take_down(order: &Order, job: &Job) -> Result<Vec<Command>, Troubl
         ),
     ];
     let said = about.into_iter().filter(|(list, _)| !list.is_empty());
-    Ok(said.map(|(list, head)| note(format!("{head}: {}", shortened(&list)))).collect())
+    Ok(said.map(|(list, head)| format!("{head}: {}", shortened(&list))).collect())
 }
 
 /// What was remembered is not needed any more.
@@ -249,4 +280,38 @@ pub(super) fn protected(order: &Order, tree: &Oid) -> Result<Option<CheckResult>
         tail,
         tests: None,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keeper::Ended;
+
+    #[test]
+    fn processes_that_live_on_and_a_fence_that_is_missing_are_told() {
+        let outcome = |survivors, unfenced: Option<&str>| Outcome {
+            ended: Ended::Stopped,
+            started_at_ms: 0,
+            ended_at_ms: 0,
+            output_bytes: 0,
+            output_lost: 0,
+            leftovers_killed: 3,
+            survivors,
+            not_synced: None,
+            unfenced: unfenced.map(str::to_owned),
+            detail: None,
+        };
+        assert!(uncontained(1, &outcome(0, None)).is_empty());
+        assert_eq!(
+            uncontained(1, &outcome(1, None)),
+            ["A process of attempt 1 could not be ended, and is still there"]
+        );
+        assert_eq!(
+            uncontained(2, &outcome(7, Some("no room"))),
+            [
+                "Attempt 2 was at work without its fence, which could not be put up: no room",
+                "7 processes of attempt 2 could not be ended, and are still there"
+            ]
+        );
+    }
 }

@@ -15,8 +15,7 @@ use piton_core::run::{AgentEnd, Command, Note, Run, Task};
 use piton_core::signal::{Output, Signal, heard};
 
 use super::order::Order;
-use crate::agent::{Message, Said};
-use crate::clock;
+use crate::agent::{self, Message, Said};
 use crate::keeper::Ended;
 
 /// What the list is about, if the task is one of its units. The review of the whole is none.
@@ -60,6 +59,7 @@ fn lessons(plan: &Utf8Path) -> Vec<Guardrail> {
 pub(super) fn end(
     order: &Order,
     ended: &Ended,
+    client: &agent::Heard,
     output: Output<'_>,
     told: &[Told],
     said: Option<&Message>,
@@ -68,7 +68,8 @@ pub(super) fn end(
     if order.run.settings.dialect != Dialect::Iterative {
         return None;
     }
-    let heard = heard(output, &order.task.id, clock::now());
+    let mut heard = heard(output, &order.task.id, client.ended_at);
+    heard.signal.take_if(|signal| !client.may_say(signal));
     if about(&order.run, &order.task).is_none() {
         // Whoever mends what the review found may do so without a word, or ask for a person.
         let Some(Signal::Escalate(reason)) = heard.signal else { return None };

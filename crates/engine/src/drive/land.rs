@@ -66,8 +66,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let settings = &order.run.settings;
     let text = message::merge(&order.spec, &order.run.id, group, commits, settings.commit_prefix.as_deref());
     let candidate = repo.commit_tree(&tree, &[&tip, verified], &text, settings.author.as_deref())?;
-    let results = prove(order, &candidate, &tree)?;
-    let spent = work::spent_by_reviewers(order, &results);
+    let (results, rescued) = prove(order, &candidate, &tree)?;
     if let Some(reason) = verdict::reason(&results) {
         let feedback = format!(
             "Your work passes alone, but not together with what landed in the meantime, which is now merged\n\
@@ -86,7 +85,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
                 feedback,
             }
         };
-        return Ok([failed].into_iter().chain(spent).collect());
+        return Ok(rescued.into_iter().chain([failed]).collect());
     }
     repo.sync_objects([&candidate])?;
     repo.change_refs(&[
@@ -94,21 +93,24 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
         RefChange::pin(&order.pin_name("candidate"), &candidate)?,
     ])?;
     crash::point("land.durable");
-    let prepared =
-        Command::PrepareLanding { task, fence, tree, intent: Intent { old: tip, candidate }, results };
-    Ok([prepared].into_iter().chain(spent).collect())
+    let intent = Intent { old: tip, candidate };
+    let prepared = Command::PrepareLanding { task, fence, tree, intent, results };
+    Ok(rescued.into_iter().chain([prepared]).collect())
 }
 
-/// Every check that has a say in the merged tree, except those that have passed on it.
-fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<Vec<CheckResult>, Trouble> {
+/// Every check that has a say in the merged tree, except those that have passed on it. With what was rescued from the
+/// worktree they run in.
+fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<(Vec<CheckResult>, Option<Command>), Trouble> {
     let all = order.spec.checks.iter().chain(&order.neighbours).chain(&order.run.settings.landing_checks);
     let wanted = checks::unproven(all, tree, &order.task.progress.passes);
     if wanted.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), None));
     }
-    let worktree = Worktree::add(order.repo()?, &integration_path(order)?, candidate)?.worktree;
+    let (path, rescue) = (integration_path(order)?, work::rescue(order));
+    let (worktree, rescued) = Worktree::add_rescuing(order.repo()?, &path, candidate, &rescue)?.parts();
     worktree.make_ready(order.run.id.as_str())?;
-    work::run_on(order, &worktree, candidate, &wanted, tree, &order.jobs())
+    let results = work::run_on(order, &worktree, candidate, &wanted, tree, &order.jobs())?;
+    Ok((results, rescued.map(|kept| order.rescued(kept))))
 }
 
 /// The worktree in which merged trees are proven, one per run. Task ids do not begin with a dot.
@@ -177,11 +179,7 @@ pub(super) fn clean(order: &Order) -> Result<Vec<Command>, Trouble> {
     // Where the worktree is shared, the next task works in it.
     if order.run.settings.worktree.shared.is_none() {
         match Worktree::remove(repo, &order.workplace()?, &work::rescue(order)) {
-            Ok(removed) => commands.extend(removed.rescued.map(|kept| Command::Rescued {
-                task: task.clone(),
-                reference: kept.name,
-                commit: kept.commit,
-            })),
+            Ok(removed) => commands.extend(removed.rescued.map(|kept| order.rescued(kept))),
             Err(error @ (GitError::NestedRepositories { .. } | GitError::ForeignFolder { .. })) => {
                 return Ok(vec![Command::CleanupRefused { task, fence, reason: error.to_string() }]);
             }

@@ -26,7 +26,7 @@ use piton_core::dialect::native;
 use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Class, Command, Event, Recorded, Refusal, Selection, Session, State, StopReason,
+    self, Action, Class, Command, Event, Note, Recorded, Refusal, Selection, Session, State, StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -39,6 +39,7 @@ use crate::{clock, crash, git, secrets};
 use budget::Gauges;
 pub use land::PINS;
 use order::{Order, Running, Site, Slots, Trouble};
+use reconcile::Rescues;
 pub use reconcile::lost_landings;
 use told::Told;
 pub use told::{NoPrompt, next_prompt};
@@ -157,6 +158,7 @@ struct Loop<'o> {
     /// What everybody has to heed, once an agent was to be told.
     guardrails: Option<Vec<Advice>>,
     interrupts: u32,
+    rescues: Rescues,
     gauges: Gauges,
     looked: Instant,
     /// Since when nothing but waiting landings is left.
@@ -215,6 +217,7 @@ impl<'o> Loop<'o> {
             specs: HashMap::new(),
             guardrails: None,
             interrupts: 0,
+            rescues: Rescues::default(),
             gauges: Gauges::default(),
             looked: Instant::now(),
             idle_since: None,
@@ -235,10 +238,13 @@ impl<'o> Loop<'o> {
         Ok(repo.clear_dead_locks(run.id.as_str(), clock::system_time(run.created))?)
     }
 
-    /// Git beats the journal about what has landed.
+    /// Git beats the journal about what has landed, and about what was rescued.
     fn reconcile(&mut self) -> Result<(), EngineError> {
         let (Some(repo), Some(run)) = (self.site.repo.clone(), self.state.run()) else { return Ok(()) };
-        let commands = reconcile::lost_landings(&repo, run, &self.state)?;
+        let mut commands = reconcile::lost_landings(&repo, run, &self.state)?;
+        let (rescues, untold) = Rescues::read(&self.journal, &repo, run, &self.state)?;
+        self.rescues = rescues;
+        commands.extend(untold);
         if !commands.is_empty() {
             self.commit(&commands)?;
         }
@@ -389,6 +395,10 @@ impl<'o> Loop<'o> {
     }
 
     fn notice(&mut self, recorded: &Recorded) {
+        // What only waits is looked at again and again: that is no progress.
+        if !matches!(recorded.event, Event::LandingWaits { .. }) {
+            self.idle_since = None;
+        }
         // A plan read again may have changed any task.
         if matches!(recorded.event, Event::TaskChanged { .. }) {
             self.specs.clear();
@@ -412,7 +422,6 @@ impl<'o> Loop<'o> {
     /// Why to end, if there is nothing to wait for.
     fn finished(&mut self, now: Timestamp) -> Option<StopReason> {
         if !self.under_way.is_empty() {
-            self.idle_since = None;
             return None;
         }
         let stopping = self.state.run().is_some_and(|run| run.stop.is_some());
@@ -496,8 +505,9 @@ impl<'o> Loop<'o> {
 
     fn take(&mut self, wake: Wake, commands: &mut Vec<Command>) {
         match wake {
-            Wake::Done(action, results) => {
+            Wake::Done(action, mut results) => {
                 self.under_way.remove(&action);
+                self.rescues.leave_out_told(&mut results);
                 // Should it still be wanted afterwards, it changed nothing: not again at once.
                 self.resting.insert(action, Instant::now() + REST);
                 commands.extend(results);
@@ -563,20 +573,25 @@ impl<'o> Loop<'o> {
 
     /// Leave the run. `false`: somebody added a task in this moment, so there is more to do.
     fn end(&mut self, reason: &StopReason) -> Result<bool, EngineError> {
+        let mut last = Vec::new();
         if *reason == StopReason::Completed
             && let (Some(repo), Some(dir)) =
                 (&self.site.repo, self.state.run().and_then(|run| run.worktree_dir.clone()))
+            && let Some(kept) = tidy(repo, camino::Utf8Path::new(&dir), &self.run)
         {
-            tidy(repo, camino::Utf8Path::new(&dir), &self.run);
+            let text = format!("what was left in the worktree for merged trees is kept at {}", kept.name);
+            let note = Note::Entry { task: None, text };
+            last.push(Command::Note { by: "Piton".to_owned(), note });
         }
-        let left = self.commit(&[Command::Detach { engine: self.name.clone(), reason: reason.clone() }])?;
-        Ok(!matches!(left.first(), Some(Err(refusal)) if !refusal.stale))
+        last.push(Command::Detach { engine: self.name.clone(), reason: reason.clone() });
+        let left = self.commit(&last)?;
+        Ok(!matches!(left.last(), Some(Err(refusal)) if !refusal.stale))
     }
 }
 
 /// The worktree for merged trees, and the folder of worktrees if that was the last of it. And the pin of a
-/// change of the project's description, which the journal knows of by now.
-fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) {
+/// change of the project's description, which the journal knows of by now. Says what was rescued.
+fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) -> Option<git::Rescued> {
     if let Ok(unpin) = git::RefChange::unpin(&context::pin_name(run)) {
         // A pin too much does no harm: the next engine that ends here takes it away.
         let _ = repo.change_refs(&[unpin]);
@@ -584,12 +599,20 @@ fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) {
     let path = dir.join(format!(".landing-{run}"));
     let rescue = git::Rescue::at(&format!("{run}/landing"), "Left in the worktree for merged trees");
     // What cannot be removed now is named by `piton clean`.
-    let _ = git::Worktree::remove(repo, &path, &rescue);
+    let removed = git::Worktree::remove(repo, &path, &rescue);
     project::remove_worktree_dir(dir);
+    removed.ok()?.rescued
 }
 
-/// Carry an order out. Every end is a command, a panic too: a lost worker would hold its slot for ever.
+/// Carry an order out, and book what its reviewers and helpers have used, whatever came of them. First: what it means that
+/// something failed may depend on it.
 fn perform(order: &Order) -> Vec<Command> {
+    let ended = carry_out(order);
+    budget::bills(order).into_iter().chain(ended).collect()
+}
+
+/// Every end is a command, a panic too: a lost worker would hold its slot for ever.
+fn carry_out(order: &Order) -> Vec<Command> {
     let outcome = catch_unwind(AssertUnwindSafe(|| match &order.action {
         Action::Start { .. } | Action::Context => Ok(Vec::new()),
         Action::Prepare { .. } => work::prepare(order),
@@ -606,17 +629,21 @@ fn perform(order: &Order) -> Vec<Command> {
         Err(_) => Trouble::Transient(format!("an internal error in {:?}", order.action)),
     };
     let (task, fence) = (order.task.id.clone(), order.fence());
+    if let (false, Some(reason)) = (matches!(order.action, Action::Clean { .. }), trouble.of_the_disk()) {
+        // Another try could do no more, and another agent would be paid for the same: it waits.
+        let reason = format!("{task} cannot go on: {reason}");
+        return vec![Command::LandingWaits { task, fence, reason }];
+    }
     match (&order.action, &trouble) {
-        (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => match order.tree() {
-            Ok(tree) => {
-                // What passed on a merged tree says nothing about the task's own.
-                let is_own = matches!(order.action, Action::Check { .. });
-                let results = if is_own { cut.earlier.clone() } else { Vec::new() };
-                let (tree, agent, end) = (tree.clone(), cut.agent.clone(), cut.end.clone());
-                vec![Command::ReviewerCut { task, fence, tree, results, agent, end }]
-            }
-            Err(trouble) => vec![order.failed(&trouble)],
-        },
+        (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => order.on_tree(|tree| {
+            let results = order.own_results(&cut.earlier);
+            let (agent, end) = (cut.agent.clone(), cut.end.clone());
+            Command::ReviewerCut { task, fence, tree, results, agent, end }
+        }),
+        (Action::Check { .. } | Action::Land { .. }, Trouble::First(first)) => order.on_tree(|tree| {
+            let results = order.own_results(&first.earlier);
+            Command::ReviewerBegins { task, fence, tree, results, agent: first.agent.clone() }
+        }),
         // The provider is known to be out, and the work is verified: it waits.
         (Action::Land { .. }, Trouble::Out(reason)) => {
             vec![Command::LandingWaits { task, fence, reason: reason.clone() }]

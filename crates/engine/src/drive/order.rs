@@ -1,5 +1,8 @@
 //! An action with everything it takes to carry it out: no worker looks at the journal or the state.
 
+use std::borrow::Cow;
+use std::error::Error;
+use std::io::ErrorKind;
 use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
@@ -7,12 +10,12 @@ use std::thread;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Oid, RepoPath, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{self, Action, Class, Command, Run, Task};
+use piton_core::run::{self, Action, CheckResult, Class, Command, Run, Task};
 
 use super::told::Told;
-use crate::checks::{Bench, Cut, NoResult};
+use crate::checks::{AgentJob, Bench, Cut, First, NoResult};
 use crate::clock;
-use crate::git::{GitError, Repo, Worktree};
+use crate::git::{GitError, Repo, Rescued, Worktree};
 use crate::keeper::{Job, KeeperError};
 use crate::project::Project;
 use crate::sandbox::Guard;
@@ -78,31 +81,50 @@ pub(super) struct Order {
     pub running: Running,
 }
 
-/// The job an action is at, so that it can be stopped from outside.
+/// The job an action is at, so that it can be stopped from outside, and the agents it has come by.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Running(Arc<Mutex<(bool, Option<Job>)>>);
+pub(super) struct Running(Arc<Mutex<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    stopped: bool,
+    job: Option<Job>,
+    agents: Vec<AgentJob>,
+}
 
 impl Running {
-    /// Note the job; `false` if it must not begin any more.
-    pub(super) fn begin(&self, job: &Job) -> bool {
+    /// Note the job, and the agent if it is one's; `false` if it must not begin any more.
+    pub(super) fn begin(&self, job: &Job, agent: Option<&str>) -> bool {
         let Ok(mut inner) = self.0.lock() else { return false };
-        inner.1 = Some(job.clone());
+        inner.job = Some(job.clone());
+        inner.agents.extend(agent.map(|agent| AgentJob { agent: agent.to_owned(), job: job.clone() }));
         // A job that was begun by an earlier engine is waited for even now: its end is on its way.
-        !inner.0
+        !inner.stopped
     }
 
-    pub(super) fn job(&self) -> Option<Job> {
-        self.0.lock().ok().and_then(|inner| inner.1.clone())
+    /// The agents so far; the last may be at work.
+    pub(super) fn agents(&self) -> Vec<AgentJob> {
+        self.0.lock().map(|inner| inner.agents.clone()).unwrap_or_default()
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        self.0.lock().is_ok_and(|inner| inner.0)
+        self.0.lock().is_ok_and(|inner| inner.stopped)
     }
 
     pub(super) fn stop(&self) {
+        self.stop_if(|_| true);
+    }
+
+    /// Stop at this job, unless the action has gone on.
+    pub(super) fn stop_at(&self, job: &Job) {
+        self.stop_if(|now| now.is_some_and(|now| now.dir() == job.dir()));
+    }
+
+    fn stop_if(&self, wanted: impl FnOnce(Option<&Job>) -> bool) {
         if let Ok(mut inner) = self.0.lock()
-            && !std::mem::replace(&mut inner.0, true)
-            && let Some(job) = &inner.1
+            && wanted(inner.job.as_ref())
+            && !std::mem::replace(&mut inner.stopped, true)
+            && let Some(job) = &inner.job
         {
             // If the wish cannot be written, the job ends by its own limits.
             let _ = job.request_stop();
@@ -129,7 +151,10 @@ pub(super) enum Trouble {
     /// No provider lets whoever is needed work.
     #[error("{0}")]
     Out(String),
-    /// A reviewer was not let work by its provider.
+    /// A reviewer has to say first that it begins.
+    #[error("{} is the first since a usage limit", .0.agent)]
+    First(First),
+    /// A reviewer was not let work by its provider, or may use no more.
     #[error("{} came to no verdict", .0.agent)]
     Cut(Box<Cut>),
 }
@@ -140,6 +165,7 @@ impl From<NoResult> for Trouble {
             NoResult::Stopped => Trouble::Stopped,
             NoResult::Keeper(error) => Trouble::Keeper(error),
             NoResult::Out { reason } => Trouble::Out(reason),
+            NoResult::First(first) => Trouble::First(first),
             NoResult::Cut(cut) => Trouble::Cut(cut),
         }
     }
@@ -158,10 +184,41 @@ impl Trouble {
                 | GitError::Unrelated { .. },
             )
             | Trouble::Defect(_) => Class::Defect,
+            // What its plan asks for cannot be had on this machine.
+            Trouble::Io(error) if error.kind() == std::io::ErrorKind::Unsupported => Class::Defect,
             Trouble::Stopped => Class::Stopped,
-            Trouble::Out(_) | Trouble::Cut(_) => Class::Limit,
+            Trouble::Out(_) | Trouble::First(_) | Trouble::Cut(_) => Class::Limit,
             _ => Class::Transient,
         }
+    }
+}
+
+impl Trouble {
+    /// What is wrong with the disk, if that is what it is: no fault of the work, and it passes when somebody sees to it.
+    pub(super) fn of_the_disk(&self) -> Option<&'static str> {
+        const KINDS: [(ErrorKind, &str); 3] = [
+            (ErrorKind::StorageFull, "No space left on device"),
+            (ErrorKind::QuotaExceeded, "Disk quota exceeded"),
+            (ErrorKind::ReadOnlyFilesystem, "Read-only file system"),
+        ];
+        if let Trouble::Git(GitError::NotKept { .. }) = self {
+            // What it has taken already may be lost: a second try would say nothing about the first.
+            return None;
+        }
+        // Git says it in words.
+        let said = matches!(self, Trouble::Git(GitError::Failed { .. })).then(|| self.to_string());
+        let mut cause: Option<&(dyn Error + 'static)> = Some(self);
+        while let Some(error) = cause {
+            let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+            let is = |(of, words): &(ErrorKind, &str)| {
+                kind == Some(*of) || said.as_ref().is_some_and(|said| said.contains(words))
+            };
+            if let Some((_, words)) = KINDS.into_iter().find(is) {
+                return Some(words);
+            }
+            cause = error.source();
+        }
+        None
     }
 }
 
@@ -262,13 +319,31 @@ impl Order {
         let name = format!("{}.check.{}", self.fence(), tree.short());
         let mut env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
         env.insert("CI".to_owned(), "true".to_owned());
-        let agents = &self.run.settings.agents;
+        let agents = Cow::Borrowed(&self.run.settings.agents);
         let Site { project, keeper, prompts, .. } = &*self.site;
         let now = clock::now();
-        let who = |agent: &String| run::stand_in(&self.run, agent, now).map(str::to_owned);
-        let stand_ins = agents.keys().map(|agent| (agent.clone(), who(agent))).collect();
+        let who = |agent: &String| run::reviewer(&self.run, agent, &self.task.id, now);
+        let entries = agents.keys().map(|agent| (agent.clone(), who(agent))).collect();
         let guard = self.guard();
-        Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, stand_ins, guard, prompts }
+        Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, entries, guard, prompts }
+    }
+
+    /// The command that tells what was kept of a worktree.
+    pub(super) fn rescued(&self, kept: Rescued) -> Command {
+        Command::Rescued { task: self.task.id.clone(), reference: kept.name, commit: kept.commit }
+    }
+
+    /// A command about what was found on the task's tree, or that there is none.
+    pub(super) fn on_tree(&self, command: impl FnOnce(Oid) -> Command) -> Vec<Command> {
+        vec![match self.tree() {
+            Ok(tree) => command(tree.clone()),
+            Err(trouble) => self.failed(&trouble),
+        }]
+    }
+
+    /// What passed on a merged tree says nothing about the task's own.
+    pub(super) fn own_results(&self, results: &[CheckResult]) -> Vec<CheckResult> {
+        if matches!(self.action, Action::Check { .. }) { results.to_vec() } else { Vec::new() }
     }
 
     /// The command that says the try ended in trouble.

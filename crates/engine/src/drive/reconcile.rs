@@ -1,9 +1,60 @@
-//! What git says about landings, held against what the journal says.
+//! What git says about landings and rescued work, held against what the journal says.
 
-use piton_core::run::{Command, Proof, Run, State};
+use std::collections::BTreeSet;
 
-use crate::git::{GitError, Repo};
+use piton_core::plan::{Oid, TaskId};
+use piton_core::run::{Command, Event, Proof, Run, State};
+
+use super::EngineError;
+use crate::git::{self, GitError, Repo};
+use crate::journal::Journal;
 use crate::landed::{Landed, StandIn};
+
+/// Rescued work that the journal knows of, by ref and commit.
+#[derive(Debug, Default)]
+pub(super) struct Rescues(BTreeSet<(String, Oid)>);
+
+impl Rescues {
+    /// With commands for what an engine rescued that died before it could say so.
+    pub(super) fn read(
+        journal: &Journal,
+        repo: &Repo,
+        run: &Run,
+        state: &State,
+    ) -> Result<(Rescues, Vec<Command>), EngineError> {
+        let (mut told, mut untold) = (Rescues::default(), Vec::new());
+        for kept in repo.rescue_list(run.id.as_str())? {
+            let Some(task) = rescued_of(&kept.name, run, state) else { continue };
+            for recorded in journal.events(&run.id, 0, Some(&task), usize::MAX)? {
+                if let Event::Rescued { reference, commit, .. } = recorded.event {
+                    told.0.insert((reference, commit));
+                }
+            }
+            untold.push(Command::Rescued { task, reference: kept.name, commit: kept.commit });
+        }
+        told.leave_out_told(&mut untold);
+        Ok((told, untold))
+    }
+
+    /// What is done again finds what was rescued the first time.
+    pub(super) fn leave_out_told(&mut self, commands: &mut Vec<Command>) {
+        commands.retain(|command| match command {
+            Command::Rescued { reference, commit, .. } => self.0.insert((reference.clone(), commit.clone())),
+            _ => true,
+        });
+    }
+}
+
+/// The task of this run whose work is under a ref.
+fn rescued_of(reference: &str, run: &Run, state: &State) -> Option<TaskId> {
+    let name = reference.strip_prefix(git::RESCUED)?;
+    let name = name.strip_prefix(run.id.as_str())?.strip_prefix('/')?;
+    // A second one of the same name has a number.
+    let first = name.rsplit_once('-').filter(|(_, n)| n.bytes().all(|byte| byte.is_ascii_digit()));
+    let names = [Some(name), first.map(|(first, _)| first)];
+    let known = |name| state.task(&TaskId::new(name).ok()?).ok().flatten().map(|task| task.id.clone());
+    names.into_iter().flatten().find_map(known)
+}
 
 /// The tasks whose landing is no longer part of the target: reverted by a reset, lost in a rewrite. Each is
 /// judged on its own commit. A commit that was rewritten is known by its trailers, or by what it does.

@@ -15,10 +15,10 @@ use piton_core::{answer, message};
 
 use super::order::{Order, Trouble};
 use super::{budget, copy, feedback, fence, iteration};
-use crate::checks::{Cut, NoResult};
-use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Worktree};
-use crate::keeper::{Ended, Job, JobSpec};
-use crate::{agent, checks, clock, crash, disk};
+use crate::checks::{Bench, Cut, First, NoResult};
+use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
+use crate::keeper::{Ended, Job, JobSpec, Outcome};
+use crate::{agent, checks, crash, disk};
 
 /// How much of the end of an agent's output is looked at.
 const TAIL: usize = 16 * 1024;
@@ -58,18 +58,12 @@ fn worktree_on_base(
     let (repo, path) = (order.repo()?, order.workplace()?);
     let progress = &order.task.progress;
     let rescue = rescue(order);
-    let mut note = |rescued: Option<crate::git::Rescued>| {
-        commands.extend(rescued.map(|kept| Command::Rescued {
-            task: order.task.id.clone(),
-            reference: kept.name,
-            commit: kept.commit,
-        }));
-    };
+    let mut note = |kept: Option<Rescued>| commands.extend(kept.map(|kept| order.rescued(kept)));
     let tip = order.tip()?;
     // What was done counts, also where the worktree has to be made again; but not on a base that was taken back.
     let base = progress.base.as_ref().filter(|base| repo.is_ancestor(base, &tip).unwrap_or(false));
     let start = base.map_or(&tip, |base| progress.commit.as_ref().unwrap_or(base));
-    let Added { worktree, how } = Worktree::add(repo, &path, start)?;
+    let Added { worktree, how } = Worktree::add_rescuing(repo, &path, start, &rescue)?;
     crash::point("prepare.added");
     let whole = how == Making::Existing && worktree.is_for(&order.owner());
     match how {
@@ -109,11 +103,7 @@ fn snapshot(order: &Order, commands: &mut Vec<Command>) -> Result<Oid, Trouble> 
     let commit = repo.commit_tree(&tree, &[&head], &subject, None)?;
     let rescue = Rescue::at(&format!("{}/{}", order.run.id, order.task.id), &subject);
     let kept = repo.rescue_commit(&rescue, Some(commit.clone()))?;
-    commands.extend(kept.map(|kept| Command::Rescued {
-        task: order.task.id.clone(),
-        reference: kept.name,
-        commit: kept.commit,
-    }));
+    commands.extend(kept.map(|kept| order.rescued(kept)));
     // What an earlier try left counts, also where nobody could see that it was done.
     let before = order.task.progress.base.as_ref().filter(|base| repo.tree_of(base).is_ok());
     Ok(before.cloned().unwrap_or(commit))
@@ -164,7 +154,7 @@ fn set_up(order: &Order) -> Result<(), Trouble> {
     spec.wall_ms = Some(SETUP.0);
     spec.synced = order.touched()?;
     let job = order.job("setup");
-    if !order.running.begin(&job) {
+    if !order.running.begin(&job, None) {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&spec, &order.site.keeper)?;
@@ -179,6 +169,13 @@ fn set_up(order: &Order) -> Result<(), Trouble> {
             )))
         }
     }
+}
+
+/// Work that the disk may have lost is not gone on with.
+fn kept(order: &Order, outcome: &Outcome) -> Result<(), Trouble> {
+    let Some(reason) = &outcome.not_synced else { return Ok(()) };
+    let source = std::io::Error::other(reason.clone());
+    Err(GitError::NotKept { path: order.workplace()?, source }.into())
 }
 
 /// Run the agent, or find that it ran.
@@ -219,14 +216,15 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
             "the machine has started anew since the worktree was made".to_owned(),
         ));
     }
-    fence::put_up(order, &job, &mut job_spec)?;
-    if !order.running.begin(&job) {
+    fence::put_up(order, client, &job, &mut job_spec)?;
+    if !order.running.begin(&job, Some(name)) {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&job_spec, &order.site.keeper)?;
     crash::point("work.ended");
-    let seen = fence::take_down(order, &job)?;
-    let heard = agent::hear(client, &job, session.as_ref(), &outcome.ended, TAIL)?;
+    kept(order, &outcome)?;
+    let seen = fence::take_down(order, &job, &outcome)?;
+    let heard = agent::hear(client, &job, session.as_ref(), &outcome, TAIL)?;
     let tail = &heard.said;
     let told = copy::told(order, &job);
     let token = job.spec()?.and_then(|spec| spec.env.get(agent::TOKEN).cloned()).unwrap_or_default();
@@ -236,7 +234,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let cut = client.adapter.is_command() && outcome.output_bytes > TAIL as u64;
     let output = Output { text: tail, cut, prompt: &asked };
     let iterated = match heard.is_finished() {
-        true => iteration::end(order, &outcome.ended, output, &told, reported.as_ref()),
+        true => iteration::end(order, &outcome.ended, &heard, output, &told, reported.as_ref()),
         false => None,
     };
     let said = reported.or_else(|| copy::report(&told)).or_else(|| said_in_words(order, tail));
@@ -248,7 +246,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
             commands.extend(odd);
             end
         }
-        None => agent::end_of(&outcome.ended, &heard, said.as_ref(), spec, clock::now()),
+        None => agent::end_of(&outcome.ended, &heard, said.as_ref(), spec),
     };
     let end = if order.run.settings.auto_answer { answered(end, tail) } else { end };
     let over = budget::over(&job).filter(|_| outcome.ended == Ended::Stopped);
@@ -270,10 +268,11 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     Ok(commands)
 }
 
-/// The note of what a try has used.
-pub(super) fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
-    let (task, fence) = (order.task.id.clone(), order.fence());
-    Command::Note { by: agent.to_owned(), note: Note::Spent { task, fence, agent: agent.to_owned(), used } }
+/// The note of what a try has used; how long it worked is told with its end.
+fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
+    let (task, fence, by) = (order.task.id.clone(), order.fence(), agent.to_owned());
+    let (took, job) = (Span::default(), String::new());
+    Command::Note { by: by.clone(), note: Note::Spent { task, fence, agent: by, used, took, job } }
 }
 
 /// What an agent wrote down is about its own task, whatever it says.
@@ -423,16 +422,20 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     wanted.sort_by_key(|check| check.reviewer().is_some());
     let in_place = order.run.settings.no_commits;
     // The commit is all that matters: a worktree that was lost since is made again from it.
-    let make =
-        || Ok::<_, Trouble>(Worktree::add(order.repo()?, &order.workplace()?, order.commit()?)?.worktree);
-    let worktree = (!in_place).then(make).transpose()?;
+    let make = || -> Result<Added, Trouble> {
+        let (path, rescue) = (order.workplace()?, rescue(order));
+        Ok(Worktree::add_rescuing(order.repo()?, &path, order.commit()?, &rescue)?)
+    };
+    let (worktree, rescued) = (!in_place).then(make).transpose()?.map(Added::parts).unzip();
+    let rescued = rescued.flatten().map(|kept| order.rescued(kept));
     let ran = match &worktree {
         Some(worktree) => run_on(order, worktree, order.commit()?, &wanted, tree, &jobs),
         None => run_in_place(order, &wanted, tree, &jobs),
     };
     let mut results = match ran {
         // What has failed has failed, whatever a reviewer would have said.
-        Err(Trouble::Cut(cut)) if !cut.earlier.iter().all(|result| result.verdict.lets_pass()) => cut.earlier,
+        Err(Trouble::Cut(cut)) if !all_pass(&cut.earlier) => cut.earlier,
+        Err(Trouble::First(first)) if !all_pass(&first.earlier) => first.earlier,
         ran => ran?,
     };
     results.extend(fence::protected(order, tree)?);
@@ -441,7 +444,6 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         None => Vec::new(),
     };
     crash::point("check.ended");
-    let spent = spent_by_reviewers(order, &results);
     let ended = Command::ChecksEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
@@ -449,28 +451,7 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         results,
     };
     // After the failure it is about.
-    Ok([ended].into_iter().chain(spent).chain(advice).collect())
-}
-
-/// Notes of what the agents among the checks have used.
-pub(super) fn spent_by_reviewers(order: &Order, results: &[CheckResult]) -> Vec<Command> {
-    let settings = &order.run.settings;
-    let checks = order.spec.checks.iter().chain(&order.neighbours).chain(&settings.landing_checks);
-    let reviewers = checks.filter_map(|check| match &check.run {
-        Argv::Review { agent, .. } => Some((check.digest(), agent)),
-        _ => None,
-    });
-    let reviewers: Vec<_> = reviewers.collect();
-    let note = |result: &CheckResult| {
-        let (_, meant) = reviewers.iter().find(|(digest, _)| *digest == result.check)?;
-        let job = Job::at(order.site.project.home.join(&result.log));
-        let name = &checks::reviewer_of(&job, meant);
-        let client = settings.agents.get(name).filter(|client| !client.adapter.is_command())?;
-        let outcome = job.outcome().ok()??;
-        let heard = agent::hear(client, &job, None, &outcome.ended, 0).ok()?;
-        Some(spent(order, name, heard.used))
-    };
-    results.iter().filter_map(note).collect()
+    Ok(rescued.into_iter().chain([ended]).chain(advice).collect())
 }
 
 /// Run checks in a worktree that is exactly that commit, before each of them and after.
@@ -482,11 +463,11 @@ pub(super) fn run_on(
     tree: &Oid,
     jobs: &Utf8Path,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let bench = order.bench(jobs, worktree.path(), tree);
+    let mut bench = order.bench(jobs, worktree.path(), tree);
     let mut results = Vec::new();
     for check in wanted {
         worktree.checkout_detached(commit)?;
-        let mut result = judged(bench.run(check, &|job| order.running.begin(job)), &mut results)?;
+        let mut result = judged(order, &mut bench, check, &mut results)?;
         let dirty = worktree.dirty()?;
         if !dirty.is_empty() {
             result.verdict =
@@ -501,14 +482,47 @@ pub(super) fn run_on(
     Ok(results)
 }
 
-/// A result. A reviewer that was cut off takes along what was found before.
-fn judged(
-    result: Result<CheckResult, NoResult>,
+fn all_pass(results: &[CheckResult]) -> bool {
+    results.iter().all(|result| result.verdict.lets_pass())
+}
+
+/// A result. A reviewer that was cut off, or has to wait, takes along what was found before.
+fn judged<'a>(
+    order: &'a Order,
+    bench: &mut Bench<'a>,
+    check: &Check,
     earlier: &mut Vec<CheckResult>,
 ) -> Result<CheckResult, Trouble> {
+    let is_review = check.reviewer().is_some();
+    let spent = if is_review { budget::spent(order) } else { None };
+    if is_review {
+        bench.agents = budget::all_held(order);
+    }
+    let begin = |job: &Job, agent: Option<&str>| {
+        // One that has begun is waited for: it is paid for.
+        let may = spent.is_none() || agent.is_none() || job.is_begun().unwrap_or(false);
+        order.running.begin(job, agent) && may
+    };
+    let result = bench.run(check, &begin);
+    let bound = match &result {
+        _ if !is_review => None,
+        Err(NoResult::Stopped) => budget::stopped_at(order).or(spent),
+        Ok(result) if !result.verdict.lets_pass() => budget::stopped_at(order),
+        _ => None,
+    };
+    let result = match (bound, order.running.agents().pop()) {
+        (Some(bound), Some(at)) => {
+            let end = budget::end_of_review(bound, &at.agent);
+            Err(NoResult::Cut(Box::new(bench.cut(check, at, end))))
+        }
+        _ => result,
+    };
     match result {
         Err(NoResult::Cut(cut)) => {
             Err(Trouble::Cut(Box::new(Cut { earlier: std::mem::take(earlier), ..*cut })))
+        }
+        Err(NoResult::First(first)) => {
+            Err(Trouble::First(First { earlier: std::mem::take(earlier), ..first }))
         }
         result => Ok(result?),
     }
@@ -520,11 +534,11 @@ fn run_in_place(
     tree: &Oid,
     jobs: &Utf8Path,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let bench = order.bench(jobs, &order.site.project.root, tree);
+    let mut bench = order.bench(jobs, &order.site.project.root, tree);
     let mut results = Vec::new();
     for check in wanted {
         let clean = tree_in_place(order)? == *tree;
-        let mut result = judged(bench.run(check, &|job| order.running.begin(job)), &mut results)?;
+        let mut result = judged(order, &mut bench, check, &mut results)?;
         if !clean || tree_in_place(order)? != *tree {
             result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
         }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use piton_core::plan::{Digest, Oid};
 
 use super::{Checkout, Commit, Pin, Rescued, Status};
-use super::{branch, capture, change, door, history, index, merge, repo, rescue};
+use super::{branch, capture, change, door, history, index, merge, refs, repo, rescue};
 
 pub fn status(list: &[u8]) -> Status {
     Status::parse(list)
@@ -57,6 +57,11 @@ pub fn pins(list: &str) -> Vec<Pin> {
 
 pub fn rescued(list: &str) -> Vec<Rescued> {
     rescue::read_rescued(list)
+}
+
+/// Refs as their files say: the one they share, and those of their own.
+pub fn refs(packed: &[u8], loose: &[(String, &[u8])]) -> Option<BTreeMap<String, Oid>> {
+    refs::of_files(packed, loose)
 }
 
 pub fn version(line: &str) -> Option<super::Version> {

@@ -17,6 +17,8 @@ use super::repo::{ObjectFormat, Repo};
 const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
 /// A file that is longer holds no ref.
 const LONGEST: u64 = 1024;
+/// What git takes for space. Any other is part of a name.
+const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 /// Git follows a symbolic ref a little further, to nobody's use.
 const STEPS: usize = 4;
 
@@ -35,10 +37,28 @@ impl Repo {
             loose.read(self.git_dir(), own, &[])?;
         }
         // These come last: a ref goes from its own file into this one, never out of both.
-        let mut all = packed(&common.join("packed-refs"), length)?;
+        let mut all = match there(crate::disk::read_plain(&common.join("packed-refs")))? {
+            Some(bytes) => packed(&bytes, length)?,
+            None => BTreeMap::new(),
+        };
         all.append(&mut loose.direct);
         resolve(all, loose.symbolic)
     }
+}
+
+/// The same of the files' bytes, with the names of those that are loose.
+pub(super) fn of_files(shared: &[u8], own: &[(String, &[u8])]) -> Option<BTreeMap<String, Oid>> {
+    let length = length(ObjectFormat::Sha1);
+    let mut loose = Loose { length, direct: BTreeMap::new(), symbolic: Vec::new() };
+    for (name, bytes) in own {
+        if !name.starts_with("refs/") || !is_plain(name) {
+            return None;
+        }
+        loose.hear(name.clone(), bytes)?;
+    }
+    let mut all = packed(shared, length)?;
+    all.append(&mut loose.direct);
+    resolve(all, loose.symbolic)
 }
 
 fn length(format: ObjectFormat) -> usize {
@@ -86,11 +106,19 @@ impl Loose {
     fn take(&mut self, name: String, path: &Utf8Path) -> Option<()> {
         // It may have gone since it was listed.
         let Some(file) = there(File::open(path))? else { return Some(()) };
-        let mut text = String::new();
-        file.take(LONGEST).read_to_string(&mut text).ok()?;
-        let text = text.trim_end();
+        let mut bytes = Vec::new();
+        file.take(LONGEST).read_to_end(&mut bytes).ok()?;
+        self.hear(name, &bytes)
+    }
+
+    fn hear(&mut self, name: String, bytes: &[u8]) -> Option<()> {
+        // Of one that is longer, the end is not here.
+        if bytes.len() as u64 >= LONGEST {
+            return None;
+        }
+        let text = str::from_utf8(bytes).ok()?.trim_end_matches(SPACE);
         match text.strip_prefix("ref:") {
-            Some(other) => self.symbolic.push((name, other.trim_start().to_owned())),
+            Some(other) => self.symbolic.push((name, other.trim_start_matches(SPACE).to_owned())),
             None => drop(self.direct.insert(name, object(text, self.length)?)),
         }
         Some(())
@@ -98,11 +126,14 @@ impl Loose {
 }
 
 /// Refs that share a file.
-fn packed(path: &Utf8Path, length: usize) -> Option<BTreeMap<String, Oid>> {
-    let Some(bytes) = there(crate::disk::read_plain(path))? else { return Some(BTreeMap::new()) };
-    let text = String::from_utf8(bytes).ok()?;
+fn packed(bytes: &[u8], length: usize) -> Option<BTreeMap<String, Oid>> {
+    let text = str::from_utf8(bytes).ok()?;
+    // One that breaks off is broken, and the name at its end may have been longer.
+    if !text.is_empty() && !text.ends_with('\n') {
+        return None;
+    }
     let mut all = BTreeMap::new();
-    for line in text.lines() {
+    for line in text.split_terminator('\n') {
         // A remark, or what the tag before it stands for.
         if line.starts_with(['#', '^']) {
             continue;

@@ -14,7 +14,8 @@ use super::repo::Repo;
 use super::status::Status;
 use super::worktree::Worktree;
 
-const PLACE: &str = "refs/piton/rescue/";
+/// Where everything rescued is.
+pub const PLACE: &str = "refs/piton/rescue/";
 /// Refs that keep a commit when the caller names none.
 const ANY_REF: [&str; 4] = ["refs/heads", "refs/remotes", "refs/tags", "refs/piton"];
 

@@ -152,7 +152,7 @@ impl Repo {
         let repo = self.guarded_by(Arc::clone(&lease.lock));
         let moved = loop {
             if let Some(moved) = repo.verdict(lease, old, candidate)? {
-                return Ok(moved);
+                break moved;
             }
             crash::point("landing.before-move");
             let holders = repo.holders(&lease.branch)?;
@@ -177,13 +177,15 @@ impl Repo {
             }
         };
         if moved == Moved::Done {
+            repo.sync_ref(&branch_ref(&lease.branch)?)?;
             crash::point("landing.moved");
         }
         Ok(moved)
     }
 
     /// After a crash, with the target at `candidate`: clear away what the git that moved it left in the
-    /// checkout, younger than `since`, and write the files again that a power cut took. Says what is in the way.
+    /// checkout, younger than `since`, and write the files again that a power cut took. Says what is in the way. After
+    /// it the move is on the disk, whoever made it and however far its maker got.
     pub fn settle_target(
         &self,
         lease: &LandingLease,
@@ -192,6 +194,7 @@ impl Repo {
         since: SystemTime,
     ) -> Result<Option<Wait>, GitError> {
         let repo = self.guarded_by(Arc::clone(&lease.lock));
+        repo.sync_ref(&branch_ref(&lease.branch)?)?;
         if repo.branch_tip(&lease.branch)?.as_ref() != Some(candidate) {
             return Ok(None);
         }
@@ -206,7 +209,9 @@ impl Repo {
                 }
                 remove_if_there(&lock)?;
             }
-            Concerned::read(&repo, &git, (&holder.path, &git_dir), (old, candidate))?.finish(since)?;
+            let concerned = Concerned::read(&repo, &git, (&holder.path, &git_dir), (old, candidate))?;
+            concerned.finish(since)?;
+            concerned.sync()?;
         }
         Ok(None)
     }
@@ -241,7 +246,6 @@ impl Repo {
             let refused = || Moved::Waits(Wait::Refused { message: answer.stderr.clone() });
             return Ok(self.verdict(lease, old, candidate)?.unwrap_or_else(refused));
         }
-        self.sync_ref(&name)?;
         Ok(Moved::Done)
     }
 
@@ -351,11 +355,8 @@ impl Step<'_> {
         // A person's index may hold what is nowhere else: it must not come out of a power cut empty.
         let call = git.call(args).global("-c").global("core.fsync=committed,reference,index");
         let answer = call.arg(self.candidate.as_str()).answer()?;
-        if answer.code == Some(0) {
-            concerned.sync()?;
-            self.repo.sync_ref(&branch_ref(&self.lease.branch)?)?;
-        }
         if let Some(moved) = self.repo.verdict(self.lease, self.old, self.candidate)? {
+            concerned.sync()?;
             return Ok(moved);
         }
         // The files were all at `old` a moment ago: what is at the candidate now was written by this git.

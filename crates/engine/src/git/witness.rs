@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::UNIX_EPOCH;
 
 use camino::Utf8Path;
 use piton_core::plan::{Digest, Oid};
+use serde::{Deserialize, Serialize};
 
 use super::door::{lossy, oid};
 use super::error::GitError;
@@ -16,6 +18,68 @@ use crate::disk;
 
 /// The files in a worktree's git folder that say which repository it belongs to.
 const TIES: [&str; 2] = ["commondir", "gitdir"];
+/// Of a larger file only size and time are looked at.
+const LARGEST: u64 = 4 * 1024 * 1024;
+/// So much is read of all files together; of the others, again, size and time.
+const MOST: u64 = 64 * 1024 * 1024;
+
+/// The main checkout, as far as it is not what its commit says.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Uncommitted {
+    head: Option<Oid>,
+    /// Files that differ from that commit, or are in none; nothing for one that is not there.
+    changed: BTreeMap<String, Option<Look>>,
+}
+
+impl Uncommitted {
+    pub fn has_changed(&self, name: &str) -> bool {
+        self.changed.contains_key(name)
+    }
+}
+
+/// What a file was like.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Look {
+    size: u64,
+    /// When it was written, in nanoseconds.
+    time: u64,
+    digest: Option<Digest>,
+}
+
+impl Look {
+    /// `left`: how much may still be read.
+    fn at(path: &Utf8Path, left: &mut u64) -> Option<Look> {
+        let data = fs::symlink_metadata(path).ok()?;
+        let time = data.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let size = data.len();
+        let digest = if data.is_symlink() {
+            fs::read_link(path).ok().map(|to| Digest::of_bytes(to.as_os_str().as_encoded_bytes()))
+        } else if data.is_file() && size <= LARGEST && size <= *left {
+            *left -= size;
+            fs::read(path).ok().map(|bytes| Digest::of_bytes(&bytes))
+        } else {
+            None
+        };
+        Some(Look { size, time: time.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(0)), digest })
+    }
+
+    fn is_same(one: Option<&Look>, other: Option<&Look>) -> bool {
+        match (one, other) {
+            (Some(Look { digest: Some(one), .. }), Some(Look { digest: Some(other), .. })) => one == other,
+            (Some(one), Some(other)) => (one.size, one.time) == (other.size, other.time),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+}
+
+/// What became of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Changed,
+    /// It is again what its commit says, and what it was is lost.
+    PutBack,
+    Removed,
+}
 
 impl Repo {
     /// Every ref, and where it is, as git says. See [`Repo::refs_in_files`], which is faster where it can tell.
@@ -56,11 +120,51 @@ impl Repo {
         seen
     }
 
-    /// Files of the main checkout that differ from its commit, or are in none.
-    pub fn changes_in_checkout(&self) -> Result<Vec<String>, GitError> {
-        let Some(top) = self.main_checkout()? else { return Ok(Vec::new()) };
+    /// What somebody has in the main checkout that is in no commit.
+    pub fn uncommitted(&self) -> Result<Uncommitted, GitError> {
+        let Some(top) = self.main_checkout()? else { return Ok(Uncommitted::default()) };
         let status = status::look(&self.git().at(&top), &top.join(".git"), &[])?;
-        Ok(status.dirty.into_iter().chain(status.untracked).collect())
+        let mut left = MOST;
+        let names = status.dirty.into_iter().chain(status.untracked);
+        let changed = names.map(|name| {
+            let look = Look::at(&top.join(&name), &mut left);
+            (name, look)
+        });
+        Ok(Uncommitted { head: status.head, changed: changed.collect() })
+    }
+
+    /// What became of files of the main checkout since `before`.
+    pub fn fates(&self, before: &Uncommitted, now: &Uncommitted) -> Result<Vec<(String, Fate)>, GitError> {
+        let mut fates = Vec::new();
+        for (name, found) in &now.changed {
+            let was = before.changed.get(name);
+            if was.is_some_and(|was| Look::is_same(was.as_ref(), found.as_ref())) {
+                continue;
+            }
+            let fate = if found.is_some() { Fate::Changed } else { Fate::Removed };
+            fates.push((name.clone(), fate));
+        }
+        let gone: Vec<_> =
+            before.changed.iter().filter(|(name, _)| !now.changed.contains_key(*name)).collect();
+        let Some(top) = self.main_checkout()?.filter(|_| !gone.is_empty()) else { return Ok(fates) };
+        // What came with another commit is what that says: nothing was put back.
+        let moved = match (&before.head, &now.head) {
+            (Some(was), Some(head)) if was != head => {
+                self.diff_names(&self.tree_of(was)?, &self.tree_of(head)?)?
+            }
+            _ => Vec::new(),
+        };
+        let mut left = MOST;
+        for (name, was) in gone {
+            match Look::at(&top.join(name), &mut left) {
+                // It was committed, or is ignored now.
+                found if Look::is_same(was.as_ref(), found.as_ref()) => {}
+                None => fates.push((name.clone(), Fate::Removed)),
+                Some(_) if moved.contains(name) => {}
+                Some(_) => fates.push((name.clone(), Fate::PutBack)),
+            }
+        }
+        Ok(fates)
     }
 }
 

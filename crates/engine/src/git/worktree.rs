@@ -35,6 +35,16 @@ pub struct Added {
     pub how: Making,
 }
 
+impl Added {
+    /// With what had to be rescued before it could be put right.
+    pub fn parts(self) -> (Worktree, Option<Rescued>) {
+        match self.how {
+            Making::PutRight { rescued } => (self.worktree, rescued),
+            Making::Made | Making::Existing => (self.worktree, None),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Making {
     /// New, at the base.
@@ -52,12 +62,24 @@ pub struct Removed {
 }
 
 impl Worktree {
-    /// The worktree at `path`, made at `base` if there is none. Nobody may be working in it.
+    /// The worktree at `path`, made at `base` if there is none. Nobody may be working in it. What one that is broken
+    /// holds is put under a name of its own.
     pub fn add(repo: &Repo, path: &Utf8Path, base: &Oid) -> Result<Added, GitError> {
+        let rescue = Rescue::at(&format!("worktrees/{}", ref_part(path)), "Left in a broken worktree");
+        Worktree::add_rescuing(repo, path, base, &rescue)
+    }
+
+    /// The same, with what a broken one holds put under `rescue`.
+    pub fn add_rescuing(
+        repo: &Repo,
+        path: &Utf8Path,
+        base: &Oid,
+        rescue: &Rescue,
+    ) -> Result<Added, GitError> {
         let path = absolute(path)?;
         let Added { worktree, how } = {
             let lock = lock_worktrees(repo)?;
-            Worktree::add_alone(&repo.guarded_by(lock), path, base)?
+            Worktree::add_alone(&repo.guarded_by(lock), path, base, rescue)?
         };
         // What is handed out must not go on holding the lock.
         let worktree = Worktree::at(repo, &worktree.path, worktree.git_dir);
@@ -68,22 +90,21 @@ impl Worktree {
         Ok(Added { worktree, how })
     }
 
-    fn add_alone(repo: &Repo, path: Utf8PathBuf, base: &Oid) -> Result<Added, GitError> {
+    fn add_alone(repo: &Repo, path: Utf8PathBuf, base: &Oid, rescue: &Rescue) -> Result<Added, GitError> {
         check_surroundings(repo, &path)?;
         let entry = find_entry(repo, &path)?;
         let folder = Folder::look(repo, &path)?;
-        let rescue = Rescue::at(&format!("worktrees/{}", ref_part(&path)), "Left in a broken worktree");
         match (entry, folder) {
             (Some(_), Folder::Foreign) if path.join(".git").exists() => Err(GitError::ForeignFolder { path }),
             (Some(entry), Folder::Ours { .. } | Folder::Foreign) => {
-                Worktree::mend(repo, &path, &entry, base, &rescue)
+                Worktree::mend(repo, &path, &entry, base, rescue)
             }
             (Some(entry), Folder::Free) => {
                 if let Some(why) = locked_by_a_person(&entry) {
                     // It may be on a drive that is not there.
                     return Err(GitError::Locked { path, why });
                 }
-                let rescued = forget(repo, &path, &entry, &rescue)?;
+                let rescued = forget(repo, &path, &entry, rescue)?;
                 let worktree = Worktree::make(repo, &path, base)?;
                 Ok(Added { worktree, how: Making::PutRight { rescued } })
             }
@@ -97,7 +118,7 @@ impl Worktree {
                 write(&entry.join("gitdir"), path.join(".git").as_str())?;
                 write(&entry.join("commondir"), "../..")?;
                 write(&entry.join("HEAD"), base.as_str())?;
-                Worktree::mend(repo, &path, &entry, base, &rescue)
+                Worktree::mend(repo, &path, &entry, base, rescue)
             }
             (None, Folder::Foreign) => Err(GitError::ForeignFolder { path }),
         }

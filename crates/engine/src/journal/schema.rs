@@ -1,7 +1,7 @@
 //! Opening a database: what it must be, how it is set up, and how its tables came to be.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -29,6 +29,10 @@ const CHECKPOINT_PAGES: i64 = 1024;
 
 /// A change touches some six pages with a few bytes each, and a commit has to bring all of them to the disk.
 const PAGE_BYTES: i64 = 2048;
+
+/// Writes to a log that is this long already change its bytes and nothing else, so a sync has less to bring to the disk.
+/// A little more than it holds when it is moved over.
+const LOG_BYTES: u64 = (CHECKPOINT_PAGES as u64 + 64) * (PAGE_BYTES as u64 + 24);
 
 /// Each brings the format one number up. A number that was released is never edited.
 const MIGRATIONS: [&str; 1] = [include_str!("format-1.sql")];
@@ -72,6 +76,7 @@ pub(super) fn connect(path: &Utf8Path) -> Result<Connection, Trouble> {
     if found < FORMAT {
         use_log(&connection)?;
         migrate(&mut connection)?;
+        lengthen_log(&mut connection);
     }
     if fresh && let Some(folder) = path.parent() {
         disk::sync_folder(folder)?;
@@ -175,6 +180,18 @@ pub(super) fn move_log(connection: &mut Connection) {
         let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()));
     }
     let _ = connection.busy_handler(Some(patience()));
+    lengthen_log(connection);
+}
+
+/// Nothing depends on it: a log that is too short grows by itself. Zeros are no frames of a log.
+fn lengthen_log(connection: &mut Connection) {
+    let log = connection.path().map(|path| format!("{path}-wal")).unwrap_or_default();
+    // Nobody else may write to it meanwhile.
+    let Ok(_alone) = Transaction::new(connection, TransactionBehavior::Immediate) else { return };
+    let Ok(mut log) = OpenOptions::new().append(true).open(log) else { return };
+    let missing = log.metadata().map_or(0, |facts| LOG_BYTES.saturating_sub(facts.len()));
+    let zeros = vec![0; usize::try_from(missing).unwrap_or_default()];
+    let _ = log.write_all(&zeros).and_then(|()| log.sync_all());
 }
 
 /// Look at the head of the file without SQLite: `None` if there is nothing yet. What a newer version

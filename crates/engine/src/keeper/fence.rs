@@ -58,15 +58,11 @@ impl Fence {
             let rules = path_beneath_rules(places, AccessFs::from_write(ABI::V3));
             ruleset()?.set_compatibility(CompatLevel::BestEffort).add_rules(rules)?.restrict_self()
         };
-        match put_up() {
-            Ok(_) => Ok(()),
-            Err(error) if self.required => Err(format!("the sandbox cannot be put up: {error}")),
-            Err(_) => Ok(()),
-        }
+        put_up().map(drop).map_err(|error| format!("the sandbox cannot be put up: {error}"))
     }
 
     #[cfg(not(target_os = "linux"))]
     pub(super) fn put_up(&self) -> Result<(), String> {
-        if self.required { fences_are_possible() } else { Ok(()) }
+        fences_are_possible()
     }
 }

@@ -6,11 +6,14 @@ use std::io;
 use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::redact;
+use piton_core::time::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::Group;
 use super::fence::Fence;
+use super::shim::UNFENCED;
 use super::tree::Tree;
 use super::{KeeperError, Output};
 use crate::lock::Lock;
@@ -123,6 +126,16 @@ impl JobSpec {
             output_tail: 8 * MIB,
         }
     }
+
+    /// What it says of its environment is written down, so no secret may be in there.
+    fn with_secrets_apart(mut self) -> JobSpec {
+        let all = std::mem::take(&mut self.env).into_iter();
+        let (secrets, plain): (BTreeMap<_, _>, _) =
+            all.partition(|(name, value)| redact::is_secret(name, value));
+        self.env = plain;
+        self.secrets.extend(secrets);
+        self
+    }
 }
 
 /// How a job ended. A limit or a stop counts as such whatever the child then exited with.
@@ -165,14 +178,26 @@ pub struct Outcome {
     /// Processes that could not be ended (another user's, or stuck in the kernel).
     #[serde(default)]
     pub survivors: u32,
+    /// Why the disk may not have kept what the child wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_synced: Option<String>,
+    /// Why it ran without the fence it was to have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfenced: Option<String>,
     /// What is known about a keeper that died.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
+impl Outcome {
+    pub fn ended_at(&self) -> Timestamp {
+        Timestamp(self.ended_at_ms)
+    }
+}
+
 /// Written by the keeper before it starts the child: from here on the job is never started again.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Started {
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
     pub(super) at_ms: i64,
     pub(super) marker: String,
     /// The control group for its processes, where there is one.
@@ -203,6 +228,7 @@ impl Job {
     /// A job that was started but has neither is [`Ended::Died`]: its remains are swept away first.
     pub fn run(&self, spec: &JobSpec, keeper_program: &[String]) -> Result<Outcome, KeeperError> {
         disk::private_folder(&self.dir).map_err(KeeperError::file("create", &self.dir))?;
+        let spec = &spec.clone().with_secrets_apart();
         let mut last_keeper = None;
         loop {
             // A finished job needs no lock; a running one is waited for here.
@@ -327,6 +353,8 @@ impl Job {
             output_lost: 0,
             leftovers_killed: toll.ended,
             survivors: toll.survivors,
+            not_synced: None,
+            unfenced: self.unfenced(),
             detail: (!detail.is_empty()).then_some(detail),
         };
         self.write("outcome.json", &outcome)
@@ -350,6 +378,11 @@ impl Job {
     /// The marker's value: canonical, so that two ways to the folder give one marker.
     pub(super) fn marker(&self) -> String {
         self.dir.canonicalize_utf8().unwrap_or_else(|_| self.dir.clone()).into_string()
+    }
+
+    /// What its shim wrote about a fence that it could not put up.
+    pub(super) fn unfenced(&self) -> Option<String> {
+        fs::read_to_string(self.dir.join(UNFENCED)).ok()
     }
 
     pub(super) fn was_started(&self) -> Result<bool, KeeperError> {

@@ -53,7 +53,7 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     let spec_path = job.dir().join("spec.json");
     let spec =
         job.spec()?.ok_or_else(|| KeeperError::file("read", &spec_path)(io::ErrorKind::NotFound.into()))?;
-    let outcome = if job.stop_requested() {
+    let mut outcome = if job.stop_requested() {
         not_run(Ended::Stopped)
     } else {
         let (marker, group) = (job.marker(), Group::make(&job.marker()));
@@ -63,8 +63,8 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
         group.iter().for_each(Group::remove);
         outcome.unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
     };
-    // On a disk that refuses this, what the child did is as safe as it can be.
-    let _ = disk::sync_file_systems(&spec.synced);
+    // Told, and not tried again: a second sync says nothing about what the first one lost.
+    outcome.not_synced = disk::sync_file_systems(&spec.synced).err().map(|error| error.to_string());
     crash::point("keeper.before-outcome");
     let mut tries = 1;
     while let Err(error) = job.write("outcome.json", &outcome) {
@@ -113,6 +113,8 @@ fn not_run(ended: Ended) -> Outcome {
         output_lost: 0,
         leftovers_killed: 0,
         survivors: 0,
+        not_synced: None,
+        unfenced: None,
         detail: None,
     }
 }
@@ -198,6 +200,8 @@ fn supervise(job: &Job, spec: &JobSpec, group: Option<Group>) -> Result<Outcome,
         output_lost,
         leftovers_killed: toll.ended,
         survivors: toll.survivors,
+        not_synced: None,
+        unfenced: job.unfenced(),
         detail: None,
     })
 }

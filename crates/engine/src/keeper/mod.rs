@@ -34,6 +34,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 pub use cgroup::groups_are_possible;
 pub use fence::{Fence, fences_are_possible};
+#[doc(hidden)]
+pub use job::Started;
 pub use job::{Ended, Job, JobSpec, Limits, Outcome, StopSignal};
 pub use keep::keep;
 pub use output::{Chunk, Output, Whole};

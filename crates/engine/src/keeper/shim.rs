@@ -14,6 +14,8 @@ use super::{Job, KeeperError, MARKER};
 
 /// The file in the job's folder that says why the program could not be run. Empty or absent if it was.
 pub(super) const EXEC_ERROR: &str = "exec-error";
+/// The file there that says why there is no fence around a program that may do without. Absent if there is one.
+pub(super) const UNFENCED: &str = "unfenced";
 
 /// Become `argv`, to be killed when the process `keeper` ends. Returns only if that failed.
 pub fn exec_child(keeper: i32, argv: &[OsString]) -> KeeperError {
@@ -47,7 +49,11 @@ fn arrange() -> io::Result<Option<File>> {
     default_signals();
     let Some(fence) = &spec.fence else { return Ok(None) };
     let complaint = File::create(job.dir().join(EXEC_ERROR))?;
-    fence.put_up().map_err(io::Error::other)?;
+    match fence.put_up() {
+        Ok(()) => {}
+        Err(reason) if fence.required => return Err(io::Error::other(reason)),
+        Err(reason) => std::fs::write(job.dir().join(UNFENCED), reason)?,
+    }
     Ok(Some(complaint))
 }
 

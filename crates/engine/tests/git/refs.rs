@@ -77,7 +77,22 @@ fn refs_that_are_not_plain_files_are_left_to_git() {
         let listed = repo.all_refs().unwrap();
         assert_eq!(listed.contains_key("refs/heads/odd"), odd.contains("HEAD"), "{odd:?}");
     }
+    // Only the beginning of a long one is read, and it may be another's name.
+    let deep = format!("refs/heads/{}", "deeper/".repeat(140));
+    write(&git_dir.join("refs/heads/odd"), &format!("ref: {}/x\n", &deep[..deep.len() - 1]));
+    assert!(deep.len() < 1024 && repo.refs_in_files().is_some_and(|all| !all.contains_key("refs/heads/odd")));
+    write(&git_dir.join("refs/heads/odd"), &format!("ref: {deep}{}\n", "x".repeat(1024)));
+    assert_eq!(repo.refs_in_files(), None);
+    // To git this space is a letter, so there is no such branch.
+    write(&git_dir.join("refs/heads/odd"), "ref: refs/heads/main\u{2003}\n");
+    assert_eq!(repo.refs_in_files(), Some(repo.all_refs().unwrap()));
     fs::remove_file(git_dir.join("refs/heads/odd")).unwrap();
+    // Git refuses the first and passes over the second.
+    for broken in ["refs/heads/x", "refs/heads/x\r\n"] {
+        write(&git_dir.join("packed-refs"), &format!("{} {broken}", plain["refs/heads/main"]));
+        assert_eq!(repo.refs_in_files(), None, "{broken:?}");
+    }
+    fs::remove_file(git_dir.join("packed-refs")).unwrap();
     write(&git_dir.join("refs/heads/not a name"), plain["refs/heads/main"].as_str());
     assert_eq!(repo.refs_in_files(), None);
     fs::remove_file(git_dir.join("refs/heads/not a name")).unwrap();

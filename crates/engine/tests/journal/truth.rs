@@ -140,7 +140,8 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
             9 => {
                 let usage = Usage { input: Some(fence), output: Some(1), ..Usage::default() };
                 let used = (!dice.one_in(3)).then(|| ByModel::from([("m".to_owned(), usage)]));
-                Command::Note { by, note: Note::Spent { task: id, fence, agent: "default".into(), used } }
+                let (agent, took, job) = ("default".into(), Span(fence), format!("{}.check", dice.below(3)));
+                Command::Note { by, note: Note::Spent { task: id, fence, agent, used, took, job } }
             }
             _ => Command::LandingLost { task: id, commit: oid(9000 + fence), reason: text() },
         };

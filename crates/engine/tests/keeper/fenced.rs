@@ -134,6 +134,29 @@ fn a_fence_keeps_writing_inside_and_reading_free() {
     assert!(reason(&bench.run(&spec)).starts_with("cannot run no-such-program: No such file"));
 }
 
+/// The kernel puts up sixteen around a process, and no more.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fence_that_cannot_be_put_up_is_told_or_nothing_is_started() {
+    if let Err(why) = fences_are_possible() {
+        return skipped(&why);
+    }
+    let nested = |bench: &Bench, required| {
+        let shim = format!("{} --exec $PPID -- ", keeper().join(" "));
+        let fence = Fence { writable: vec![bench.root.clone()], required };
+        bench.run(&JobSpec { fence: Some(fence), ..bench.sh(&format!("exec {} echo here", shim.repeat(16))) })
+    };
+    let bench = Bench::new();
+    let outcome = nested(&bench, false);
+    assert_eq!((outcome.ended, bench.text().as_str()), (Ended::Exited { code: 0 }, "here\n"));
+    let told = outcome.unfenced.unwrap();
+    assert!(told.starts_with("the sandbox cannot be put up: "), "{told}");
+
+    let bench = Bench::new();
+    assert!(reason(&nested(&bench, true)).contains("the sandbox cannot be put up: "));
+    assert!(!bench.text().contains("here"), "{}", bench.text());
+}
+
 #[test]
 fn secrets_reach_the_child_and_no_file() {
     let bench = Bench::new();
@@ -144,6 +167,6 @@ fn secrets_reach_the_child_and_no_file() {
     assert_eq!(bench.text(), "[redacted]\nhalf of canary-01\ncana\nry/B/0123456789[redacted]\n");
     for entry in bench.job.dir().read_dir_utf8().unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
-        assert!(!text.contains("canary-0123456789abc"), "{text}");
+        assert!(!text.contains("canary-0123456789abc") && !text.contains("canary/B"), "{text}");
     }
 }

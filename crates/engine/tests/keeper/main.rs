@@ -15,6 +15,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_engine::keeper::{Ended, Job, JobSpec, Outcome, Whole};
 use piton_engine::lock::Lock;
+use piton_testkit::skipped;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Far beyond what anything here takes: only a bug gets there.
@@ -556,11 +557,6 @@ fn a_job_of_another_pid_namespace_is_respected() {
     assert_eq!(bench.run(&spec).ended, Ended::Died);
     line.hear_end();
     assert_eq!(bench.starts(), 1);
-}
-
-#[expect(clippy::print_stderr, reason = "a skipped test should be seen")]
-fn skipped(why: &str) {
-    eprintln!("SKIPPED: {why}");
 }
 
 /// A keeper adopts every orphan of its tree; unreaped they would fill the process table.

@@ -6,32 +6,41 @@
 
 mod bench;
 mod files;
+mod gits;
 mod journal;
+mod landings;
 mod ledger;
 mod lists;
+mod makespans;
 mod runs;
 mod streams;
 
 use std::fs;
 use std::path::Path;
+use std::process::ExitCode;
 
 use bench::Figure;
 
 type Part = (&'static str, fn() -> Vec<Figure>);
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 8] = [
     ("journal", journal::figures),
     ("ledger", ledger::figures),
     ("files", files::figures),
     ("lists", lists::figures),
     ("runs", runs::figures),
+    ("landings", landings::figures),
     ("streams", streams::figures),
+    ("makespan", makespans::figures),
 ];
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/performance.md");
 const MARKS: [&str; 2] =
     ["<!-- figures: written by `cargo bench -- --write` -->\n", "<!-- end of figures -->\n"];
 
-fn main() {
+fn main() -> ExitCode {
+    if let Some(end) = gits::be_git() {
+        return end;
+    }
     let wishes: Vec<String> = std::env::args().skip(1).filter(|wish| wish != "--bench").collect();
     let write = wishes.iter().any(|wish| wish == "--write");
     let named: Vec<&String> = wishes.iter().filter(|wish| !wish.starts_with("--")).collect();
@@ -53,4 +62,5 @@ fn main() {
         fs::write(Path::new(PAGE), format!("{before}{}{table}{}{after}", MARKS[0], MARKS[1])).unwrap();
         println!("written: docs/performance.md");
     }
+    ExitCode::SUCCESS
 }

@@ -1,38 +1,26 @@
-//! Whole runs: the time until an agent works, what a landing costs, and two hundred small tasks.
+//! Whole runs: the time until an agent works, what an engine takes, and two hundred small tasks.
 
 use std::fs;
 use std::process::{Child, Stdio};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use piton_core::plan::TaskId;
-use piton_core::run::Event;
-use piton_engine::journal::Journal;
+use std::time::{Duration, Instant};
 
 use crate::bench::{Figure, PITON, Project, median, plan, show, timed};
+use crate::gits::now;
 
 pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = vec![resumed()];
     figures.extend(at_rest());
-    figures.extend(chain(100));
-    figures.extend(chain(5_000));
     figures.push(two_hundred());
     let size = fs::metadata(PITON).unwrap().len();
     let size = format!("{:.1} MB", size as f64 / 1e6);
-    figures.push(Figure::plain("the binary, as `cargo build --release` makes it", size, "20 MB"));
+    figures.push(Figure::plain("the binary of the release profile", size, "20 MB"));
     figures
 }
-
-/// Writes down when it began.
-const STAMP: &str = "date +%s%N >> \"$HOME/.cache/began\"; echo $PITON_TASK > $PITON_TASK.txt";
 
 pub(crate) fn began(project: &Project) -> Vec<u128> {
     let text = fs::read_to_string(project.root.join(".cache/began")).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
-}
-
-fn now() -> u128 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()
 }
 
 pub(crate) fn engine(project: &Project) -> Child {
@@ -106,73 +94,6 @@ fn cpu_ticks(pid: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
-}
-
-/// Tasks one after the other, in a repository of so many files.
-fn chain(files: usize) -> Vec<Figure> {
-    const LENGTH: usize = 12;
-    let each = |n: usize| if n == 1 { String::new() } else { format!("depends_on = [\"T{}\"]\n", n - 1) };
-    let project = Project::new(&plan(LENGTH, 4, STAMP, each), files);
-    let _ = project.piton("run plan.toml");
-    let journal = Journal::open(&project.repo.join(".git/piton")).unwrap();
-    let run = journal.runs().unwrap()[0].id.clone();
-    let when = |task: usize, is_it: fn(&Event) -> bool| {
-        let task = TaskId::new(&format!("T{task}")).unwrap();
-        let events = journal.events(&run, 0, Some(&task), 100).unwrap();
-        u64::try_from(events.iter().rfind(|recorded| is_it(&recorded.event)).unwrap().at.0).unwrap()
-    };
-    let verified = |event: &Event| matches!(event, Event::Verified { .. });
-    let landed = |event: &Event| matches!(event, Event::Completed { .. });
-    let began = began(&project);
-    let begun = (2..=LENGTH).map(|n| {
-        let began = u64::try_from(began[n - 1] / 1_000_000).unwrap();
-        Duration::from_millis(began.saturating_sub(when(n - 1, landed)))
-    });
-    let took = (2..=LENGTH).map(|n| Duration::from_millis(when(n, landed).saturating_sub(when(n, verified))));
-    let (begun, took) = (median(begun.collect()), median(took.collect()));
-    let (added, merged) = by_hand(&project);
-    vec![
-        Figure::over(
-            format!("a task became ready → its agent runs, {files} files (floor: `git worktree add`)"),
-            begun,
-            added,
-            "5 ms over the floor",
-        ),
-        Figure::over(
-            format!("one landing, {files} files (floor: its git commands)"),
-            took,
-            merged,
-            "10 ms over the floor",
-        ),
-    ]
-}
-
-/// The same git work by hand: adding a worktree, and the commands of a landing.
-fn by_hand(project: &Project) -> (Duration, Duration) {
-    let repo = &project.repo;
-    let (mut added, mut merged) = (Vec::new(), Vec::new());
-    for n in 0..5 {
-        let path = project.root.join(format!("by-hand-{n}"));
-        let git = |args: &[&str]| project.git(repo, args);
-        added.push(timed(|| git(&["worktree", "add", "-q", "--detach", path.as_str(), "main"])).0);
-        fs::write(path.join(format!("by-hand-{n}.txt")), "by hand\n").unwrap();
-        project.git(&path, &["add", "-A"]);
-        project.git(&path, &["commit", "-q", "-m", "By hand"]);
-        let work = project.git(&path, &["rev-parse", "HEAD"]);
-        let land = || {
-            let tip = git(&["rev-parse", "main"]);
-            git(&["rev-list", &work, "--not", &tip]);
-            let tree = git(&["merge-tree", "--write-tree", &tip, &work]);
-            git(&["diff-tree", "-r", "-t", &format!("{tip}^{{tree}}"), &tree]);
-            let candidate = git(&["commit-tree", &tree, "-p", &tip, "-p", &work, "-m", "Merge"]);
-            git(&["update-ref", "refs/by-hand", &candidate]);
-            git(&["status", "--porcelain=v2", "--", &format!("by-hand-{n}.txt")]);
-            git(&["merge", "-q", "--ff-only", &candidate]);
-        };
-        merged.push(timed(land).0);
-        git(&["worktree", "remove", "--force", path.as_str()]);
-    }
-    (median(added), median(merged))
 }
 
 /// What a shell script does that works on one task after the other.

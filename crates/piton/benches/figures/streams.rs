@@ -10,7 +10,7 @@ use crate::runs::{began, engine, stop, until};
 
 const AGENTS: usize = 8;
 /// With a bound the engine reads along; without one it does not.
-const FAR_AWAY: u64 = 1_000_000_000_000;
+const FAR_AWAY: u64 = 4_000_000_000;
 const WATCHED: Duration = Duration::from_secs(10);
 
 /// What a client has said once, line by line.

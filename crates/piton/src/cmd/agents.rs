@@ -1,6 +1,9 @@
 //! `piton agents`: which clients are here, and whether one answers. Neither touches the project.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use camino::Utf8PathBuf;
 use piton_core::plan::{Adapter, Agent};
@@ -13,6 +16,9 @@ use crate::args::{Agents, AgentsCommand};
 use crate::failure::{ERROR, Failure, Outcome};
 use crate::ui::{self, BAD, DIM, GOOD};
 use crate::{find, reading};
+
+/// As when a run is stopped.
+const STOPPED: Exit = 3;
 
 pub(crate) fn agents(args: &Agents) -> Outcome<Exit> {
     match &args.command {
@@ -35,14 +41,18 @@ fn known() -> Outcome<BTreeMap<String, Agent>> {
 fn list(as_json: bool) -> Outcome<Exit> {
     let keeper = run::keeper()?;
     let mut rows = Vec::new();
-    for (name, agent) in known()? {
+    let agents = known()?;
+    let tries = Tries::new(agents.len())?;
+    for ((name, agent), folder) in agents.into_iter().zip(&tries.folders) {
         let (adapter, program) = (agent.adapter, agent::program(&agent));
-        let (_kept, folder) = folder()?;
         // Any program may be a `command`; what it makes of `--version` nobody knows.
         let version = match adapter {
             Adapter::Command => Err("a command of your own".to_owned()),
-            _ => agent::version(&agent, &folder, &keeper),
+            _ => agent::version(&agent, folder, &keeper),
         };
+        if tries.are_stopped() {
+            return Ok(STOPPED);
+        }
         let checked = agent::checked_version(adapter);
         if as_json {
             rows.push(json!({
@@ -74,10 +84,14 @@ fn test(name: &str) -> Outcome<Exit> {
         let names: Vec<&str> = agents.keys().map(String::as_str).collect();
         Failure::new(format!("there is no agent `{name}`; known here: {}", names.join(", ")))
     })?;
-    let (_kept, folder) = folder()?;
-    let trial =
-        agent::trial(agent, &folder, &run::keeper()?).map_err(|error| Failure::new(error.to_string()))?;
+    let tries = Tries::new(1)?;
+    let trial = agent::trial(agent, &tries.folders[0], &run::keeper()?)
+        .map_err(|error| Failure::new(error.to_string()))?;
     match trial.wrong {
+        Some(_) if tries.are_stopped() => {
+            ui::say(format!("{name} was stopped before it answered"));
+            Ok(STOPPED)
+        }
         None => {
             ui::answer_line(ui::styled(GOOD, format!("{name} answered after {}", trial.took)));
             let said = ui::plain(&trial.said);
@@ -94,11 +108,49 @@ fn test(name: &str) -> Outcome<Exit> {
     }
 }
 
-/// A place for the client, gone with what it holds when the first of these is dropped.
-fn folder() -> Outcome<(tempfile::TempDir, Utf8PathBuf)> {
-    let kept = tempfile::Builder::new().prefix("piton-agents-").tempdir();
-    let kept = kept.map_err(Failure::io("cannot make a temporary folder"))?;
-    let path = Utf8PathBuf::from_path_buf(kept.path().to_owned());
-    let path = path.map_err(|path| Failure::new(format!("{} is not UTF-8", path.display())))?;
-    Ok((kept, path))
+/// Places for clients, gone with all they hold at the end. Whoever interrupts Piton meanwhile ends the clients as well:
+/// they are out of a terminal's reach.
+struct Tries {
+    folders: Vec<Utf8PathBuf>,
+    stopped: Arc<AtomicBool>,
+    signals: signal_hook::iterator::Handle,
+    listener: Option<JoinHandle<()>>,
+    _kept: tempfile::TempDir,
+}
+
+impl Tries {
+    fn new(count: usize) -> Outcome<Tries> {
+        let kept = tempfile::Builder::new().prefix("piton-agents-").tempdir();
+        let kept = kept.map_err(Failure::io("cannot make a temporary folder"))?;
+        let path = Utf8PathBuf::from_path_buf(kept.path().to_owned());
+        let path = path.map_err(|path| Failure::new(format!("{} is not UTF-8", path.display())))?;
+        let folders: Vec<Utf8PathBuf> = (1..=count).map(|number| path.join(number.to_string())).collect();
+        for folder in &folders {
+            std::fs::create_dir(folder).map_err(Failure::io("cannot make a temporary folder"))?;
+        }
+        let mut signals = signal_hook::iterator::Signals::new(signal_hook::consts::TERM_SIGNALS)
+            .map_err(Failure::io("cannot listen for signals"))?;
+        let handle = signals.handle();
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (all, flag) = (folders.clone(), Arc::clone(&stopped));
+        let listener = std::thread::spawn(move || {
+            for _ in &mut signals {
+                flag.store(true, Ordering::Relaxed);
+                all.iter().for_each(|folder| agent::stop(folder));
+            }
+        });
+        Ok(Tries { folders, stopped, signals: handle, listener: Some(listener), _kept: kept })
+    }
+
+    fn are_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Tries {
+    fn drop(&mut self) {
+        self.signals.close();
+        // First: it would write where nothing is any more.
+        let _ = self.listener.take().map(JoinHandle::join);
+    }
 }

@@ -1,7 +1,7 @@
 //! `piton doctor`: journal, git and disk held against each other. Repairs without deleting.
 
 use camino::Utf8Path;
-use piton_core::plan::RunId;
+use piton_core::plan::{RunId, Sandbox};
 use piton_core::run::Status;
 use piton_engine::clock;
 use piton_engine::drive;
@@ -10,12 +10,14 @@ use piton_engine::git::{NEEDED, Repo};
 use piton_engine::journal::{Journal, JournalError, Trouble};
 use piton_engine::keeper::{Job, fences_are_possible, groups_are_possible};
 use piton_engine::project::Project;
+use piton_engine::sandbox;
 use serde_json::json;
 
 use super::{Exit, FINE, import};
 use crate::args::Doctor;
 use crate::failure::{ERROR, Outcome};
 use crate::find::{self, FoundRun};
+use crate::reading;
 use crate::ui::{self, DIM};
 
 /// One thing that was looked at.
@@ -110,17 +112,7 @@ impl Visit<'_> {
             let rule = "what was there before each attempt: piton rescue list";
             self.add(State::Fine, "no git repository here: work is done in place", rule);
         }
-        match fences_are_possible() {
-            Ok(()) => self.add(
-                State::Fine,
-                "agents can be kept from writing outside of their worktree (Landlock)",
-                "on unless --sandbox or [sandbox] says otherwise",
-            ),
-            Err(why) => {
-                let what = format!("agents can write whatever you can: {why}");
-                self.add(State::Note, what, "what they change outside is told after each attempt");
-            }
-        }
+        self.fence();
         let groups = if groups_are_possible() {
             "each in a control group of its own"
         } else {
@@ -135,6 +127,31 @@ impl Visit<'_> {
         self.add(State::Fine, format!("Piton keeps its own in {}", self.project.home), "");
         if matches!(self.project.repo(), Ok(Some(repo)) if repo.has_submodules()) {
             self.add(State::Note, "the repository has submodules", "worktrees are made without them");
+        }
+    }
+
+    /// Whether there is a fence around agents that are started here and now.
+    fn fence(&mut self) {
+        // A piton.toml that cannot be used is told of by whoever uses it.
+        let config = reading::config(&self.project.root).ok().flatten();
+        let said = config.map(|config| config.fences.sandbox).unwrap_or_default();
+        let (mode, source) = match sandbox::wished() {
+            Some(mode) => (mode, format!("{} says so", sandbox::MODE)),
+            None => (said, "[sandbox] in piton.toml says so".to_owned()),
+        };
+        let told = "what they change outside is told after each attempt";
+        match fences_are_possible() {
+            Ok(()) if sandbox::is_in_force(mode) => self.add(
+                State::Fine,
+                "agents cannot write outside of their worktree (Landlock)",
+                "unless a plan's [sandbox] or --sandbox says otherwise",
+            ),
+            Ok(()) => self.add(State::Note, format!("agents can write whatever you can: {source}"), told),
+            Err(why) if mode == Sandbox::On => {
+                let what = format!("agents cannot be started: {source}, and {why}");
+                self.add(State::Wrong, what, "mode = \"auto\" starts them all the same");
+            }
+            Err(why) => self.add(State::Note, format!("agents can write whatever you can: {why}"), told),
         }
     }
 

@@ -57,7 +57,19 @@ impl Client {
                 ],
                 ..busy
             },
-            Client::Codex | Client::Gemini | Client::Opencode => Refusal {
+            // It does not tell when.
+            Client::Gemini => {
+                let violation = json!({ "quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier" });
+                let kind = "type.googleapis.com/google.rpc.QuotaFailure";
+                Refusal {
+                    body: json!({ "error": {
+                        "code": 429, "message": "You exceeded your current quota", "status": "RESOURCE_EXHAUSTED",
+                        "details": [{ "@type": kind, "violations": [violation] }],
+                    } }),
+                    ..busy
+                }
+            }
+            Client::Codex | Client::Opencode => Refusal {
                 body: json!({ "error": {
                     "type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "plus",
                     "resets_at": until,

@@ -1,7 +1,8 @@
 //! The real clients, driven by the real binary, against a scripted model on loopback.
 //!
 //! `./check` installs them into `.cache/clients`; `PITON_TEST_CLIENTS` names another folder with their programs. A client
-//! that is not there is said so on standard error, and its tests pass without having looked: `./check` counts them.
+//! that is not there is said so, and its tests pass without having looked: `./check` counts them. It does not install
+//! gemini and opencode; their tests look where somebody names a folder that has them.
 #![cfg(unix)]
 
 mod bench;
@@ -27,11 +28,23 @@ macro_rules! with_each_client {
 }
 pub(crate) use with_each_client;
 
+/// And with the clients that `./check` does not install.
+macro_rules! with_the_others {
+    ($($name:ident),* $(,)?) => {
+        mod gemini {
+            $(#[test] fn $name() { super::run(crate::Client::Gemini, super::$name); })*
+        }
+        mod opencode {
+            $(#[test] fn $name() { super::run(crate::Client::Opencode, super::$name); })*
+        }
+    };
+}
+pub(crate) use with_the_others;
+
 /// Run a test, if its client is here.
-#[expect(clippy::print_stderr, reason = "a test that does not look says so")]
 fn run(client: Client, test: fn(&Bench)) {
     match Bench::with(client) {
         Some(bench) => test(&bench),
-        None => eprintln!("SKIPPED: {} is not installed, see ./check", client.name()),
+        None => piton_testkit::skipped(&format!("{} is not installed, see CONTRIBUTING.md", client.name())),
     }
 }

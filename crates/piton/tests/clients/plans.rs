@@ -4,7 +4,7 @@ use piton_testkit::models::{say, script, shell, tool};
 use piton_testkit::sandbox::task;
 use serde_json::{Value, json};
 
-use crate::{Bench, Client, run, with_each_client};
+use crate::{Bench, Client, run, with_each_client, with_the_others};
 
 with_each_client![
     a_plan_is_worked_on_to_its_last_commit,
@@ -12,6 +12,45 @@ with_each_client![
     nothing_of_a_client_outlives_it,
     a_client_can_be_tried_out,
 ];
+
+with_the_others![what_a_client_was_not_allowed_or_did_not_do_is_not_done, nothing_of_a_client_outlives_it];
+
+#[test]
+fn codex_commits_from_inside_its_own_sandbox() {
+    run(Client::Codex, |bench| {
+        let mut probe = std::process::Command::new(&bench.program);
+        probe.args(["sandbox", "true"]).env("HOME", bench.sandbox.root().join("home"));
+        if !probe.output().is_ok_and(|output| output.status.success()) {
+            return piton_testkit::skipped("codex cannot put up its own sandbox here");
+        }
+        let outside = bench.sandbox.root().join("outside.txt");
+        let commit = "echo done > T1.txt && git add -A && git commit -qm 'By the agent: T1'";
+        let work = [shell(&format!("echo x > {outside}")), shell(commit), say("It is done.")];
+        let models = bench.serve([script("Please do T1", work)]);
+        bench.plan(&models, &task("T1", ""));
+        let _ = bench.run().env("PITON_SANDBOX", "off").run().exits(0);
+        let log = bench.sandbox.git(["log", "--format=%s", "main"]);
+        assert!(log.contains("By the agent: T1"), "{log}");
+        assert!(bench.argv("T1", "1.agent0").contains("workspace-write"));
+        assert!(!outside.exists(), "the sandbox was there");
+    });
+}
+
+#[test]
+fn a_shell_that_claude_would_leave_in_the_background_never_begins() {
+    run(Client::Claude, |bench| {
+        let line = "echo begun > begun.txt; sleep 60";
+        let behind = tool("Bash", json!({ "command": line, "run_in_background": true }));
+        let here = shell("echo done > T1.txt");
+        let models = bench.serve([script("Please do T1", [behind, here, say("It is done.")])]);
+        bench.plan(&models, &task("T1", ""));
+        let _ = bench.run_fenced().run().exits(0);
+        // Claude is told that it has no background, and refuses the call.
+        assert!(!bench.sandbox.git(["ls-tree", "--name-only", "main"]).contains("begun.txt"));
+        assert_eq!(bench.sandbox.git(["show", "main:T1.txt"]), "done");
+        assert_eq!(bench.processes(), []);
+    });
+}
 
 fn a_plan_is_worked_on_to_its_last_commit(bench: &Bench) {
     let work = |id: &str| {
@@ -48,7 +87,9 @@ fn what_a_client_was_not_allowed_or_did_not_do_is_not_done(bench: &Bench) {
     let outside = bench.sandbox.root().join("outside.txt");
     let forbidden = match bench.client {
         Client::Claude => tool("Write", json!({ "file_path": outside, "content": "x" })),
-        Client::Codex | Client::Gemini | Client::Opencode => shell(&format!("echo x > {outside}")),
+        Client::Codex => shell(&format!("echo x > {outside}")),
+        Client::Gemini => tool("write_file", json!({ "file_path": outside, "content": "x" })),
+        Client::Opencode => tool("write", json!({ "filePath": outside, "content": "x" })),
     };
     let models = bench.serve([
         script("Please do T1", [forbidden, say("I was not allowed to, but all is well.")]),

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cases::{Dice, in_parallel, told};
+use crate::points::Mode;
 use crate::reference::{self, Form, Killed};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Ended, Sandbox};
+use crate::syscalls::{seed, wish};
 
 /// Points that no reference run passes, each with the test that does. Keep it short.
 const ELSEWHERE: [(&str, &str); 10] = [
-    ("add.before-write", "rwkit: a_list_that_somebody_writes_meanwhile_keeps_both"),
+    ("add.before-write", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next"),
     ("archive.completed", "iterative: a_finished_folder_is_put_away_by_day_and_what_was_learned_goes_on"),
     ("archive.kept", "iterative: a_folder_that_is_taken_away_can_be_had_back"),
@@ -63,49 +66,93 @@ fn a_crash_at_any_point_changes_nothing_about_the_end() {
     assert_survived(Form::wished(), |_| true);
 }
 
+/// A pass of a point, and who dies there.
+type Case = (String, usize, Mode);
+
+/// The first, middle and last pass of a point, in both ways: all of them if `PITON_CRASH_SYSCALLS` is `all`, otherwise
+/// each way once.
+fn cases_at(point: &str, count: usize) -> Vec<Case> {
+    let all = std::env::var("PITON_CRASH_SYSCALLS").is_ok_and(|wanted| wanted == "all");
+    let middle = count.div_ceil(2);
+    let mut passes = vec![1, middle, count];
+    passes.dedup();
+    let both = passes.into_iter().flat_map(|nth| [(nth, Mode::Engine), (nth, Mode::Everything)]);
+    let keepers = killed_by(point) == Killed::Keeper;
+    let wanted = |(nth, mode): &(usize, Mode)| match mode {
+        // A keeper that dies leaves an engine that goes on to the end: nobody is left to be killed.
+        Mode::Everything if keepers => false,
+        _ if all => true,
+        Mode::Everything => *nth == middle,
+        Mode::Engine => *nth == 1,
+    };
+    both.filter(wanted).map(|(nth, mode)| (point.to_owned(), nth, mode)).collect()
+}
+
 /// Die at the points that are wanted, and end like a run that did not.
 pub(crate) fn assert_survived(form: Form, wanted: impl Fn(&str) -> bool) {
     let (_, passes) = form.crash_free();
-    let mut cases = Vec::new();
-    for (point, &count) in passes.iter().filter(|(point, _)| wanted(point)) {
-        let mut passes = vec![1, count.div_ceil(2), count];
-        passes.dedup();
-        cases.extend(passes.into_iter().map(|nth| (point.clone(), nth)));
-    }
-    let points: BTreeSet<&String> = cases.iter().map(|(point, _)| point).collect();
-    let runs = in_parallel(&cases, |(point, nth)| {
-        let sandbox = crashed(form, point, *nth);
-        // In the middle everything goes: agents, keepers, and gits in the middle of their work.
-        let middle = *nth > 1 && *nth < passes[point];
-        if middle {
-            sandbox.kill_all();
-        }
-        reference::assert_recovers(&sandbox, if middle { Killed::Everything } else { killed_by(point) });
+    let points: Vec<_> = passes.iter().filter(|(point, _)| wanted(point)).collect();
+    let cases: Vec<Case> = points.iter().flat_map(|(point, count)| cases_at(point, **count)).collect();
+    let earlier = AtomicUsize::new(0);
+    let runs = in_parallel(&cases, |case| {
+        let (sandbox, exactly) = crashed(form, case);
+        earlier.fetch_add(usize::from(!exactly), Ordering::Relaxed);
+        reference::assert_recovers(&sandbox, killed(case));
     });
-    told(&format!("{} crash points, {runs} crashes", points.len()));
+    let earlier = earlier.into_inner();
+    told(&format!("{} crash points, {runs} crashes, {earlier} of them at an earlier pass", points.len()));
 }
 
+/// `PITON_CRASH_DOUBLE` is how many pairs are drawn, or `all`: every case after every other.
 #[test]
 fn a_second_crash_while_recovering_changes_nothing_either() {
-    const PAIRS: usize = 12;
     let form = Form::wished();
     let (_, passes) = form.crash_free();
-    let passes: Vec<(&String, &usize)> = passes.iter().collect();
-    let mut dice = Dice(0x5eed);
-    let mut roll = || {
-        let (point, count) = passes[dice.below(passes.len())];
-        (point.clone(), 1 + dice.below(*count))
+    let pairs: Vec<(Case, Case)> = if std::env::var("PITON_CRASH_DOUBLE").is_ok_and(|wanted| wanted == "all")
+    {
+        let cases: Vec<Case> = passes.iter().flat_map(|(point, count)| cases_at(point, *count)).collect();
+        cases.iter().flat_map(|first| cases.iter().map(|second| (first.clone(), second.clone()))).collect()
+    } else {
+        let passes: Vec<(&String, &usize)> = passes.iter().collect();
+        let mut dice = Dice(seed());
+        let mut roll = |part: usize| {
+            let (point, count) = passes[dice.below(passes.len())];
+            let mode = [Mode::Engine, Mode::Everything][dice.below(2)];
+            (point.clone(), 1 + dice.below(count.div_ceil(part)), mode)
+        };
+        // Less is left to do, so the second one comes early.
+        (0..wish("PITON_CRASH_DOUBLE").unwrap_or(12)).map(|_| (roll(1), roll(4))).collect()
     };
-    let cases: Vec<_> = (0..PAIRS).map(|_| (roll(), roll())).collect();
-    let runs = in_parallel(&cases, |((first, nth), (second, later))| {
-        let sandbox = crashed(form, first, *nth);
+    let twice = AtomicUsize::new(0);
+    let runs = in_parallel(&pairs, |(first, second)| {
+        let (sandbox, _) = crashed(form, first);
         // What is left to do passes fewer points: then this run is the last one.
-        let ended = sandbox.run_crashing(second, *later);
-        assert!(ended.aborted() || ended.code() == Some(0), "{}", ended.text);
-        let keepers = [first, second].into_iter().find(|point| killed_by(point) == Killed::Keeper);
-        reference::assert_recovers(&sandbox, killed_by(keepers.unwrap_or(first)));
+        let ended = sandbox.run_crashing(&second.0, second.1);
+        assert_ended(&ended);
+        if sandbox.has_crashed() {
+            twice.fetch_add(1, Ordering::Relaxed);
+            finish_off(&sandbox, second.2);
+        }
+        reference::assert_recovers(&sandbox, both(killed(first), killed(second)));
     });
-    told(&format!("{runs} double crashes"));
+    told(&format!("{runs} pairs of crashes, {} recoveries got to their second one", twice.into_inner()));
+}
+
+/// A keeper's death is the engine's business, not ours.
+#[track_caller]
+fn assert_ended(ended: &Ended) {
+    assert!(ended.aborted() || ended.code() == Some(0), "{}", ended.text);
+}
+
+/// Agents, keepers, and gits in the middle of their work.
+fn finish_off(sandbox: &Sandbox, mode: Mode) {
+    if mode == Mode::Everything {
+        sandbox.kill_all();
+    }
+}
+
+fn killed((point, _, mode): &Case) -> Killed {
+    if *mode == Mode::Everything { Killed::Everything } else { killed_by(point) }
 }
 
 fn killed_by(point: &str) -> Killed {
@@ -117,18 +164,28 @@ fn killed_by(point: &str) -> Killed {
     }
 }
 
-/// A reference run that has crashed there. How often a point is passed depends a little on who is first.
-fn crashed(form: Form, point: &str, nth: usize) -> Sandbox {
-    let mut nth = nth;
+/// Who was killed by one or the other.
+fn both(one: Killed, other: Killed) -> Killed {
+    match (one, other) {
+        (Killed::Engine, killed) | (killed, Killed::Engine) => killed,
+        (one, other) if one == other => one,
+        _ => Killed::Everything,
+    }
+}
+
+/// A reference run that has crashed there, and whether it was at that very pass. How often a point is passed depends a
+/// little on who is first.
+fn crashed(form: Form, (point, nth, mode): &Case) -> (Sandbox, bool) {
+    let mut pass = *nth;
     loop {
         let sandbox = form.sandbox();
-        let ended = sandbox.run_crashing(point, nth);
+        let ended = sandbox.run_crashing(point, pass);
         if sandbox.has_crashed() {
-            // A keeper's death is the engine's business, not ours.
-            assert!(ended.aborted() || ended.code() == Some(0), "{}", ended.text);
-            return sandbox;
+            assert_ended(&ended);
+            finish_off(&sandbox, *mode);
+            return (sandbox, pass == *nth);
         }
-        assert!(nth > 1, "{point} was not passed");
-        nth -= nth.div_ceil(10);
+        assert!(pass > 1, "{point} was not passed");
+        pass -= pass.div_ceil(10);
     }
 }

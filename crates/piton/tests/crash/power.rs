@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use crate::cases::{Dice, in_parallel, told};
 use crate::disk::Disk;
-use crate::points::{Place, crash_free, kind};
+use crate::points::{Mode, Place, crash_free, kind, run_to};
 use crate::reference::{self, Form, Killed, TASKS};
 use crate::rules::{Target, two_tasks};
 use crate::sandbox::Sandbox;
 use crate::syscalls::seed;
 
 /// The end of a commit to the journal.
-pub(crate) const COMMIT: &str = "engine fsync p/.git/piton/piton.db-wal";
+pub(crate) const COMMIT: &str = "engine fdatasync p/.git/piton/piton.db-wal";
 /// How many cuts are made if nobody says more: what two cores do in some twenty seconds.
 const SAMPLE: usize = 12;
 
@@ -186,19 +186,19 @@ fn completed(sandbox: &Utf8Path) -> usize {
     committed(sandbox, "SELECT body FROM events WHERE json_extract(body, '$.event') = 'completed'").len()
 }
 
-/// A file system that does not keep the order of renames may still have the old ref after the journal says
-/// that it moved, unless the folder was synced in between.
-#[test]
-fn a_landing_is_journaled_after_the_folder_of_the_ref_was_synced() {
-    #[derive(Default)]
-    struct Seen {
-        moved: usize,
-        synced: usize,
-        completed: usize,
-        too_early: Vec<usize>,
-    }
-    let sandbox = Form::Native.sandbox();
-    let seen = Arc::new(Mutex::new(Seen::default()));
+/// How often the target was moved, how many landings the journal tells of, and those it told of before the folder of
+/// the ref was synced.
+#[derive(Default)]
+struct Seen {
+    moved: usize,
+    synced: usize,
+    completed: usize,
+    too_early: Vec<usize>,
+}
+
+/// `piton run`, after so many moves of the target that nobody has synced.
+fn watched_landings(sandbox: &Sandbox, moved: usize) -> Seen {
+    let seen = Arc::new(Mutex::new(Seen { moved, ..Seen::default() }));
     let (watched, root) = (Arc::clone(&seen), sandbox.root.clone());
     let (ended, traced) = sandbox.watched_run(move |point| {
         let mut seen = watched.lock().expect("nobody panics in here");
@@ -221,7 +221,26 @@ fn a_landing_is_journaled_after_the_folder_of_the_ref_was_synced() {
     });
     ended.expect(0);
     traced.all_end();
-    let seen = seen.lock().expect("nobody panics in here");
+    std::mem::take(&mut *seen.lock().expect("nobody panics in here"))
+}
+
+/// A file system that does not keep the order of renames may still have the old ref after the journal says
+/// that it moved, unless the folder was synced in between.
+#[test]
+fn a_landing_is_journaled_after_the_folder_of_the_ref_was_synced() {
+    let seen = watched_landings(&Form::Native.sandbox(), 0);
     assert_eq!((seen.moved, seen.completed), (TASKS.len(), TASKS.len()), "moves and landings");
+    assert!(seen.too_early.is_empty(), "journaled before the ref was safe: {:?}", seen.too_early);
+}
+
+/// Whoever moved it was killed before that.
+#[test]
+fn a_landing_that_is_found_made_is_synced_before_it_is_journaled() {
+    let sandbox = two_tasks(Target::CheckedOut);
+    let sync = Place::Kind("engine fsync p/.git/refs/heads".to_owned(), 1);
+    let (_, reached) = run_to(&sandbox, &sync, Mode::Everything);
+    assert!(reached && completed(&sandbox.root) == 0, "it was killed between the move and its sync");
+    let seen = watched_landings(&sandbox, 1);
+    assert_eq!((seen.moved, seen.completed), (2, 2), "moves and landings");
     assert!(seen.too_early.is_empty(), "journaled before the ref was safe: {:?}", seen.too_early);
 }

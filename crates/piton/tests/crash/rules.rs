@@ -277,6 +277,23 @@ fn a_worktree_without_its_ready_event_is_made_anew() {
 }
 
 #[test]
+fn what_was_rescued_before_a_crash_is_journaled_by_the_next_engine() {
+    in_parallel(&["worktree.rescued", "worktree.removed"], |point| {
+        let sandbox = two_tasks(Target::CheckedOut);
+        sandbox.run_crashing("landing.moved", 1);
+        let stray = sandbox.root.join(".worktrees/p/T1/stray.txt");
+        fs::write(stray, "from nobody knows where\n").expect("a file");
+        sandbox.run_crashing(point, 1);
+        assert!(sandbox.events_of("T1", "rescued").is_empty());
+        sandbox.run().expect(0);
+        let rescued = sandbox.events_of("T1", "rescued");
+        assert_eq!(rescued.len(), 1, "{rescued:?}");
+        let commit = rescued[0]["commit"].as_str().expect("an id");
+        assert_eq!(sandbox.git(&["show", &format!("{commit}:stray.txt")]), "from nobody knows where");
+    });
+}
+
+#[test]
 fn a_worktree_deleted_while_nobody_looks_costs_at_most_its_uncommitted_work() {
     let points = [
         ("prepare.done", 1),

@@ -418,6 +418,8 @@ impl Sandbox {
                     || name.starts_with("index-")
                     || name.ends_with(".bad")
                     || name.ends_with(".refused")
+                    || name.ends_with(".displaced")
+                    || (name.starts_with("tmp_") && path.starts_with(self.repo.join(".git/objects")))
                     || name == ".worktrees"
                 {
                     left.push(path.to_string());

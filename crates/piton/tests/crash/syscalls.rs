@@ -13,7 +13,7 @@ use crate::reference::{self, Form, Killed};
 use crate::sandbox::Sandbox;
 
 /// A wish of whoever started the tests.
-fn wish<T: FromStr>(name: &str) -> Option<T> {
+pub(crate) fn wish<T: FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok()?.parse().ok()
 }
 
@@ -72,32 +72,50 @@ fn a_kill_at_any_change_of_the_disk_changes_nothing_about_the_end() {
 /// Kill a run at each of these, and see that it ends like the one that nobody killed.
 pub(crate) fn assert_survived(form: Form, cases: &[Case]) {
     let passes = crash_free(form);
-    let never = Mutex::new(BTreeMap::new());
-    let runs = in_parallel(cases, |(kind, nth, mode)| match crashed(form, kind, *nth, *mode) {
-        Some(sandbox) => reference::assert_recovers(&sandbox, killed(*mode)),
-        None => *never.lock().expect("a count").entry(kind.clone()).or_insert(0) += 1,
+    let (earlier, never) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
+    let runs = in_parallel(cases, |(kind, nth, mode)| {
+        match crashed(form, &Place::Kind(kind.clone(), *nth), *mode) {
+            Some((sandbox, exactly)) => {
+                earlier.fetch_add(usize::from(!exactly), Ordering::Relaxed);
+                reference::assert_recovers(&sandbox, killed(*mode));
+            }
+            None => *never.lock().expect("a count").entry(kind.clone()).or_insert(0) += 1,
+        }
     });
-    let never = never.into_inner().expect("a count");
-    let points: usize = passes.values().sum();
-    told(&format!("{} kinds of changes, {points} points, {runs} runs", passes.len()));
+    let (earlier, never) = (earlier.into_inner(), never.into_inner().expect("a count"));
+    let (points, missed): (usize, usize) = (passes.values().sum(), never.values().sum());
+    let exactly = runs - earlier - missed;
+    told(&format!(
+        "{} kinds of changes, {points} points; {runs} kills wanted: {exactly} at their point, {earlier} at an earlier \
+         one of its kind, {missed} not made: {never:?}",
+        passes.len()
+    ));
     // Some kinds come only if two meet in a certain order, so now and then a run does not get there.
-    let missed: usize = never.values().sum();
     assert!(missed * 10 <= runs, "{missed} of {runs} runs never got to their point: {never:#?}");
 }
 
-/// A reference run that was killed there, if it gets there. How often a point is passed depends a little on
-/// who is first.
-fn crashed(form: Form, kind: &str, nth: usize, mode: Mode) -> Option<Sandbox> {
-    let mut nth = nth;
-    while nth > 0 {
-        let sandbox = form.sandbox();
-        let (ended, reached) = run_to(&sandbox, &Place::Kind(kind.to_owned(), nth), mode);
-        if reached {
-            return Some(sandbox);
+/// So often the same point is tried before an earlier one is: who is first differs.
+const TRIES: usize = 3;
+
+/// A reference run that was killed there, or at an earlier point if it does not get there, and whether it was there
+/// exactly. How often a point is passed depends a little on who is first.
+fn crashed(form: Form, place: &Place, mode: Mode) -> Option<(Sandbox, bool)> {
+    let mut place = place.clone();
+    for earlier in 0.. {
+        for _ in 0..if earlier == 0 { TRIES } else { 1 } {
+            let sandbox = form.sandbox();
+            let (ended, reached) = run_to(&sandbox, &place, mode);
+            if reached {
+                return Some((sandbox, earlier == 0));
+            }
+            // Then it is one more run without a crash.
+            reference::End::of(&sandbox, &ended).assert_right(&ended);
         }
-        // Then it is one more run without a crash.
-        reference::End::of(&sandbox, &ended).assert_right(&ended);
-        nth -= nth.div_ceil(10);
+        let (Place::Kind(_, nth) | Place::Any(nth)) = &mut place;
+        *nth -= nth.div_ceil(10);
+        if *nth == 0 {
+            return None;
+        }
     }
     None
 }
@@ -108,20 +126,22 @@ fn a_second_kill_while_recovering_changes_nothing_either() {
     let form = Form::wished();
     let points: usize = crash_free(form).values().sum();
     let both = [Mode::Engine, Mode::Everything];
+    let twice = AtomicUsize::new(0);
+    let kill_twice = |first: (usize, Mode), second: (usize, Mode)| {
+        let reached = killed_twice(form, first, second);
+        twice.fetch_add(usize::from(reached), Ordering::Relaxed);
+        reached
+    };
     if std::env::var("PITON_CRASH_DOUBLE").is_ok_and(|wanted| wanted == "all") {
         let cases: Vec<_> = (1..=points).flat_map(|first| both.map(|mode| (first, mode))).collect();
-        let pairs = AtomicUsize::new(0);
         let runs = in_parallel(&cases, |first| {
             // How long the recovery is, only the recovery tells.
-            let is_in_it = |second: &usize| {
-                let reached = both.map(|then| killed_twice(form, *first, (*second, then)));
-                pairs.fetch_add(reached.iter().filter(|reached| **reached).count(), Ordering::Relaxed);
-                reached.contains(&true)
-            };
+            let is_in_it =
+                |second: &usize| both.map(|then| kill_twice(*first, (*second, then))).contains(&true);
             let seconds = (1..).take_while(is_in_it).count();
             told(&format!("{first:?}, and at each of {seconds} points of its recovery"));
         });
-        return told(&format!("{} double kills, {runs} first ones", pairs.into_inner()));
+        return told(&format!("{} double kills, {runs} first ones", twice.into_inner()));
     }
     let mut dice = Dice(seed());
     let mut roll = || {
@@ -133,15 +153,16 @@ fn a_second_kill_while_recovering_changes_nothing_either() {
     let runs = in_parallel(&cases, |[first, (second, then)]| {
         // Less is left to do, and some of the pairs should hit the very beginning of the recovery.
         let left = points.saturating_sub(first.0).max(1);
-        killed_twice(form, *first, (1 + second % left, *then));
+        kill_twice(*first, (1 + second % left, *then));
     });
-    told(&format!("{runs} double kills"));
+    let twice = twice.into_inner();
+    told(&format!("{runs} pairs of kills drawn, {twice} recoveries got to their second one"));
+    assert!(twice * 2 >= runs, "only {twice} of {runs} were killed twice");
 }
 
 /// Kill a run, and then its recovery. Whether that one got to its point.
 fn killed_twice(form: Form, (first, mode): (usize, Mode), (second, then): (usize, Mode)) -> bool {
-    let sandbox = form.sandbox();
-    run_to(&sandbox, &Place::Any(first), mode);
+    let (sandbox, _) = crashed(form, &Place::Any(first), mode).expect("every run has a first point");
     let (ended, reached) = run_to(&sandbox, &Place::Any(second), then);
     assert!(reached || ended.code() == Some(0), "{}", ended.text);
     let everything = [mode, then].contains(&Mode::Everything);

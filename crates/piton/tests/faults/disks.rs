@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use camino::Utf8PathBuf;
 use piton_testkit::sandbox::{Invocation, Sandbox, task, writers};
 
-use crate::{in_parallel, sandbox, told};
+use crate::{in_parallel, sandbox};
 
 /// A process in a mount namespace, which lives as long as this.
 struct Room {
@@ -27,7 +27,7 @@ impl Room {
         let mut line = String::new();
         BufReader::new(keeper.stdout.take()?).read_line(&mut line).ok()?;
         if line.trim_end() != "ready" {
-            told("NOT TESTED: mount namespaces are not permitted here (unshare --mount)");
+            piton_testkit::skipped("mount namespaces are not permitted here (unshare --mount)");
             let _ = keeper.wait();
             return None;
         }
@@ -65,7 +65,7 @@ impl Room {
         let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).status();
         let made = made.is_ok_and(|status| status.success());
         if !made || !self.mounts(&format!("mount -o loop {image} {}", sandbox.own())) {
-            told("NOT TESTED: a file of one's own cannot be mounted here (mkfs.ext4, mount -o loop)");
+            piton_testkit::skipped("a file of one's own cannot be mounted here (mkfs.ext4, mount -o loop)");
             return false;
         }
         true
@@ -86,7 +86,7 @@ impl Drop for Room {
 
 fn project() -> Sandbox {
     let sandbox = sandbox();
-    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']\n")));
+    sandbox.plan_with("landing_wait = '1s'", &(task("T1", "") + &task("T2", "depends_on = ['T1']\n")));
     sandbox.script(&writers(&["T1", "T2"]));
     fs::create_dir(sandbox.own()).expect("a new folder");
     sandbox
@@ -128,14 +128,43 @@ fn a_disk_that_fills_up_stops_the_engine_and_it_goes_on_when_there_is_room() {
         let filler = room.path(&sandbox, "filler");
         fill(&filler);
         drop(pause);
-        let out = run.wait().exits(1);
-        let _ =
-            out.says("piton.db: no space left on the disk: nothing was changed; make room and start again");
+        // The journal has room of its own for a while, and tells what waits for some.
+        let out = run.wait();
+        let _ = match out.code {
+            Some(1) => out
+                .says("piton.db: no space left on the disk: nothing was changed; make room and start again"),
+            _ => out.exits(3).says("cannot go on: No space left on device"),
+        };
         fs::remove_file(filler).expect("our own file");
         let _ = room.piton(&sandbox, ["run", "plan.toml"]).run().exits(0);
         sandbox.assert_landed_once("main", &["T1", "T2"]);
         let _ = room.piton(&sandbox, ["doctor"]).run().exits(0);
     });
+}
+
+/// The agent has done its part, and no other one could do more.
+#[test]
+fn a_disk_of_git_that_is_full_costs_no_agent_a_second_run() {
+    let Some(room) = Room::new() else { return };
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_wait = '1s'", &task("T1", ""));
+    sandbox.script("[T1]\nwrite T1.txt done\nappend SIDE/tries x\n");
+    let objects = sandbox.project().join(".git/objects");
+    // As large as it is, and no larger.
+    room.mount(&format!("cp -a {objects} {objects}.kept"));
+    room.mount(&format!("mount -t tmpfs -o size=2m none {objects}"));
+    room.mount(&format!("cp -a {objects}.kept/. {objects}"));
+    let run = room.piton(&sandbox, ["run", "plan.toml"]);
+    let mut run = run.pausing_at(&sandbox, "work.ended", 1).spawn();
+    let pause = run.until_paused(&sandbox);
+    let filler = Utf8PathBuf::from(format!("/proc/{}/root{objects}/filler", room.keeper.id()));
+    fill(&filler);
+    drop(pause);
+    let out = run.wait().exits(3).says("T1 cannot go on: No space left on device");
+    let _ = out.says("stopped");
+    fs::remove_file(filler).expect("our own file");
+    let _ = room.piton(&sandbox, ["run", "plan.toml"]).run().exits(0).says("landed");
+    assert_eq!(sandbox.read(sandbox.root().join("tries")), "x\n");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A person works in the same repository while a task lands, at each step of the landing.
+//! A person works in the same repository during a run, above all at each step of a landing.
 //!
 //! Whatever they do, nothing of theirs is lost, the work lands once in the end, and the run says plainly what
 //! it made of it.
@@ -11,6 +11,9 @@ use crate::{in_parallel, sandbox, thorough};
 /// the target has moved; the worktree is gone; so are branch and pins.
 const STEPS: [&str; 6] =
     ["land.merged", "land.durable", "landing.before-move", "landing.moved", "worktree.removed", "clean.done"];
+
+/// Before that: the worktree is made, the agent is done, its work is proven.
+const BEFORE: [&str; 3] = ["prepare.added", "work.ended", "check.ended"];
 
 /// What a person does.
 #[derive(Clone, Copy, Debug)]
@@ -148,6 +151,8 @@ fn is_over(point: &str) -> bool {
 fn expected(point: &str, deed: Deed) -> (i32, &'static str) {
     match deed {
         _ if is_over(point) => (0, "landed as"),
+        // The landing begins with what is there.
+        Deed::Commit if BEFORE.contains(&point) => (0, "landed as"),
         Deed::Commit => (0, "landing starts over: `main` was moved to"),
         Deed::CommitTheSameFile => (0, "could not land: merge conflict in log.txt"),
         Deed::Amend | Deed::Rewind => (4, "`piton reset T1` do it anew on what is there now"),
@@ -160,10 +165,13 @@ fn expected(point: &str, deed: Deed) -> (i32, &'static str) {
 
 #[test]
 fn whatever_a_person_does_during_a_landing_nothing_is_lost_or_landed_twice() {
-    let mut cases: Vec<_> = STEPS.iter().flat_map(|step| DEEDS.map(|deed| (*step, deed))).collect();
+    let daily = [Deed::Commit, Deed::Stash, Deed::Switch, Deed::ChangeTheFile];
+    let before = BEFORE.iter().flat_map(|step| daily.map(|deed| (*step, deed)));
+    let during = STEPS.iter().flat_map(|step| DEEDS.map(|deed| (*step, deed)));
+    let mut cases: Vec<_> = before.chain(during).collect();
     if !thorough() {
         // Where it matters most: between the journaled intent and the move, and right after it.
-        cases.retain(|(step, _)| ["landing.before-move", "landing.moved"].contains(step));
+        cases.retain(|(step, _)| ["work.ended", "landing.before-move", "landing.moved"].contains(step));
     }
     in_parallel(&cases, |(point, deed)| {
         let sandbox = project();

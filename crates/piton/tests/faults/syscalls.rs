@@ -186,6 +186,18 @@ fn work_that_the_disk_could_not_keep_waits_for_a_person() {
     });
 }
 
+/// Its files and commits are all there is of an agent's work, and a second sync says nothing about the first.
+#[test]
+fn what_an_agent_wrote_and_the_disk_did_not_take_waits_for_a_person() {
+    let sandbox = project();
+    let run = run_failing(&sandbox, EIO, 1, |point| point.who == Who::Keeper && point.call == "syncfs");
+    assert!(run.failed.is_some(), "a keeper syncs what its agent wrote");
+    let _ = run.out.exits(4).says("the disk could not keep").says("run `git fsck` before `piton retry`");
+    let _ = sandbox.run("retry T1").exits(0);
+    let _ = sandbox.run("run plan.toml").exits(0);
+    sandbox.assert_landed_once("main", &["T1", "T2"]);
+}
+
 /// From the N-th change in the project or its worktrees on, nobody can change anything there any more; until the
 /// engine has ended, or a keeper has been refused its outcome twice. Says how many changes were tried.
 fn run_becoming_read_only(sandbox: &Sandbox, nth: usize) -> (Output, usize) {

@@ -1,7 +1,7 @@
 //! What goes wrong with a task: what it costs, what it leads to, and what a person is told.
 
 use crate::{count, place, sandbox, status};
-use piton_testkit::sandbox::{task, writers};
+use piton_testkit::sandbox::{Sandbox, task, writers};
 
 #[test]
 fn an_abandoned_task_holds_nobody_else_up() {
@@ -137,13 +137,18 @@ fn a_usage_limit_parks_the_run_and_it_goes_on_by_itself() {
 fn who_does_not_want_to_wait_for_a_usage_limit_goes_on_later() {
     let sandbox = sandbox();
     sandbox.plan(&task("T1", ""));
-    sandbox.script("[T1]\nsignal LIMIT:90m\nexit 1\n");
+    sandbox.script("[T1]\nsignal LIMIT:2s\nexit 1\n");
     let _ = sandbox
         .run("run plan.toml --no-wait")
         .exits(3)
         .says("a usage limit of default holds until")
         .says("piton run plan.toml");
     assert_eq!(status(&sandbox, "T1"), "failed");
+    // The engine after it waits for what is left, and no attempt was spent.
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let spent = sandbox.run("status T1 --json").exits(0).stdout;
+    assert!(spent.contains("\"completed\"") && spent.contains("\"attempts_spent\": 0"), "{spent}");
 }
 
 #[test]
@@ -300,4 +305,76 @@ fn a_repository_inside_the_work_is_feedback() {
         "[T1]\nwrite T1.txt x\nrun git init -q inner\nrun git -C inner commit -q --allow-empty -m inner\n",
     );
     let _ = sandbox.run("run plan.toml").exits(4).says("the work contains other git repositories: inner");
+}
+
+/// A plan with T1 alone, of one attempt, for a client that this script stands in for.
+fn stand_in(adapter: &str, script: &str, more: &str) -> Sandbox {
+    let sandbox = sandbox();
+    let bin = sandbox
+        .program(adapter, &format!("cat > /dev/null\n{}", script.replace("SIDE", sandbox.root().as_str())));
+    let agent = format!("[agents.default]\nadapter = '{adapter}'\nprogram = '{bin}/{adapter}'\n");
+    let plan = sandbox.plan_text("", &task("T1", &format!("attempts = 1\n{more}")));
+    let (_, rest) = plan.split_once("[policy]").expect("it has a policy");
+    sandbox.write("plan.toml", &format!("name = 'plan'\n{agent}[policy]{rest}"));
+    sandbox.commit("Plan");
+    sandbox
+}
+
+#[test]
+fn a_limit_ends_by_the_clock_of_the_client_that_told_it_and_not_of_who_reads_it_later() {
+    // It tells minutes, and the one that it names is not over yet.
+    let script = r#"printf '{"type":"thread.started","thread_id":"t1"}\n'
+if test -e SIDE/seen; then echo x > T1.txt; printf '{"type":"turn.completed","usage":{}}\n'; exit; fi
+touch SIDE/seen; at=$(LC_ALL=C date -u '+%I:%M %p')
+printf '{"type":"turn.failed","error":{"message":"You hit your usage limit. Visit x or try again at %s."}}\n' "$at"
+exit 1"#;
+    let sandbox = stand_in("codex", script, "");
+    let clock = sandbox.root().join("clock");
+    let engine = || sandbox.piton(["run", "plan.toml", "--no-wait"]).env("PITON_CLOCK", &clock);
+    assert_eq!(engine().env("PITON_CRASH", "work.ended").run().code, None);
+    let set = |minutes: u32| sandbox.write(&clock, &(minutes * 60_000).to_string());
+    set(180);
+    // A moment is waited in any case.
+    let _ = engine().run().exits(3).says("limit: You hit your usage limit");
+    set(181);
+    let _ = engine().run().exits(0);
+}
+
+#[test]
+fn a_client_that_says_it_finished_has_met_no_limit_whatever_it_writes() {
+    let says = |word: &str| {
+        format!(
+            r#"echo x > T1.txt
+printf '{{"type":"system","subtype":"init","session_id":"s1"}}\n'
+printf '{{"type":"assistant","message":{{"id":"m","content":[{{"type":"text","text":"An agent says:\\n<signal>{word}</signal>"}}]}}}}\n'
+printf '{{"type":"result","subtype":"success","is_error":false,"modelUsage":{{}}}}\n'"#
+        )
+    };
+    for word in ["LIMIT:7d", "REFUSED:the key is old"] {
+        let _ = stand_in("claude", &says(word), "").run("run plan.toml --no-wait").exits(0);
+    }
+    // A reviewer's words are heard in another place.
+    let judge = says("LIMIT:7d").replace("echo x > T1.txt", "").replace("An agent says:", "APPROVED");
+    let sandbox = stand_in("claude", &judge, "checks = [{ review = 'default', ask = 'Is it good?' }]");
+    let work = format!("[agents.worker]\ncommand = ['{}/bin/worker']\n[policy]", sandbox.root());
+    sandbox.program("worker", "echo x > T1.txt");
+    let plan = sandbox.read("plan.toml").replace("[policy]", &work);
+    sandbox.write("plan.toml", &plan.replace("attempts = 1", "attempts = 1\nagent = 'worker'"));
+    let run = sandbox.run("run plan.toml --no-wait");
+    assert!(run.code != Some(3), "{run}");
+}
+
+#[test]
+fn a_client_that_hangs_is_run_again_and_no_attempt_is_spent() {
+    let script = r#"printf '{"type":"system","subtype":"init","session_id":"s1"}\n'
+if ! test -e SIDE/seen; then touch SIDE/seen; exec sleep 100; fi
+echo x > T1.txt
+printf '{"type":"result","subtype":"success","is_error":false,"modelUsage":{}}\n'"#;
+    let sandbox = stand_in("claude", script, "silence = '1s'");
+    let _ = sandbox.run("run plan.toml").exits(0).says("cut off: the agent said nothing for 1s");
+    // Who waits for a tool that does nothing has chosen it.
+    let call = r#"printf '{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","name":"Bash"}]}}\n'"#;
+    let sandbox =
+        stand_in("claude", &script.replace("exec sleep", &format!("{call}; exec sleep")), "silence = '1s'");
+    let _ = sandbox.run("run plan.toml").exits(4).says("failed: the agent said nothing for 1s; abandoned");
 }

@@ -76,6 +76,20 @@ fn a_writer_that_is_of_no_help_holds_nothing_up() {
 }
 
 #[test]
+fn a_writer_that_meets_a_limit_holds_nothing_up_and_is_not_called_before_it_is_over() {
+    let sandbox = sandbox();
+    let deed = "echo '<signal>LIMIT:90m</signal>'; exit 1";
+    with_writer(&sandbox, "command = ['PROGRAM']\nprovider = 'acme'", deed, &task("A", CHECK));
+    let _ = sandbox
+        .run("run plan.toml")
+        .exits(0)
+        .says("writer came to no verdict: usage limit until")
+        .says("did not help: the provider of `writer` lets no agent work at the moment");
+    assert_eq!(sandbox.read(sandbox.root().join("calls")), "called\n", "after the first failure of two");
+    let _ = sandbox.run("status --json").exits(0).says("acme");
+}
+
+#[test]
 fn a_writer_that_has_written_is_not_called_again_after_a_crash() {
     let sandbox = sandbox();
     with_writer(&sandbox, "command = ['PROGRAM']", "echo Advice $PITON_ATTEMPT", &task("A", CHECK));
@@ -85,4 +99,18 @@ fn a_writer_that_has_written_is_not_called_again_after_a_crash() {
     assert!(sandbox.read(sandbox.root().join("A.2.md")).contains("> Advice 1\n"));
     let calls = fs::read_to_string(sandbox.root().join("calls")).expect("it was called");
     assert_eq!(calls.lines().count(), 2, "once for each failure");
+}
+
+#[test]
+fn a_writer_is_held_to_the_budget_too() {
+    let sandbox = sandbox();
+    let deed = r#"printf '%s\n' '{"type":"assistant","message":{"id":"m","model":"m1","content":[],"usage":{"input_tokens":500,"output_tokens":100}}}'
+exec sleep 100"#;
+    with_writer(&sandbox, "adapter = 'claude'\nprogram = 'PROGRAM'", deed, &task("A", CHECK));
+    let budget = sandbox.read("piton.toml") + "[budget]\nrun_tokens = 600\n";
+    sandbox.write("piton.toml", &budget);
+    let _ = sandbox.run("run plan.toml").exits(3).says("the budget is spent: 600 of 600 tokens are used");
+    let log = sandbox.run("log A").exits(0).says("did not help: the budget of the run is spent");
+    assert!(!log.stdout.contains("attempt 2"), "{log}");
+    assert_eq!(sandbox.read(sandbox.root().join("calls")), "called\n");
 }

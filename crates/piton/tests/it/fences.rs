@@ -4,15 +4,11 @@ use std::fs;
 
 use camino::Utf8Path;
 use piton_engine::keeper::fences_are_possible;
+use rustix::process::{Pid, Signal, test_kill_process};
 
 use super::*;
 
 const CANARY: &str = "canary-7f3a9c1e5b2d8064";
-
-#[expect(clippy::print_stderr, reason = "a skipped test should be seen")]
-fn is_skipped() -> bool {
-    fences_are_possible().inspect_err(|why| eprintln!("SKIPPED: {why}")).is_err()
-}
 
 /// Files below a folder that hold a text.
 fn holders(folder: &Utf8Path, text: &str, found: &mut Vec<String>) {
@@ -33,8 +29,8 @@ fn holders(folder: &Utf8Path, text: &str, found: &mut Vec<String>) {
 
 #[test]
 fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
-    if is_skipped() {
-        return;
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
     }
     let sandbox = sandbox();
     let script = sandbox.program(
@@ -51,6 +47,8 @@ fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
         try 'git update-ref refs/heads/main HEAD~1'
         try 'rm -rf "$COMMON/refs/heads/main"'
         try 'echo x > "$HOME/.profile"'
+        try 'echo x > "$HOME/.codex/config.toml"'
+        try 'echo x > "$HOME/.local/share/pnpm/tool"'
         try 'echo x > "$PITON_JOB/outcome.json"'
         try 'ln -s /etc/passwd "$PITON_JOB/output-8388608.log"'
         try 'echo x > ../other'
@@ -71,6 +69,9 @@ fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
     );
     sandbox.write("plan.toml", &plan);
     sandbox.commit("Plan");
+    for folder in [".codex", ".local/share/pnpm"] {
+        fs::create_dir_all(sandbox.root().join("home").join(folder)).expect("a new folder");
+    }
     let before = (sandbox.git(["config", "--list", "--local"]), sandbox.git(["for-each-ref", "refs/tags"]));
     let run = sandbox.piton(["run", "plan.toml", "--sandbox", "on"]).run();
     let output = sandbox.run("output T1 --plan plan.toml").stdout;
@@ -90,7 +91,8 @@ fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back
     let sandbox = sandbox();
     sandbox.script(
         "[T1 1]\nwrite a.txt one\ncommit First\nrun git branch mine\nrun git config user.name Mallory\n\
-         write SIDE/project/stray.txt x\n\
+         write SIDE/project/stray.txt x\nrun git -C SIDE/project checkout -q README.md\n\
+         run rm SIDE/project/notes.txt\nappend SIDE/project/draft.txt more\n\
          [T1 2]\nrun sh SIDE/forge.sh\nwrite a.txt two\n",
     );
     // Whatever the run is called: each of its pins of this task, and the branch.
@@ -104,7 +106,11 @@ fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back
     );
     sandbox
         .plan("[[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"grep -q two a.txt\"]\n");
-    let _ = sandbox.run("run plan.toml").exits(0);
+    sandbox.write("README.md", "My work\n");
+    for mine in ["notes.txt", "draft.txt", "other.txt"] {
+        sandbox.write(mine, "mine\n");
+    }
+    let _ = sandbox.run("run plan.toml").exits(0).says("README.md was put back in the main checkout");
     let notes: Vec<String> =
         sandbox.events().into_iter().filter(|event| event.contains("was at work")).collect();
     let [first, second] = &notes[..] else { panic!("{notes:#?}") };
@@ -112,14 +118,72 @@ fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back
         "refs/heads/mine was made at",
         "git's config was changed",
         "stray.txt was changed in the main checkout",
+        "draft.txt was changed in the main checkout",
+        "notes.txt was removed from the main checkout",
+        "README.md was put back in the main checkout to what is committed",
     ] {
         assert!(first.contains(told), "{told}: {first}");
     }
+    assert!(!first.contains("other.txt"), "nobody touched it: {first}");
     assert!(
         second.contains("put back: commondir of the worktree; refs/heads/worktree-T1; refs/piton/plan-"),
         "{second}"
     );
     assert!(sandbox.exists("stray.txt"), "what may be a person's stays");
+}
+
+#[test]
+fn where_a_plan_opens_the_fence_the_main_checkout_is_looked_at_all_the_same() {
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let sandbox = sandbox();
+    sandbox.script("[T1]\nwrite a.txt x\nwrite SIDE/project/draft.txt lost\n");
+    sandbox.plan("[[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"test -s a.txt\"]\n");
+    let open = format!("[sandbox]\nwritable = [\"{}\"]\n", sandbox.project());
+    sandbox.write("piton.toml", &open);
+    sandbox.commit("Open the checkout");
+    sandbox.write("draft.txt", "mine\n");
+    let run = sandbox.piton(["run", "plan.toml", "--sandbox", "on"]).run().exits(0);
+    let _ = run.says("draft.txt was changed in the main checkout");
+}
+
+#[test]
+fn the_doctor_says_whether_there_is_a_fence_and_not_only_whether_there_could_be() {
+    let sandbox = sandbox();
+    let doctor = |mode: &str| sandbox.piton(["doctor"]).env("PITON_SANDBOX", mode).run().exits(0);
+    let _ = doctor("off").says("agents can write whatever you can").lacks("agents cannot write outside");
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let _ = doctor("").says("agents cannot write outside of their worktree");
+    sandbox.write("piton.toml", "[sandbox]\nmode = \"off\"\n");
+    let _ = doctor("").says("agents can write whatever you can: [sandbox] in piton.toml says so");
+    let _ = doctor("on").says("agents cannot write outside of their worktree");
+}
+
+#[test]
+fn a_client_that_is_tried_out_leaves_nothing_behind_when_piton_is_ended() {
+    let sandbox = sandbox();
+    let bin = sandbox.program("slow", "echo $$ > \"$SIDE/pid\"; echo x > \"$SIDE/up\"; exec sleep 100");
+    sandbox.fifo("up");
+    let temporary = sandbox.root().join("tmp");
+    fs::create_dir(&temporary).expect("a new folder");
+    let env = format!("env = {{ SIDE = \"{}\", API_TOKEN = \"{CANARY}\" }}", sandbox.root());
+    sandbox.write("piton.toml", &format!("[agents.slow]\ncommand = [\"{bin}/slow\"]\n{env}\n"));
+    let test = sandbox.piton(["agents", "test", "slow"]).env("TMPDIR", &temporary).spawn();
+    // Opening it waits for the client.
+    assert_eq!(sandbox.read(sandbox.root().join("up")), "x\n");
+    let mut found = Vec::new();
+    holders(&temporary, CANARY, &mut found);
+    assert!(found.is_empty(), "the key is in {found:?}");
+    test.signal(Signal::TERM);
+    let _ = test.wait().exits(3).says("slow was stopped before it answered");
+    let pid: i32 = sandbox.read(sandbox.root().join("pid")).trim().parse().expect("a pid");
+    let alive = test_kill_process(Pid::from_raw(pid).expect("a pid"));
+    assert!(alive.is_err(), "the client lives on");
+    let left: Vec<_> = temporary.read_dir_utf8().expect("a folder").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 #[test]
@@ -140,18 +204,51 @@ fn no_file_of_pitons_holds_a_secret() {
     sandbox.plan(
         "[[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"sh -c 'echo $DEPLOY_TOKEN; grep -q fine a.txt'\"]\n",
     );
+    // A known client works and reviews, and tells all it has: where a database is, settings, headers, what lets it in.
+    let [url, member, header, kept] =
+        ["url", "member", "header", "kept"].map(|of| format!("{of}-3e9d1c7b5a2f"));
+    let tells = format!("I found {url}, {member}, {header} and {kept}.");
+    let bin = sandbox.program(
+        "claude",
+        &format!(
+            "cat > /dev/null; test -s a2.txt || echo work > a2.txt\ncat <<'END'\n{tells}\n\
+             {{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s-1\"}}\n\
+             {{\"type\":\"assistant\",\"message\":{{\"id\":\"a\",\"content\":[{{\"type\":\"text\",\"text\":\"{tells}\\n\\nFINDINGS: none\"}}]}}}}\n\
+             {{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"{tells}\\n\\nFINDINGS: none\"}}\nEND"
+        ),
+    );
+    let home = sandbox.root().join("home");
+    sandbox.write(
+        home.join(".claude/.credentials.json"),
+        &format!("{{\"claudeAiOauth\": {{\"accessToken\": \"{kept}\", \"expiresAt\": 1}}}}"),
+    );
+    let client = format!(
+        "[agents.client]\nadapter = \"claude\"\nprogram = \"{bin}/claude\"\n\
+         [agents.client.env]\nDATABASE_URL = \"postgres://app:{url}@db/app\"\nANTHROPIC_CUSTOM_HEADERS = \"X-Own: {header}\"\n\
+         OPENCODE_CONFIG_CONTENT = '{{\"provider\": {{\"options\": {{\"apiKey\": \"{member}\"}}}}}}'\n\n[policy]"
+    );
     let plan = sandbox.read("plan.toml");
-    let own = format!("env = {{ AGENT_SECRET = \"{CANARY}-agents\" }}\n\n[policy]");
-    sandbox.write("plan.toml", &plan.replacen("\n[policy]", &own, 1));
-    sandbox.commit("Give the agent a secret");
-    let _ = sandbox.piton(["run", "plan.toml"]).env("DEPLOY_TOKEN", CANARY).run().exits(0);
+    let own = format!("env = {{ AGENT_SECRET = \"{CANARY}-agents\" }}\n\n{client}");
+    let second = "[[task]]\nid = \"T2\"\ntitle = \"Two\"\nprompt = \"p\"\nagent = \"client\"\nchecks = [{ review = \"client\" }]\n";
+    sandbox.write("plan.toml", &(plan.replacen("\n[policy]", &own, 1) + second));
+    sandbox.commit("Give the agents secrets");
+    let temporary = sandbox.root().join("tmp");
+    fs::create_dir(&temporary).expect("a new folder");
+    let run = sandbox.piton(["run", "plan.toml"]).env("DEPLOY_TOKEN", CANARY).env("TMPDIR", &temporary);
+    let _ = run.run().exits(0);
     let _ = sandbox.piton(["journal", "add", CANARY]).env("DEPLOY_TOKEN", CANARY).run();
-    for secret in [CANARY, &key, &format!("{CANARY}-agents")] {
+    fs::remove_file(home.join(".claude/.credentials.json")).expect("the one place where it may be");
+    for secret in [CANARY, &key, &format!("{CANARY}-agents"), &url, &member, &header, &kept] {
         let mut found = Vec::new();
-        holders(&sandbox.own(), secret, &mut found);
+        for folder in [&sandbox.own(), &home, &temporary] {
+            holders(folder, secret, &mut found);
+        }
         assert!(found.is_empty(), "{secret} is in {found:?}");
     }
     assert!(sandbox.run("log --plan plan.toml").stdout.contains("[redacted]"));
+    let _ = sandbox
+        .run("output T2 --plan plan.toml")
+        .says("I found [redacted], [redacted], [redacted] and [redacted].");
 }
 
 #[test]

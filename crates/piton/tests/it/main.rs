@@ -33,6 +33,7 @@ mod readonly;
 mod replanning;
 mod repositories;
 mod running;
+mod sessions;
 mod stopping;
 mod storage;
 mod usage;
@@ -62,7 +63,7 @@ fn filters() -> insta::Settings {
         (r"\bgit \d+\.\d+\b", "git [VERSION]"),
         (r"\bSQLite \d+\.\d+\.\d+\b", "SQLite [VERSION]"),
         (r"\b\d+ events\b", "[N] events"),
-        (r"(ok  |note)   agents can [^\n]*", "[FENCES]"),
+        (r"(ok  |note)   agents can(not)? [^\n]*", "[FENCES]"),
         (r"the processes of a job are [^\n]*", "[GROUPS]"),
     ] {
         settings.add_filter(pattern, instead);

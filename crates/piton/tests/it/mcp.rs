@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use piton_testkit::sandbox::{Sandbox, task, writers};
+use piton_testkit::skipped;
 use serde_json::{Value, json};
 
 use crate::{sandbox, status};
@@ -254,18 +255,12 @@ fn inspector() -> Option<PathBuf> {
     Some(program)
 }
 
-#[expect(clippy::print_stderr, reason = "whoever runs the tests should know")]
-fn skipped(why: &str) {
-    eprintln!("SKIPPED: {why}");
-}
-
 #[test]
 fn the_inspector_finds_nothing_wrong() {
     let Some(inspector) = inspector() else {
-        skipped(&format!(
+        return skipped(&format!(
             "{INSPECTOR} is not installed and cannot be: `piton mcp` was not looked at with it"
         ));
-        return;
     };
     let sandbox = sandbox();
     sandbox.plan(&task("T1", ""));

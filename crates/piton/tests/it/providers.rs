@@ -93,17 +93,74 @@ fn a_reviewer_that_meets_a_limit_judges_later_and_nothing_is_done_twice() {
     sandbox.script("[T1]\nwrite T1.txt done\nappend SIDE/tries x\n");
     let _ = sandbox.run("run plan.toml").exits(0).says("judge came to no verdict: usage limit until");
     assert_eq!(sandbox.read(sandbox.root().join("tries")), "x\n", "the work was there");
+    assert_eq!(count(&sandbox.events(), "reviewer_started"), 1, "it looks whether the limit is over");
 }
 
-/// A client that tells what it uses, message by message, and then waits for ever.
+/// As a client tells it that has approved, and used this.
+fn approves(used: &str) -> String {
+    let words = r#"{"type":"assistant","message":{"id":"m","model":"m","content":[{"type":"text","text":"APPROVED"}]}}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":false,"modelUsage":{"m":USED}}"#;
+    format!("cat > /dev/null; echo '{words}'; echo '{}'", end.replace("USED", used))
+}
+
+/// T1 is done by a script, in its first try, and judged by agents: clients of these names, which do this.
+fn judged_by(judges: &[(&str, &str)], tables: &str) -> Sandbox {
+    let sandbox = sandbox();
+    let agent = |(name, deed): &(&str, &str)| {
+        let bin = sandbox.program(name, &deed.replace("SIDE", sandbox.root().as_str()));
+        format!("[agents.{name}]\nadapter = 'claude'\nprogram = '{bin}/{name}'\n")
+    };
+    let agents: String = judges.iter().map(agent).collect();
+    let checks = judges.iter().map(|(name, _)| format!("{{ review = '{name}', ask = 'Is it good?' }}"));
+    let checks = checks.collect::<Vec<_>>().join(", ");
+    let plan = sandbox.plan_text("", &task("T1", &format!("checks = [{checks}]\nattempts = 1")));
+    let plan = plan.replacen("\n\n[agents.default]", &format!("\n{agents}{tables}\n[agents.default]"), 1);
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Plan");
+    sandbox.script("[T1]\nwrite T1.txt done\nappend SIDE/tries x\n");
+    sandbox
+}
+
+#[test]
+fn what_reviewers_used_is_booked_also_when_one_is_cut_off() {
+    let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":'$(($(date +%s) + 1))'}}"#;
+    let end = r#"{"type":"result","subtype":"success","is_error":true,"api_error":"usage_limit_reached","api_error_status":429,"result":"later","modelUsage":{"m":{"inputTokens":500,"outputTokens":1}}}"#;
+    let fine = approves(r#"{"inputTokens":70,"outputTokens":1}"#);
+    let second = format!(
+        "if test -e SIDE/seen; then {fine}; else touch SIDE/seen; echo '{limit}'; echo '{end}'; exit 1; fi"
+    );
+    let first = approves(r#"{"inputTokens":6000,"outputTokens":1}"#);
+    let sandbox = judged_by(&[("first", &first), ("second", &second)], "");
+    let _ = sandbox.run("run plan.toml").exits(0).says("second came to no verdict: usage limit until");
+    let used = |sandbox: &Sandbox| {
+        let document = sandbox.run("status --json").exits(0);
+        [0, 1].map(|n| {
+            let part = |key: &str| crate::json(&document, &format!("/used/{n}/{key}"));
+            (part("agent"), part("input_tokens"), part("tries"))
+        })
+    };
+    assert_eq!(
+        used(&sandbox),
+        [("first".into(), 6000.into(), 1.into()), ("second".into(), 570.into(), 2.into())]
+    );
+    // Whoever asks for a verdict pays for it, too.
+    let _ = sandbox.run("verify T1").exits(0);
+    assert_eq!(
+        used(&sandbox),
+        [("first".into(), 12000.into(), 2.into()), ("second".into(), 640.into(), 3.into())]
+    );
+}
+
+/// Tells what it uses, message by message, and then waits for ever.
+const SPENDER: &str = r#"cat > /dev/null
+printf '{"type":"system","subtype":"init","session_id":"s1"}\n'
+for i in 1 2 3; do printf '{"type":"assistant","message":{"id":"m%d","model":"m","content":[],"usage":{"input_tokens":400,"output_tokens":100}}}\n' $i; done
+exec sleep 100"#;
+
+/// A client that spends.
 fn spender(budget: &str) -> Sandbox {
     let sandbox = sandbox();
-    let message = r#"{"type":"assistant","message":{"id":"m%d","model":"m","content":[],"usage":{"input_tokens":400,"output_tokens":100}}}"#;
-    let line = format!(
-        "cat > /dev/null\nprintf '{{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s1\"}}\\n'\n\
-         for i in 1 2 3; do printf '{message}\\n' $i; done\nexec sleep 100"
-    );
-    let bin = sandbox.program("spender", &line);
+    let bin = sandbox.program("spender", SPENDER);
     let plan = format!(
         "name = 'plan'\n[agents.default]\nadapter = 'claude'\nprogram = '{bin}/spender'\n[budget]\n{budget}\n\
          [policy]\nmax_parallel = 1\n[defaults]\ntimeout = '100s'\nattempts = 1\n{}",
@@ -138,4 +195,55 @@ fn an_attempt_and_a_task_have_budgets_of_their_own() {
     assert_eq!(status(&sandbox, "T1"), "blocked");
     let sandbox = spender("run_time = '1s'");
     let _ = sandbox.run("run plan.toml").exits(3).says("the budget is spent: agents have worked for");
+}
+
+#[test]
+fn a_reviewer_is_held_to_the_budget_too() {
+    let fine = approves(r#"{"inputTokens":10,"outputTokens":1}"#);
+    let tries = |sandbox: &Sandbox| sandbox.read(sandbox.root().join("tries"));
+    let goes_on = |sandbox: &Sandbox, bound: &str| {
+        assert!(!sandbox.project().join("T1.txt").exists(), "nobody has judged it");
+        let _ = sandbox.program("judge", &fine);
+        let plan = sandbox.read("plan.toml").replace(bound, &format!("{bound}000"));
+        sandbox.write("plan.toml", &plan);
+        let _ = sandbox.run("run plan.toml --replan").exits(0);
+        assert_eq!(tries(sandbox), "x\n", "the work was there");
+        assert_eq!(sandbox.read("T1.txt"), "done\n");
+    };
+
+    // Of the run: it stops, and the next one has it judged.
+    let sandbox = judged_by(&[("judge", SPENDER)], "[budget]\nrun_tokens = 1200");
+    let _ = sandbox.run("run plan.toml").exits(3).says("the budget is spent: 1500 of 1200 tokens are used");
+    assert_eq!(status(&sandbox, "T1"), "pending");
+    assert_eq!(crate::json(&sandbox.run("status --json"), "/state/reason"), "budget");
+    // None begins where nothing is left.
+    let _ = sandbox.run("run plan.toml").exits(3);
+    assert_eq!(crate::json(&sandbox.run("status --json"), "/used/0/tries"), 1);
+    goes_on(&sandbox, "1200");
+
+    // Of the task: a person says whether there is more.
+    let sandbox = judged_by(&[("judge", SPENDER)], "[budget]\ntask_tokens = 1000");
+    let _ = sandbox.run("run plan.toml").exits(4).says("the budget of the task is spent: 1500 of 1000");
+    assert_eq!(status(&sandbox, "T1"), "blocked");
+    let _ = sandbox.run("unblock T1").exits(0);
+    goes_on(&sandbox, "1000");
+}
+
+#[test]
+fn who_judges_a_merged_tree_is_held_to_the_budget_too() {
+    let sandbox = judged_by(
+        &[],
+        "[agents.judge]\nadapter = 'claude'\nprogram = 'SIDE/bin/judge'\n[budget]\nrun_time = '1s'",
+    );
+    let _ = sandbox.program("judge", SPENDER);
+    let plan = sandbox.read("plan.toml").replace("SIDE", sandbox.root().as_str());
+    let landing = "backoff = \"0s\"\nlanding_checks = [{ review = 'judge', ask = 'Is it good?' }]";
+    sandbox.write("plan.toml", &plan.replace("backoff = \"0s\"", landing));
+    let _ = sandbox.run("run plan.toml").exits(3).says("the budget is spent: agents have worked for");
+    assert_eq!(status(&sandbox, "T1"), "pending");
+    assert!(!sandbox.project().join("T1.txt").exists(), "nothing lands unseen");
+    let _ = sandbox.program("judge", &approves(r#"{"inputTokens":10,"outputTokens":1}"#));
+    sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("'1s'", "'1h'"));
+    let _ = sandbox.run("run plan.toml --replan").exits(0);
+    assert_eq!(sandbox.read(sandbox.root().join("tries")), "x\n", "the work was there");
 }

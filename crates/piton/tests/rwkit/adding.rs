@@ -126,7 +126,7 @@ fn a_task_is_added_by_the_recipe_beside_an_engine() {
 
 #[test]
 fn a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die() {
-    for point in ["add.written", "files.added", "files.before-write", "files.written"] {
+    for point in ["add.before-write", "add.written", "files.added", "files.before-write", "files.written"] {
         let sandbox = receipts("", "[T007]\nwrite docs/more.md more\n");
         let _ = sandbox.run("next --plan plans/1-1-receipts-todolist.md").exits(0);
         if !recipe(&sandbox, &adds("T007", "Tell more", "US-002", r#"["T006"]"#)) {

@@ -184,7 +184,7 @@ impl Models {
         locked(&self.inner.last).to_string()
     }
 
-    /// The requests to the model so far, in the order of their answers.
+    /// The requests to the model so far, in the order of their answers, without those of helpers.
     pub fn served(&self) -> Vec<Served> {
         locked(&self.inner.served).clone()
     }
@@ -209,7 +209,8 @@ impl Inner {
         };
         let Some(asked) = asked else { return other(request) };
         // Without tools it is a helper's request, for a title or a summary.
-        let turn = if asked.tools.is_empty() { say("ok") } else { self.turn(&asked) };
+        let is_helper = asked.tools.is_empty();
+        let turn = if is_helper { say("ok") } else { self.turn(&asked) };
         let answer = match turn.refusal {
             Some(Refusal { status, headers, body, .. }) => Answer::json(status, &body).with(headers),
             None => match self.api {
@@ -219,6 +220,9 @@ impl Inner {
                 Api::Gemini => gemini::answer(&asked, &turn.act),
             },
         };
+        if is_helper {
+            return answer;
+        }
         let Asked { prompt, turn, length, .. } = asked;
         locked(&self.served).push(Served { prompt, turn, length, status: answer.status });
         locked(&self.last).clone_from(&request.body);

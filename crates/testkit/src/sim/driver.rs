@@ -43,6 +43,8 @@ pub(super) struct Sim {
     pub(super) offset: i64,
     /// When a usage limit of a provider was last reported, until the clock jumps.
     pub(super) limited_at: BTreeMap<String, u64>,
+    /// A review that began although another agent was to look first whether a limit is over.
+    pub(super) too_early: Option<String>,
     pub(super) removed: Vec<TaskSpec>,
     pub(super) sabotage: Option<Sabotage>,
     pub(super) coverage: Coverage,
@@ -94,6 +96,7 @@ impl Sim {
             time: 0,
             offset: 1_790_000_000_000,
             limited_at: BTreeMap::new(),
+            too_early: None,
             removed: std::mem::take(&mut scenario.later),
             sabotage: options.sabotage,
             coverage: Coverage::default(),

@@ -49,6 +49,7 @@ pub(super) fn between(sim: &Sim) -> Result<(), Broken> {
     named("dependencies_are_counted", dependencies_are_counted(sim))?;
     named("one_landing_at_a_time", one_landing_at_a_time(sim))?;
     named("landed_is_reachable", landed_is_reachable(sim))?;
+    named("one_looks_first", sim.too_early.clone().map_or(Ok(()), Err))?;
     named("agents_run_once", agents_run_once(sim))
 }
 
@@ -155,6 +156,7 @@ fn begins(event: &Event) -> Option<(&TaskId, &str, Option<&str>)> {
         | Event::ConfirmationStarted { task, agent, instead_of, .. } => {
             Some((task, agent.as_str(), instead_of.as_deref())).filter(|(_, agent, _)| !agent.is_empty())
         }
+        Event::ReviewerStarted { task, agent, .. } => Some((task, agent.as_str(), None)),
         _ => None,
     }
 }
@@ -182,7 +184,11 @@ fn since_out<'s>(sim: &'s Sim, of: &str) -> Option<(Vec<&'s Recorded>, &'s Agent
 /// Of the agents of a provider that begin after its usage limit, the first is alone until it has ended, or has worked
 /// for a minute without meeting the limit again.
 fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
-    let Some((task, agent, _)) = begins(event) else { return Ok(()) };
+    begins(event).map_or(Ok(()), |(task, agent, _)| looks_first(sim, task, agent))
+}
+
+/// The same for one that begins to review, which is not journaled where nobody knows of a limit.
+pub(super) fn looks_first(sim: &Sim, task: &TaskId, agent: &str) -> Verdict {
     let of = provider(sim, agent);
     let Some((since, AgentEnd::Limit { .. })) = since_out(sim, &of) else { return Ok(()) };
     let own = |agent: &str| provider(sim, agent) == of;
@@ -192,6 +198,8 @@ fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
             // It has told, or it was cut off and told nothing: then others may look.
             Event::AgentEnded { agent, .. } if own(agent) => return Ok(()),
             Event::Failed { class: Class::Transient, .. } => return Ok(()),
+            // Also if it judged, or somebody took its task away.
+            event if first.is_some_and(|(id, _)| event.task() == Some(id) && ends(event)) => return Ok(()),
             event => {
                 let start = begins(event).filter(|(_, agent, _)| own(agent));
                 first = first.or(start.map(|(task, ..)| (task, recorded.at)));
@@ -199,10 +207,25 @@ fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
         }
     }
     // A clock that went back since tells nothing.
-    let first = first.filter(|(_, at)| *at <= sim.now()).map(|(_, at)| sim.now().since(at).0);
+    let first = first.filter(|(id, at)| *id != task && *at <= sim.now()).map(|(_, at)| sim.now().since(at).0);
     ensure(first.is_none_or(|ms| ms >= 60_000), || {
         format!("{task} begins {first:?} ms after the one that looks")
     })
+}
+
+/// Whether nobody is at its task any more after it, or whoever judged has judged.
+fn ends(event: &Event) -> bool {
+    use Event::*;
+    matches!(
+        event,
+        ChecksEnded { .. }
+            | Failed { .. }
+            | Completed { .. }
+            | LandingFound { .. }
+            | Reset { .. }
+            | Skipped { .. }
+            | GivenUp { .. }
+    )
 }
 
 /// A provider that lets nobody in is left alone until an engine is started anew.

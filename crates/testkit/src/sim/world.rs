@@ -3,8 +3,8 @@
 
 use piton_core::plan::{Check, Digest, Oid, TaskId};
 use piton_core::run::{
-    Action, AgentEnd, CheckResult, Class, Command, ContextUpdate, Intent, Proof, Run, Status, Task, Verdict,
-    Work, stand_in,
+    Action, AgentEnd, CheckResult, Class, Command, ContextUpdate, Entry, Intent, Proof, Run, Status, Task,
+    Verdict, Work, reviewer,
 };
 use piton_core::time::Span;
 
@@ -13,6 +13,7 @@ use super::content::Tree;
 use super::driver::Sim;
 use super::git::{commit_no, oid};
 use super::keeper::{Keeper, Key};
+use super::laws;
 use super::scenario::{index, task_id};
 
 impl Sim {
@@ -161,16 +162,23 @@ impl Sim {
     /// Whoever is to review may not be let in.
     fn review_cut(&mut self, task: &Task, tree: &Oid, wanted: &[Digest]) -> Option<Command> {
         let meant = wanted.iter().find_map(|check| self.reviewer(task, check))?;
-        let who = stand_in(self.run(), &meant, self.now()).map(str::to_owned);
+        let entry = reviewer(self.run(), &meant, &task.id, self.now());
         let (id, fence) = (task.id.clone(), task.fence);
-        let agent = match who {
+        let agent = match entry {
             Err(reason) => {
-                self.coverage.saw("nobody was there to review");
+                let waits = reason.starts_with("one agent looks first");
+                let what = ["nobody was there to review", "another looks first, so nobody reviews"];
+                self.coverage.saw(what[usize::from(waits)]);
                 let action = Action::Check { task: id, fence };
                 return Some(self.try_failed(&action, Class::Limit, &reason));
             }
-            Ok(agent) => agent,
+            Ok(Entry { agent, is_first: true }) => {
+                let (tree, results) = (tree.clone(), Vec::new());
+                return Some(Command::ReviewerBegins { task: id, fence, tree, results, agent });
+            }
+            Ok(Entry { agent, .. }) => agent,
         };
+        self.too_early = self.too_early.take().or(laws::looks_first(self, &id, &agent).err());
         if self.calm || !self.rng.chance(20) {
             return None;
         }

@@ -17,8 +17,9 @@ const MOST_DOLLARS: f64 = 1_000_000.0;
 /// Keys that mean something to one kind of agent only.
 const OF_COMMANDS: [&str; 2] = ["command", "prompt"];
 const OF_CLIENTS: [&str; 7] = ["program", "model", "max_turns", "budget_usd", "permissions", "mcp", "hooks"];
-/// What only one client can be held to. A limit that nobody keeps must not be said.
-const OF_CLAUDE: [&str; 2] = ["max_turns", "budget_usd"];
+/// What not every client can be held to. A limit that nobody keeps must not be said.
+const TURNS: &str = "max_turns";
+const BUDGET: &str = "budget_usd";
 /// What only clients have that ask before they stop, and say when they were sent on.
 const OF_ASKED: &str = "hooks";
 
@@ -84,17 +85,16 @@ fn refuse_foreign_keys(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adap
     let foreign: &[&str] = match adapter {
         Adapter::Command => &OF_CLIENTS,
         Adapter::Claude => &OF_COMMANDS,
-        Adapter::Codex => &[OF_COMMANDS[0], OF_COMMANDS[1], OF_CLAUDE[0], OF_CLAUDE[1]],
-        Adapter::Gemini | Adapter::Opencode => {
-            &[OF_COMMANDS[0], OF_COMMANDS[1], OF_CLAUDE[0], OF_CLAUDE[1], OF_ASKED]
-        }
+        Adapter::Codex => &[OF_COMMANDS[0], OF_COMMANDS[1], TURNS, BUDGET],
+        Adapter::Gemini => &[OF_COMMANDS[0], OF_COMMANDS[1], BUDGET, OF_ASKED],
+        Adapter::Opencode => &[OF_COMMANDS[0], OF_COMMANDS[1], TURNS, BUDGET, OF_ASKED],
     };
     for key in foreign {
         if let Some(said) = section.get(key) {
             let message = format!("`{key}` means nothing to the adapter `{}`", adapter.name());
             let label = match adapter {
                 Adapter::Command => "only clients that Piton knows have this",
-                _ if OF_CLAUDE.contains(key) => {
+                _ if [TURNS, BUDGET].contains(key) => {
                     "this client cannot be held to it; `timeout` bounds every agent"
                 }
                 _ if *key == OF_ASKED => "only `claude` and `codex` can be asked before they stop",

@@ -1,8 +1,9 @@
 //! `piton.toml`: what holds for every plan of a project. A plan has the same tables, and they are stronger.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
 use super::agents::{check_fallback, read_agent, read_dollars};
 use super::keys;
@@ -104,8 +105,9 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
     if let Some(section) = top.section(walk, "sandbox", &keys::SANDBOX) {
         read_sandbox(walk, &section, &mut config.fences);
     }
-    if let Some(section) = top.section(walk, "budget", &keys::BUDGET) {
-        read_budget(walk, &section, &mut config.budget);
+    let bounds = top.section(walk, "budget", &keys::BUDGET);
+    if let Some(section) = &bounds {
+        read_budget(walk, section, &mut config.budget);
     }
     if let Some(Said { value: agents, .. }) = top.table(walk, "agents") {
         let mut fallbacks = Vec::new();
@@ -131,6 +133,10 @@ pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Confi
             config.agents.insert(key.to_owned(), agent);
         }
         fallbacks.iter().for_each(|(name, said)| check_fallback(walk, &config.agents, name, said));
+        warn_of_loose_agents(walk, agents, &config, &weaker.budget);
+    }
+    if let Some(section) = &bounds {
+        warn_of_loose_bounds(walk, section, &config.agents);
     }
     if let Some(section) = top.section(walk, "worktree", &keys::WORKTREE) {
         let copy = section.has("copy").then(|| read_paths(walk, &section, "copy"));
@@ -188,6 +194,33 @@ fn read_budget(walk: &mut Walk<'_>, section: &Section<'_>, budget: &mut Budget) 
     budget.run_time = time("run_time").or(budget.run_time);
     budget.task_time = time("task_time").or(budget.task_time);
     budget.attempt_time = time("attempt_time").or(budget.attempt_time);
+}
+
+/// A bound in money holds nobody who tells no money: that is said where it stands, with what does hold.
+fn warn_of_loose_bounds(walk: &mut Walk<'_>, budget: &Section<'_>, agents: &BTreeMap<String, Agent>) {
+    for whose in ["run", "task", "attempt"] {
+        let Some(said) = budget.get(&format!("{whose}_usd")) else { continue };
+        for (name, agent) in agents.iter().filter(|(_, agent)| agent.adapter.tells_no_money()) {
+            walk.push(loose(said.at.clone(), whose, name, agent));
+        }
+    }
+}
+
+/// The same of agents that meet such a bound of a weaker file.
+fn warn_of_loose_agents(walk: &mut Walk<'_>, said: &DeTable<'_>, config: &Config, weaker: &Budget) {
+    let bounds = [("run", weaker.run_usd), ("task", weaker.task_usd), ("attempt", weaker.attempt_usd)];
+    for (name, _) in said.iter() {
+        let Some(agent) = config.agents.get(name.get_ref().as_ref()) else { continue };
+        for (whose, _) in bounds.iter().filter(|bound| bound.1.is_some() && agent.adapter.tells_no_money()) {
+            walk.push(loose(name.span(), whose, name.get_ref(), agent));
+        }
+    }
+}
+
+fn loose(at: Range<usize>, whose: &str, name: &str, agent: &Agent) -> Diagnostic {
+    let (name, client) = (name.escape_debug(), agent.adapter.name());
+    let message = format!("`{whose}_usd` does not bind `{name}`: {client} tells tokens, but no money");
+    Diagnostic::warning(at, message).label(format!("`{whose}_tokens` and `{whose}_time` bind it"))
 }
 
 /// A place outside of the project: nothing that could mean another one tomorrow.
@@ -435,7 +468,7 @@ fn path_of(walk: &mut Walk<'_>, said: Said<&str>, key: &str) -> Option<Said<Repo
 pub(super) fn read_defaults(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Defaults) -> Defaults {
     let weaker = weaker.clone();
     let silence = match section.get("silence").map(|said| said.value) {
-        Some(DeValue::String(off)) if off == "off" => Some(None),
+        Some(DeValue::String(off)) if off == "off" => Some(Some(Span(0))),
         _ => section.limit(walk, "silence").map(|said| Some(said.value)),
     };
     Defaults {

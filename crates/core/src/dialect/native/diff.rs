@@ -6,6 +6,7 @@ use std::fmt;
 use similar::{ChangeTag, TextDiff};
 
 use crate::plan::{Export, TaskId, TaskSpec};
+use crate::time::Span;
 
 /// Lines of a prompt's difference that are shown.
 const LINES: usize = 12;
@@ -123,7 +124,8 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
     field("may_fail", *may_fail != old.may_fail, &|task| task.may_fail.to_string());
     field("timeout", *timeout != old.timeout, &|task| task.timeout.to_string());
     field("silence", *silence != old.silence, &|task| {
-        task.silence.map_or_else(|| "off".to_owned(), |silence| silence.to_string())
+        let said = |silence: Span| if silence.is_zero() { "off".to_owned() } else { silence.to_string() };
+        task.silence.map_or_else(|| "not said".to_owned(), said)
     });
     field("exports", *exports != old.exports, &|task| {
         let named = |export: &Export| match export {
@@ -212,7 +214,6 @@ mod tests {
     use super::*;
     use crate::dialect::native::testing::tasks;
     use crate::plan::{Argv, Check};
-    use crate::time::Span;
 
     #[test]
     fn a_person_can_read_what_changed() {
@@ -234,7 +235,7 @@ mod tests {
         ~ b
             depends_on: a → none
             checks: true (5m 00s) → true (5m 00s), lint: make lint (1m 00s)
-            silence: off → 10m 00s
+            silence: not said → 10m 00s
             prompt:
               @@ -1 +1,2 @@
               -Please do b

@@ -146,7 +146,7 @@ mirror! {
         /// Who the commits are by: `Name <mail>`.
         #[schemars(regex(pattern = r"^[^<>]*[^<> ][^<>]*<[^<> ]+>$"))]
         author: Option<String>,
-        /// Longest time an agent may take to say anything at all. Default: no limit.
+        /// Longest time an agent may take to say anything at all. Default: `2m` for known clients, none for commands.
         startup: Option<SpanText>,
         /// Patterns of files that no task changes unless it names them in `files`, beside the settings of tests and of
         /// continuous integration, which are always among them.
@@ -174,7 +174,7 @@ mirror! {
         /// The model, as the client calls it. Default: the client's own choice.
         #[schemars(length(min = 1))]
         model: Option<String>,
-        /// The most turns of one try, with `claude`. Default: no bound.
+        /// The most turns of one try, with `claude` and `gemini`. Default: no bound.
         #[schemars(range(min = 1, max = 10000))]
         max_turns: Option<u32>,
         /// The most dollars one try may cost, with `claude`. Default: no bound.
@@ -263,7 +263,7 @@ mirror! {
         priority: Option<u32>,
         /// Longest time of one try. Default: `30m`.
         timeout: Option<SpanText>,
-        /// Longest time without output, or `off`. Default: `off`.
+        /// Longest time in which nothing happens, or `off`. Default: `10m` for known clients, `off` for commands.
         silence: Option<SilenceText>,
         /// One more pass by a fresh agent, until it finds nothing to do. Default: false.
         confirm: Option<bool>,
@@ -317,7 +317,7 @@ mirror! {
         priority: Option<u32>,
         /// Longest time of one try. Default: `30m`.
         timeout: Option<SpanText>,
-        /// Longest time without output, or `off`. Default: `off`.
+        /// Longest time in which nothing happens, or `off`. Default: `10m` for known clients, `off` for commands.
         silence: Option<SilenceText>,
         /// One more pass by a fresh agent, until it finds nothing to do. Default: false.
         confirm: Option<bool>,

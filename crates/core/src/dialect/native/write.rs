@@ -59,6 +59,10 @@ pub fn write(plan: &Plan) -> String {
             toml += &if items == "[]" { String::new() } else { format!("{key} = {items}\n") };
         }
         toml += &format!("checks = {}\n{}", checks(&task.checks), limits(task, rule));
+        // Not among what the first one rules: whoever says nothing has it from its client.
+        let silence =
+            task.silence.map(|limit| if limit.is_zero() { "\"off\"".to_owned() } else { span(limit) });
+        toml += &silence.map_or_else(String::new, |silence| format!("silence = {silence}\n"));
         toml += &format!("prompt = {}\n", block(&task.prompt));
     }
     toml
@@ -179,7 +183,6 @@ fn limits(task: &TaskSpec, rule: Option<&TaskSpec>) -> String {
             format!("attempts = {}\n", task.attempts),
             format!("priority = {}\n", task.priority),
             format!("timeout = {}\n", span(task.timeout)),
-            format!("silence = {}\n", task.silence.map_or_else(|| "\"off\"".to_owned(), span)),
             format!("confirm = {}\n", task.confirm),
             format!("may_change_nothing = {}\n", task.may_change_nothing),
             format!("check_first = {}\n", task.check_first),

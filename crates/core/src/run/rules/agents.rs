@@ -3,8 +3,8 @@
 use super::{Decision, Rules};
 use crate::plan::{Oid, TaskId};
 use crate::run::command::{Refusal, Stop};
-use crate::run::event::{AgentEnd, CheckResult, Class, Event};
-use crate::run::provider::{stand_in, worker};
+use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next};
+use crate::run::provider::{reviewer, stand_in, worker};
 use crate::run::task::{Status, Task};
 
 impl Rules<'_> {
@@ -27,6 +27,31 @@ impl Rules<'_> {
         }
     }
 
+    /// An agent among the checks is the first that begins since a usage limit. Whoever comes too late looks again.
+    pub(super) fn reviewer_begins(
+        &self,
+        id: &TaskId,
+        fence: u64,
+        tree: &Oid,
+        results: &[CheckResult],
+        agent: &str,
+    ) -> Decision {
+        let task = self.held(id, fence, &[Status::Verifying, Status::Verified])?;
+        self.judges_tree(task, tree)?;
+        let entry = reviewer(self.run, agent, id, self.now).map_err(Refusal::stale)?;
+        if entry.agent != agent || !entry.is_first {
+            return Err(Refusal::stale(format!("{agent} is not the first to begin")));
+        }
+        let began = Event::ReviewerStarted { task: id.clone(), fence, agent: entry.agent };
+        Ok(self.found(id, fence, tree, results).into_iter().chain([began]).collect())
+    }
+
+    /// What checks before an agent found, if there were any.
+    fn found(&self, id: &TaskId, fence: u64, tree: &Oid, results: &[CheckResult]) -> Option<Event> {
+        let (task, tree, results) = (id.clone(), tree.clone(), results.to_vec());
+        (!results.is_empty()).then_some(Event::ChecksEnded { task, fence, tree, results })
+    }
+
     /// Agents among the checks that their provider does not let work judge nothing. What passed before them counts.
     pub(super) fn reviewer_cut(
         &self,
@@ -38,14 +63,37 @@ impl Rules<'_> {
     ) -> Decision {
         let task = self.held(id, fence, &[Status::Verifying, Status::Verified])?;
         self.judges_tree(task, tree)?;
-        let Some(failed) = self.agent_failure(task, end) else {
+        let failed = match end {
+            AgentEnd::Blocked { reason } => Some(self.held_up(task, reason)),
+            end => self.agent_failure(task, end),
+        };
+        let Some(failed) = failed else {
             return Err(Refusal::because(format!("the reviewer {agent} of {id} came to an end")));
         };
-        let (task, results) = (id.clone(), results.to_vec());
-        let some = !results.is_empty();
-        let checked = Event::ChecksEnded { task: task.clone(), fence, tree: tree.clone(), results };
-        let ended = Event::ReviewerEnded { task, fence, agent: agent.to_owned(), end: self.believed(end) };
-        Ok([checked].into_iter().filter(|_| some).chain([ended, failed]).collect())
+        let end = self.believed(end);
+        let ended = Event::ReviewerEnded { task: id.clone(), fence, agent: agent.to_owned(), end };
+        Ok(self.found(id, fence, tree, results).into_iter().chain([ended, failed]).collect())
+    }
+
+    /// Who judges may use no more. The work is there and has not failed: a person says whether there is more, and then it
+    /// is judged.
+    fn held_up(&self, task: &Task, why: &str) -> Event {
+        let mut failed = self.failure(task, Class::Limit, why, "", task.progress.behind.clone());
+        if let Event::Failed { next, reason, .. } = &mut failed {
+            *next = Next::Blocked;
+            why.clone_into(reason);
+        }
+        failed
+    }
+
+    /// It fails nothing, and tells about the provider.
+    pub(super) fn helper_cut(&self, id: &TaskId, agent: &str, end: &AgentEnd) -> Decision {
+        let task = self.known(id)?;
+        if !matches!(end, AgentEnd::Limit { .. } | AgentEnd::Refused { .. }) {
+            return Err(Refusal::because(format!("{agent} was let in")));
+        }
+        let (agent, end) = (agent.to_owned(), self.believed(end));
+        Ok(vec![Event::ReviewerEnded { task: id.clone(), fence: task.fence, agent, end }])
     }
 
     /// What checks found on another tree says nothing about this one.

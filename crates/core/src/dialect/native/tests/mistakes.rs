@@ -265,7 +265,7 @@ fn agents() {
     5:11 `'a {prompt} | tee'` warning: `|` reaches the agent as an argument | no shell reads this | write `command = ["sh", "-c", "…"]` if a shell is wanted
     5:11 `'a {prompt} | tee'` warning: `{prompt}` stays as it is: this agent gets its prompt on stdin | add `prompt = "file"` to have it replaced by a path
     "#);
-    insta::assert_snapshot!(check("[agents.a]\nadapter = 'claud'\n[agents.b]\nadapter = 'codex'\ncommand = 'codex'\nmax_turns = 3\nbudget_usd = 1\n[agents.c]\nadapter = 'claude'\nprogram = 'bin/claude'\nmodel = '--x'\nmax_turns = 0\nbudget_usd = -1.5\npermissions = 'some'\n[agents.d]\ncommand = 'd'\nmodel = 'x'\n[agents.e]\nadapter = 'gemini'\nhooks = true\nmcp = 'no'\n@T1\nagent = 'a'"), @r#"
+    insta::assert_snapshot!(check("[agents.a]\nadapter = 'claud'\n[agents.b]\nadapter = 'codex'\ncommand = 'codex'\nmax_turns = 3\nbudget_usd = 1\n[agents.c]\nadapter = 'claude'\nprogram = 'bin/claude'\nmodel = '--x'\nmax_turns = 0\nbudget_usd = -1.5\npermissions = 'some'\n[agents.d]\ncommand = 'd'\nmodel = 'x'\n[agents.e]\nadapter = 'gemini'\nhooks = true\nmcp = 'no'\nmax_turns = 9\nbudget_usd = 1\n[agents.f]\nadapter = 'opencode'\nmax_turns = 9\n@T1\nagent = 'a'"), @r#"
     2:11 `'claud'` error: `adapter` cannot be "claud" | did you mean "claude"? | choose one of `command`, `claude`, `codex`, `gemini`, `opencode`
     5:11 `'codex'` error: `command` means nothing to the adapter `codex` | Piton knows how this client is started; `program` says where it is
     6:13 `3` error: `max_turns` means nothing to the adapter `codex` | this client cannot be held to it; `timeout` bounds every agent
@@ -278,6 +278,8 @@ fn agents() {
     17:9 `'x'` error: `model` means nothing to the adapter `command` | only clients that Piton knows have this
     20:9 `true` error: `hooks` means nothing to the adapter `gemini` | only `claude` and `codex` can be asked before they stop
     21:7 `'no'` error: `mcp` must be `true` or `false` | this is text
+    23:14 `1` error: `budget_usd` means nothing to the adapter `gemini` | this client cannot be held to it; `timeout` bounds every agent
+    26:13 `9` error: `max_turns` means nothing to the adapter `opencode` | this client cannot be held to it; `timeout` bounds every agent
     "#);
     let known = "[agents.a]\nadapter = 'claude'\nprogram = '/opt/claude'\nmodel = 'opus'\nmax_turns = 40\nbudget_usd = 2.5\npermissions = 'all'\nmcp = false\nhooks = true\n[agents.b]\nadapter = 'codex'\n";
     let (config, wrong) = read_config(known);
@@ -293,6 +295,30 @@ fn agents() {
     );
     let (config, _) = read_config(one);
     assert_eq!(check_with("[agents.claude]\nenv = { A = 'b' }\n@T1\nagent = 'claude'", &config), "fine");
+}
+
+#[test]
+fn bounds_in_money() {
+    let agents =
+        "[agents.a]\nadapter = 'codex'\n[agents.b]\nadapter = 'claude'\n[agents.c]\nadapter = 'gemini'\n";
+    let budget = "[budget]\nrun_usd = 3\ntask_tokens = 5\nattempt_usd = 1\n";
+    insta::assert_snapshot!(check(&format!("{agents}{budget}@T1\nagent = 'a'")), @"
+    8:11 `3` warning: `run_usd` does not bind `a`: codex tells tokens, but no money | `run_tokens` and `run_time` bind it
+    8:11 `3` warning: `run_usd` does not bind `c`: gemini tells tokens, but no money | `run_tokens` and `run_time` bind it
+    10:15 `1` warning: `attempt_usd` does not bind `a`: codex tells tokens, but no money | `attempt_tokens` and `attempt_time` bind it
+    10:15 `1` warning: `attempt_usd` does not bind `c`: gemini tells tokens, but no money | `attempt_tokens` and `attempt_time` bind it
+    ");
+    let (config, wrong) = read_config(budget);
+    assert_eq!(wrong, []);
+    insta::assert_snapshot!(check_with("[agents.a]\nadapter = 'codex'\n@T1\nagent = 'a'", &config), @"
+    1:9 `a` warning: `run_usd` does not bind `a`: codex tells tokens, but no money | `run_tokens` and `run_time` bind it
+    1:9 `a` warning: `attempt_usd` does not bind `a`: codex tells tokens, but no money | `attempt_tokens` and `attempt_time` bind it
+    ");
+    let (config, _) = read_config(agents);
+    insta::assert_snapshot!(check_with("[budget]\ntask_usd = 3\n@T1\nagent = 'a'", &config), @"
+    2:12 `3` warning: `task_usd` does not bind `a`: codex tells tokens, but no money | `task_tokens` and `task_time` bind it
+    2:12 `3` warning: `task_usd` does not bind `c`: gemini tells tokens, but no money | `task_tokens` and `task_time` bind it
+    ");
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod properties;
 use super::config::unix_lines;
 use super::*;
 use crate::diagnostic::{Diagnostic, Severity, place};
-use crate::plan::{Adapter, Argv, Exhausted, Plan, Schedule};
+use crate::plan::{Adapter, Argv, Exhausted, Plan, Schedule, TaskSpec};
 use crate::time::Span;
 
 /// `@T1` on a line of its own stands for a whole valid task; more keys may follow it.
@@ -139,7 +139,7 @@ fn everything_can_be_said() {
     invoices
     [{"id":"1","title":"One"},{"id":"2","title":"2"}]
     {"id":"b","title":"B","prompt":"two\nlines","group":0,"depends_on":["a"],"files":["src/a.rs"],"criteria":["good"],"checks":[{"name":"cargo test","run":{"words":["cargo","test"]},"timeout":300000}],"priority":50,"agent":"default","attempts":3,"confirm":true,"timeout":1800000,"silence":600000}
-    {"id":"a","title":"A","prompt":"p","group":1,"checks":[{"name":"cargo test -p a","run":{"words":["cargo","test","-p","a"]},"timeout":300000},{"name":"lint","run":{"words":["cargo","clippy"]},"timeout":120000}],"priority":1,"agent":"default","attempts":7,"may_change_nothing":true,"timeout":86400000}
+    {"id":"a","title":"A","prompt":"p","group":1,"checks":[{"name":"cargo test -p a","run":{"words":["cargo","test","-p","a"]},"timeout":300000},{"name":"lint","run":{"words":["cargo","clippy"]},"timeout":120000}],"priority":1,"agent":"default","attempts":7,"may_change_nothing":true,"timeout":86400000,"silence":0}
     {"schedule":"flow","max_parallel":8,"exhausted":"stop","landing_checks":[{"name":"make all","run":{"words":["make","all"]},"timeout":300000}],"agents":{"default":{"command":["my-agent","--file","{prompt}"],"prompt":"file","env":{"KEY":"value"}}},"worktree":{"copy":[".env"],"setup":{"shell":"npm ci && npm test"}},"commit_prefix":"feat:","author":"Ada L. <ada@example.org>","backoff":0,"landing_wait":5400000}
     "#);
 }
@@ -170,6 +170,10 @@ fn built_in_defaults() {
     let plan = plan(&expand("@T1"), &Config::default());
     let task = &plan.tasks[0];
     assert_eq!((task.attempts, task.priority, task.timeout, task.silence), (3, 50, Span::minutes(30), None));
+    let silence = |adapter| task.silence_of(adapter).map(|silence| silence.to_string());
+    assert_eq!((silence(Adapter::Codex).as_deref(), silence(Adapter::Command)), (Some("10m 00s"), None));
+    let off = TaskSpec { silence: Some(Span(0)), ..task.clone() };
+    assert_eq!(off.silence_of(Adapter::Codex), None);
     assert_eq!((task.agent.as_str(), task.checks[0].timeout), ("default", Span::minutes(5)));
     assert_eq!((plan.name.as_str(), plan.groups[0].id.as_str()), ("plan", "main"));
     assert_eq!(plan.settings, crate::plan::Settings::default());
