@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use piton_fuzz::{TARGETS, Target, Variations};
 
 /// Seconds per target in an unoptimised build.
-const VARIATIONS: usize = 1500;
+const VARIATIONS: usize = 800;
 
 fn holds(name: &str) {
     let target = Target::named(name).expect("a target of that name");

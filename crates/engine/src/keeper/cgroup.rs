@@ -6,12 +6,14 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Digest;
+
+use super::Limits;
 
 /// A group in which processes are still on their way out cannot be removed: so often it is tried, 10 ms apart.
 const REMOVAL_TRIES: u32 = 20;
@@ -47,6 +49,17 @@ impl Group {
 
     pub(super) fn dir(&self) -> &Utf8Path {
         &self.dir
+    }
+
+    /// Bound what is in it together, where the system lets us: it may have kept these controllers to itself.
+    pub(super) fn limit(&self, limits: Limits) {
+        for (name, most) in [("memory.max", limits.memory), ("pids.max", limits.processes)] {
+            let file = most.and_then(|_| fs::File::options().write(true).open(self.dir.join(name)).ok());
+            if let (Some(mut file), Some(most)) = (file, most) {
+                // The limits of each process hold all the same.
+                let _ = write!(file, "{most}");
+            }
+        }
     }
 
     /// Put a process into it, and so everything it will ever start.
@@ -93,4 +106,20 @@ fn own() -> Option<Utf8PathBuf> {
         (words.next()? == "cgroup2").then(|| place.to_owned())
     })?;
     Some(Utf8Path::new(&mount).join(path))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_bounded_as_far_as_it_has_the_controllers() {
+        let temp = tempfile::tempdir().unwrap();
+        let group = Group::at(Utf8Path::from_path(temp.path()).unwrap());
+        fs::write(group.dir.join("pids.max"), "").unwrap();
+        group.limit(Limits { memory: Some(1024), processes: Some(64) });
+        assert_eq!(fs::read_to_string(group.dir.join("pids.max")).unwrap(), "64");
+        assert!(!group.dir.join("memory.max").exists(), "this one is not ours to set");
+    }
 }

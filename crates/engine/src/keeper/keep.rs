@@ -57,6 +57,7 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
         not_run(Ended::Stopped)
     } else {
         let (marker, group) = (job.marker(), Group::make(&job.marker()));
+        group.iter().for_each(|group| group.limit(spec.limits));
         let dir = group.as_ref().map(|group| group.dir().to_owned());
         job.write("started", &Started { at_ms: now_ms(), marker, group: dir })?;
         let outcome = supervise(&job, &spec, group.clone());
