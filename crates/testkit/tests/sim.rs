@@ -1,21 +1,21 @@
-//! The simulator over a thousand seeds and a thousand queues, and proof that it can fail.
+//! The simulator over some hundred seeds and queues, and proof that it can fail.
 
 use piton_testkit::sim::{Options, Sabotage, Violation, World, simulate, simulate_all, simulate_wide};
 
 /// More of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
 #[test]
-fn a_thousand_seeds_break_no_law() {
-    let coverage = match simulate_wide(0..1000, Options::default()) {
+fn no_seed_breaks_a_law() {
+    let coverage = match simulate_wide(0..600, Options::default()) {
         Ok(coverage) => coverage,
         Err(violation) => panic!("{violation}"),
     };
-    assert_eq!(coverage.blind_spots(), Vec::<&str>::new(), "never seen in a thousand seeds");
+    assert_eq!(coverage.blind_spots(), Vec::<&str>::new(), "never seen in any seed");
 }
 
 /// Many more: `cargo run --release -p xtask -- simulate --queues 10000`.
 #[test]
-fn a_thousand_queues_are_never_red() {
-    let coverage = match simulate_wide(0..1_000, Options { world: World::Queue, ..Options::default() }) {
+fn no_queue_is_ever_red() {
+    let coverage = match simulate_wide(0..600, Options { world: World::Queue, ..Options::default() }) {
         Ok(coverage) => coverage,
         Err(violation) => panic!("{violation}"),
     };

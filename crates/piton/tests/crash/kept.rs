@@ -177,13 +177,13 @@ fn draw(number: usize) -> Vec<(String, usize)> {
 #[test]
 fn a_kill_over_the_state_file_or_the_description_changes_nothing_about_the_end() {
     let ways = [Mode::Engine, Mode::Everything].into_iter().cycle();
-    let cases: Vec<_> = draw(5).into_iter().zip(ways).map(|((kind, nth), mode)| (kind, nth, mode)).collect();
+    let cases: Vec<_> = draw(3).into_iter().zip(ways).map(|((kind, nth), mode)| (kind, nth, mode)).collect();
     syscalls::assert_survived(Form::Execute, &cases);
 }
 
 #[test]
 fn a_power_cut_over_the_state_file_or_the_description_loses_nothing() {
-    let cases: Vec<Place> = draw(4).into_iter().map(|(kind, nth)| Place::Kind(kind, nth)).collect();
+    let cases: Vec<Place> = draw(3).into_iter().map(|(kind, nth)| Place::Kind(kind, nth)).collect();
     power::assert_survived(Form::Execute, &cases);
 }
 

@@ -123,7 +123,7 @@ fn a_second_crash_while_recovering_changes_nothing_either() {
             (point.clone(), 1 + dice.below(count.div_ceil(part)), mode)
         };
         // Less is left to do, so the second one comes early.
-        (0..wish("PITON_CRASH_DOUBLE").unwrap_or(6)).map(|_| (roll(1), roll(4))).collect()
+        (0..wish("PITON_CRASH_DOUBLE").unwrap_or(4)).map(|_| (roll(1), roll(4))).collect()
     };
     let twice = AtomicUsize::new(0);
     let runs = in_parallel(&pairs, |(first, second)| {

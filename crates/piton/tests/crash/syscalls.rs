@@ -29,7 +29,7 @@ fn killed(mode: Mode) -> Killed {
 }
 
 /// How many points are tried if nobody says more: what two cores do in half a minute.
-const SAMPLE: usize = 14;
+const SAMPLE: usize = 10;
 
 /// The n-th point of a kind, and a way to die there.
 pub(crate) type Case = (String, usize, Mode);
@@ -148,7 +148,7 @@ fn a_second_kill_while_recovering_changes_nothing_either() {
         let mode = both[dice.below(2)];
         (1 + dice.below(points), mode)
     };
-    let pairs = wish("PITON_CRASH_DOUBLE").unwrap_or(6);
+    let pairs = wish("PITON_CRASH_DOUBLE").unwrap_or(4);
     let cases: Vec<_> = (0..pairs).map(|_| [roll(), roll()]).collect();
     let runs = in_parallel(&cases, |[first, (second, then)]| {
         // Less is left to do, and some of the pairs should hit the very beginning of the recovery.
