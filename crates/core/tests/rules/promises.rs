@@ -222,3 +222,25 @@ fn a_plan_may_say_that_groups_pass_over_what_was_given_up() {
         assert_eq!(starts(&bench), goes_on, "{exhausted:?}");
     }
 }
+
+#[test]
+fn pauses_grow_and_those_that_failed_together_do_not_try_together_again() {
+    let names = ["a", "b", "c", "d"];
+    let mut bench = Bench::running(names.iter().map(|name| spec(name, &[])).collect());
+    let backoff = bench.state.run().expect("it runs").settings.backoff;
+    let mut pauses = Vec::new();
+    for name in names {
+        bench.start(name);
+        bench.fail(name, Class::Transient);
+        pauses.push(bench.task(name).not_before.expect("a pause").since(bench.now));
+    }
+    assert!(pauses.iter().all(|pause| pause.0 > backoff.0 / 4 * 3 && *pause <= backoff), "{pauses:?}");
+    pauses.sort();
+    pauses.dedup();
+    assert!(pauses.len() > 1, "all at once: {pauses:?}");
+    bench.now = bench.now.plus(backoff);
+    bench.start("a");
+    bench.fail("a", Class::Transient);
+    let second = bench.task("a").not_before.expect("a pause").since(bench.now);
+    assert!(second.0 > backoff.0 * 3, "{second}");
+}

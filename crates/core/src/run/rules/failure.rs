@@ -107,6 +107,8 @@ impl Rules<'_> {
 /// that the same journal tells the same.
 fn scattered(pause: Span, task: &Task) -> Span {
     let mix = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let part = task.id.as_str().bytes().fold(task.fence.wrapping_mul(0x9e37_79b9), mix) >> 16 & 0xff;
+    let sum = task.id.as_str().bytes().fold(task.fence, mix);
+    // Names that differ in one letter differ in the lowest bits: a last product carries these to the top.
+    let part = sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
     Span(pause.0 - pause.0 / 4 / 256 * part)
 }
