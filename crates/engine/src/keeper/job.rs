@@ -307,9 +307,6 @@ impl Job {
         let mut command = Command::new(program);
         command.args(args).arg(&self.dir).stdin(Stdio::from(handed)).stdout(Stdio::null()).stderr(log);
         command.envs(secrets);
-        // Out of reach of a Ctrl-C from its first instant, before it makes a session of its own.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut keeper =
             command.spawn().map_err(|source| KeeperError::Spawn { program: program.clone(), source })?;
         crash::point("job.spawned");

@@ -40,7 +40,9 @@ const OUTCOME_TRIES: u32 = 60;
 /// Be the keeper of the job in `dir`: the main of `piton keeper DIR`, to be called from the main thread,
 /// since the child dies with the thread that started it. `Ok` also if there is nothing (left) to do.
 pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
-    // No terminal can hang up or interrupt the job. It fails for a group leader, as under a debugger.
+    // No terminal can hang up or interrupt the job, and nothing of it can ask there and wait for ever. It fails for the
+    // leader of a group, so whoever starts a keeper leaves it in theirs. A Ctrl-C in the instant before ends a keeper that
+    // has begun nothing.
     let _ = setsid();
     let job = Job::at(dir);
     crash::point("keeper.before-lock");

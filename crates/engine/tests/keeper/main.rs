@@ -579,3 +579,15 @@ fn orphans_are_reaped_while_the_child_runs() {
     go.write_all(b"go\n").unwrap();
     assert_eq!(runner.join().unwrap().ended, Ended::Exited { code: 0 });
 }
+
+/// A terminal that hangs up, or somebody's Ctrl-C in it, is nothing to the job.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_keeper_has_a_session_of_its_own() {
+    let bench = Bench::new();
+    bench.run_sh("cat /proc/$PPID/stat > keeper; echo $PPID > pid");
+    let stat = fs::read_to_string(bench.work("keeper")).unwrap();
+    // After its name, which may have spaces: its state, its parent, its group, its session.
+    let session = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(3).unwrap();
+    assert_eq!(session, fs::read_to_string(bench.work("pid")).unwrap().trim_end(), "{stat}");
+}
