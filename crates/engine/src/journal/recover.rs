@@ -74,13 +74,18 @@ impl Journal {
     }
 }
 
-/// Wait for a recovery under way, finish one that was interrupted, and keep others away.
-pub(super) fn enter(folder: &Utf8Path) -> Result<File, Trouble> {
+/// Wait for a recovery under way, finish one that was interrupted, and keep others away. Also says whether nobody else
+/// was there.
+pub(super) fn enter(folder: &Utf8Path) -> Result<(File, bool), Trouble> {
     let lock = lock_file(folder)?;
+    let alone = lock.try_lock().is_ok();
+    if alone {
+        lock.unlock()?;
+    }
     loop {
         lock.lock_shared()?;
         if !is_unfinished(folder) {
-            return Ok(lock);
+            return Ok((lock, alone));
         }
         lock.unlock()?;
         lock.lock()?;

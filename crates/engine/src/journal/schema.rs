@@ -23,9 +23,11 @@ pub(super) const BUSY: Duration = Duration::from_secs(60);
 /// Older ones may lose a commit when a checkpoint races with a restart of the write-ahead log.
 const NEED: (i32, &str) = (3_051_003, "3.51.3");
 
-/// Pages in the write-ahead log before they are moved into the database. The first process to come
-/// reads the whole log, so a short one keeps one-shot commands fast.
+/// Pages in the write-ahead log before they are moved into the database.
 const CHECKPOINT_PAGES: i64 = 1024;
+
+/// The same where nobody else is there, as for one-shot commands: the first to come has to read the whole log.
+const ALONE_PAGES: i64 = 256;
 
 /// A change touches some six pages with a few bytes each, and a commit has to bring all of them to the disk.
 const PAGE_BYTES: i64 = 2048;
@@ -46,8 +48,12 @@ pub(super) fn open_writer(folder: &Utf8Path) -> Result<(Connection, Utf8PathBuf,
         refuse_old_sqlite()?;
         disk::private_folder(folder)?;
         place::refuse_network(folder)?;
-        let presence = recover::enter(folder)?;
-        Ok((connect(&path)?, presence))
+        let (presence, alone) = recover::enter(folder)?;
+        let connection = connect(&path)?;
+        if alone {
+            begin_log_anew(&connection);
+        }
+        Ok((connection, presence))
     };
     let (connection, presence) = opened().map_err(|trouble: Trouble| trouble.at(&path))?;
     Ok((connection, path, presence))
@@ -181,6 +187,16 @@ pub(super) fn move_log(connection: &mut Connection) {
     }
     let _ = connection.busy_handler(Some(patience()));
     lengthen_log(connection);
+}
+
+/// Move a log over before the first change of a process that is alone. It has read the log and cannot know what of it was
+/// moved over already, so to move it after the change would have to be done again by the next, and the next, in a log that
+/// grows for ever. Nothing depends on it.
+fn begin_log_anew(connection: &Connection) {
+    let pages = connection.query_row("PRAGMA wal_checkpoint(NOOP)", (), |row| row.get::<_, i64>(1));
+    if pages.is_ok_and(|pages| pages > ALONE_PAGES) {
+        let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
+    }
 }
 
 /// Nothing depends on it: a log that is too short grows by itself. Zeros are no frames of a log.

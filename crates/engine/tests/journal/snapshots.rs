@@ -80,6 +80,23 @@ fn the_log_does_not_grow_with_each_change() {
     assert!(logged(&folder) > 100 * 2048, "and it was used");
 }
 
+/// Each is the first to come: it has to read the log, and knows nothing of those before it.
+#[test]
+fn the_log_does_not_grow_with_each_process_that_is_alone() {
+    let folder = Folder::new();
+    let tasks = (0..200).map(|n| spec(&format!("T{n}"), 0, &[])).collect();
+    folder.open().command(&run_id(), &create(plan(1, tasks)), at(0)).unwrap();
+    let length = || std::fs::metadata(folder.path.join("piton.db-wal")).unwrap().len();
+    let before = length();
+    for n in 0..400 {
+        let task = format!("T{}", n / 2);
+        let change = if n % 2 == 0 { start(&task) } else { done(&task) };
+        folder.open().command(&run_id(), &change, at(n)).unwrap();
+    }
+    assert_eq!(length(), before);
+    assert!(logged(&folder) < 500 * 2048, "it was begun anew");
+}
+
 #[test]
 fn a_command_touches_no_more_in_a_plan_of_20_000_tasks() {
     const SIZE: usize = 20_000;
