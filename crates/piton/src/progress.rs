@@ -1,9 +1,12 @@
 //! What is shown while the engine works: a live screen, plain lines, or JSON lines.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use jiff::tz::TimeZone;
 use piton_core::plan::TaskId;
 use piton_core::run::{self, Event, Recorded, State, Status};
 use piton_core::time::{Span, Timestamp};
@@ -82,9 +85,21 @@ pub(crate) fn line(recorded: &Recorded) -> String {
 
 /// The time of day as the clock on the wall shows it.
 fn clock_time(at: Timestamp) -> String {
-    let zoned =
-        jiff::Timestamp::from_millisecond(at.0).map(|time| time.to_zoned(jiff::tz::TimeZone::system()));
+    static ZONE: LazyLock<TimeZone> = LazyLock::new(zone);
+    let zoned = jiff::Timestamp::from_millisecond(at.0).map(|time| time.to_zoned(ZONE.clone()));
     zoned.map_or_else(|_| at.to_string(), |zoned| zoned.strftime("%H:%M:%S").to_string())
+}
+
+/// The zone of this machine, or the one in `TZ`. To look for one by its name, the folder of all zones is read first, which
+/// takes as long as a whole command: the file is mostly where it always is.
+fn zone() -> TimeZone {
+    let named = std::env::var("TZ").ok();
+    let path = named.as_deref().map_or_else(
+        || PathBuf::from("/etc/localtime"),
+        |name| Path::new("/usr/share/zoneinfo").join(name.trim_start_matches(':')),
+    );
+    let zone = std::fs::read(path).ok().and_then(|zone| TimeZone::tzif("", &zone).ok());
+    zone.unwrap_or_else(TimeZone::system)
 }
 
 /// A bar for the plan, and a line for each task at work.
