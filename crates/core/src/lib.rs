@@ -11,6 +11,8 @@ pub mod client;
 pub mod diagnostic;
 pub mod dialect;
 mod fence;
+pub mod hook;
+pub mod mcp;
 pub mod message;
 pub mod plan;
 pub mod prompt;

@@ -20,6 +20,7 @@ mod rwkit;
 mod secrets;
 mod settings;
 mod states;
+mod talk;
 mod templates;
 mod todolists;
 mod vary;
@@ -78,6 +79,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "settings", check: settings::settings, words: settings::WORDS },
     Target { name: "refs", check: refs::refs, words: refs::WORDS },
     Target { name: "templates", check: templates::templates, words: templates::WORDS },
+    Target { name: "requests", check: talk::request, words: talk::REQUESTS },
+    Target { name: "stops", check: talk::stop, words: talk::STOPS },
 ];
 
 impl Target {

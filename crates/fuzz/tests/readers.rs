@@ -68,7 +68,9 @@ targets![
     answer,
     settings,
     refs,
-    templates
+    templates,
+    requests,
+    stops,
 ];
 
 /// A reader that breaks its word is found by the variations alone.

@@ -6,11 +6,11 @@
 
 use std::io::Read;
 
+use piton_core::hook;
 use piton_core::run::Holder;
 use piton_core::signal::last_signal;
 use piton_engine::agent::Attempt;
 use piton_engine::clock;
-use serde_json::Value;
 
 use super::{Exit, FINE};
 use crate::args::Hook;
@@ -25,17 +25,13 @@ pub(crate) fn hook(args: &Hook) -> Exit {
     let mut said = Vec::new();
     // Without its words nothing is known, also not whether it was sent on before.
     let heard = std::io::stdin().take(LONGEST).read_to_end(&mut said);
-    let Some(Value::Object(said)) = heard.ok().and_then(|_| serde_json::from_slice(&said).ok()) else {
-        return FINE;
-    };
-    // It was sent on once already: whoever cannot report after that must be able to stop.
-    let again = said.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false);
-    if again {
+    let Some(stopping) = heard.ok().and_then(|_| hook::stopping(&said)) else { return FINE };
+    // Whoever cannot report after being sent on once must be able to stop.
+    if stopping.again {
         return FINE;
     }
     if args.attempt {
-        let last = said.get("last_assistant_message").and_then(Value::as_str).unwrap_or_default();
-        return of_attempt(last);
+        return of_attempt(&stopping.last);
     }
     // Agents that Piton started hold no task of the ledger; the engine looks after them.
     if std::env::var_os(piton_engine::agent::OUTBOX).is_some() {
