@@ -339,10 +339,11 @@ fn in_place_goes_on_one_at_a_time_without_being_told_again() {
 #[test]
 fn worktrees_are_set_up_as_the_plan_says() {
     let sandbox = sandbox();
-    sandbox.write(".gitignore", ".env\nready\n");
-    sandbox.write(".env", "secret");
+    sandbox.write(".gitignore", "ready\n");
     let setup = "\n[worktree]\ncopy = ['.env']\nsetup = 'echo yes > ready'\n";
     sandbox.plan(&format!("{}{setup}", task("T1", "checks = ['grep -q secret T1.txt', 'test -s ready']")));
+    // Neither in git nor ignored by it.
+    sandbox.write(".env", "secret");
     sandbox.script("[T1]\nrun cp .env T1.txt\n");
     let _ = sandbox.run("run plan.toml").exits(0);
     assert_eq!(sandbox.git(["ls-files"]), ".gitignore\nREADME.md\nT1.txt\nplan.toml");
