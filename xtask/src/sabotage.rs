@@ -48,16 +48,27 @@ enum Verdict {
 }
 
 pub(crate) fn sabotage(root: &Path, words: impl Iterator<Item = String>) -> Result<()> {
-    let words: Vec<String> = words.collect();
     let all = read(root)?;
-    if let Some(option) = words.iter().find(|word| word.starts_with('-') && *word != "--list") {
-        bail!("unknown option {option}; there is --list, and words that a rule or a file contains");
+    let (mut lists, mut part, mut wanted) = (false, Part { nth: 1, of: 1 }, Vec::new());
+    for word in words {
+        match word.strip_prefix("--part=") {
+            Some(given) => part = Part::read(given)?,
+            None if word == "--list" => lists = true,
+            None if word.starts_with('-') => {
+                bail!(
+                    "unknown option {word}; there are --list, --part=1/2, and words that a rule or a file contains"
+                )
+            }
+            None => wanted.push(word),
+        }
     }
-    let wanted: Vec<&String> = words.iter().filter(|word| *word != "--list").collect();
-    let chosen: Vec<&Sabotage> =
-        all.iter().filter(|one| wanted.is_empty() || wanted.iter().any(|word| one.contains(word))).collect();
+    let is_wanted = |one: &&Sabotage| wanted.is_empty() || wanted.iter().any(|word| one.contains(word));
+    let mut chosen: Vec<&Sabotage> = all.iter().filter(is_wanted).collect();
     ensure!(!chosen.is_empty(), "no rule and no file contains any of {wanted:?}");
-    if words.iter().any(|word| word == "--list") {
+    // Those of one crate follow each other, so that the crates below it are not built anew for each.
+    chosen.sort_by_key(|one| (&one.file, &one.package, &one.binary));
+    let chosen: Vec<&Sabotage> = chosen.into_iter().skip(part.nth - 1).step_by(part.of).collect();
+    if lists {
         for one in &chosen {
             println!("{}\n    {}, noticed by {}", one.rule, one.file, one.tests.join(", "));
         }
@@ -66,7 +77,7 @@ pub(crate) fn sabotage(root: &Path, words: impl Iterator<Item = String>) -> Resu
     }
     let rotten = rotten(root)?;
     ensure!(rotten.is_empty(), "the catalogue does not fit the sources:\n{}", rotten.join("\n"));
-    let bench = Bench::set_up(root)?;
+    let bench = Bench::set_up(root, &part)?;
     bench.control(&chosen)?;
     let mut missed = 0;
     for one in &chosen {
@@ -83,6 +94,24 @@ pub(crate) fn sabotage(root: &Path, words: impl Iterator<Item = String>) -> Resu
     }
     println!("{} of {} rules are missed when they are gone", chosen.len() - missed, chosen.len());
     if missed == 0 { Ok(()) } else { bail!("{missed} rules could be taken out unnoticed") }
+}
+
+/// One of several that share the catalogue, each in a place of its own.
+struct Part {
+    nth: usize,
+    of: usize,
+}
+
+impl Part {
+    fn read(given: &str) -> Result<Part> {
+        let read = || {
+            let (nth, of) = given.split_once('/')?;
+            Some(Part { nth: nth.parse().ok()?, of: of.parse().ok()? })
+        };
+        read()
+            .filter(|part| (1..=part.of).contains(&part.nth))
+            .with_context(|| format!("--part={given} is none; the second of three is --part=2/3"))
+    }
 }
 
 /// Where the catalogue and the sources have parted. Cheap: nothing is built.
@@ -153,8 +182,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn set_up(root: &Path) -> Result<Bench> {
-        let place = root.join("target").join("sabotage");
+    fn set_up(root: &Path, part: &Part) -> Result<Bench> {
+        let place = root.join("target").join("sabotage").join(part.nth.to_string());
         let (tree, target) = (place.join("tree"), place.join("target"));
         let git = |folder: &Path, args: &[&str]| -> Result<String> {
             let output = Command::new("git").current_dir(folder).args(args).output()?;
@@ -229,6 +258,7 @@ impl Bench {
             // Some tests start an example, which has to be as sabotaged as they are.
             let mut examples = Command::new("cargo");
             examples.current_dir(&self.tree).env("CARGO_TARGET_DIR", &self.target);
+            examples.env("CARGO_PROFILE_DEV_DEBUG", "0");
             examples.args(["build", "--locked", "--examples", "--package", &one.package]);
             builds.push(examples);
         }
@@ -279,8 +309,9 @@ impl Bench {
         } else {
             command.args(["--test", &one.binary]);
         }
-        // The sabotage may leave something unused, and a snapshot that differs is a failure, not a new truth.
-        command.env("INSTA_UPDATE", "no").envs(&one.env);
+        // The sabotage may leave something unused, and a snapshot that differs is a failure, not a new truth. Nobody looks
+        // at a backtrace here.
+        command.env("INSTA_UPDATE", "no").env("CARGO_PROFILE_DEV_DEBUG", "0").envs(&one.env);
         command
     }
 }
