@@ -23,8 +23,9 @@ pub(super) const BUSY: Duration = Duration::from_secs(60);
 /// Older ones may lose a commit when a checkpoint races with a restart of the write-ahead log.
 const NEED: (i32, &str) = (3_051_003, "3.51.3");
 
-/// Pages in the write-ahead log before they are moved into the database.
-const CHECKPOINT_PAGES: i64 = 1024;
+/// Pages in the write-ahead log before they are moved into the database. Each is moved once, however often it was changed,
+/// so a long log spares an engine work.
+const CHECKPOINT_PAGES: i64 = 4096;
 
 /// The same where nobody else is there, as for one-shot commands: the first to come has to read the whole log.
 const ALONE_PAGES: i64 = 256;
@@ -33,8 +34,8 @@ const ALONE_PAGES: i64 = 256;
 const PAGE_BYTES: i64 = 2048;
 
 /// Writes to a log that is this long already change its bytes and nothing else, so a sync has less to bring to the disk.
-/// A little more than it holds when it is moved over.
-const LOG_BYTES: u64 = (CHECKPOINT_PAGES as u64 + 64) * (PAGE_BYTES as u64 + 24);
+/// Longer than where commands come one after the other; an engine at work makes it longer once.
+const LOG_BYTES: u64 = 1024 * (PAGE_BYTES as u64 + 24);
 
 /// Each brings the format one number up. A number that was released is never edited.
 const MIGRATIONS: [&str; 1] = [include_str!("format-1.sql")];
