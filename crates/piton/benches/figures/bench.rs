@@ -118,10 +118,7 @@ impl Project {
 
     pub(crate) fn command(&self, program: &str, dir: &Utf8Path) -> Command {
         let mut command = Command::new(program);
-        // What a measurement put there comes first.
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let own = self.root.join("bin").into_std_path_buf();
-        let path = std::env::join_paths([own].into_iter().chain(std::env::split_paths(&path))).unwrap();
         command.env_clear().env("PATH", path).env("HOME", &self.root).current_dir(dir);
         command.stdin(Stdio::null());
         command

@@ -85,7 +85,7 @@ fn landings(files: usize) -> (Duration, Duration) {
     let mut landings: Vec<(Duration, Duration)> = (2..=LENGTH)
         .map(|n| {
             let (from, to) = (journal.verified(n), journal.landed(n));
-            let window = u128::from(from) * 1_000_000..u128::from(to) * 1_000_000;
+            let window = i128::from(from) * 1_000_000..i128::from(to) * 1_000_000;
             (Duration::from_millis(to.saturating_sub(from)), covered(&ran, &window))
         })
         .collect();

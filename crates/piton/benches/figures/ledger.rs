@@ -10,7 +10,8 @@ use piton_core::dialect::{Folder, rwkit};
 
 use crate::bench::{Figure, PITON, Project, Raw, median, plan, show, timed};
 
-const ROUNDS: usize = 25;
+/// Enough for a log that is read by each to become long.
+const ROUNDS: usize = 100;
 
 pub(crate) fn figures() -> Vec<Figure> {
     let mut figures = vec![large_list()];
