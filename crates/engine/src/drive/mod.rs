@@ -11,12 +11,12 @@ mod fence;
 mod iteration;
 mod land;
 mod order;
+mod perform;
 mod reconcile;
 mod told;
 mod work;
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -26,7 +26,7 @@ use piton_core::dialect::native;
 use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Class, Command, Event, Note, Recorded, Refusal, Selection, Session, State, StopReason,
+    self, Action, Command, Event, Note, Recorded, Refusal, Selection, Session, State, StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -38,7 +38,7 @@ use crate::project::{self, Project};
 use crate::{clock, crash, git, secrets};
 use budget::Gauges;
 pub use land::PINS;
-use order::{Order, Running, Site, Slots, Trouble};
+use order::{Order, Running, Site, Slots};
 use reconcile::Rescues;
 pub use reconcile::lost_landings;
 use told::Told;
@@ -301,7 +301,7 @@ impl<'o> Loop<'o> {
             }
             action => {
                 let Some(order) = self.order(action)? else { return Ok(()) };
-                (order.running.clone(), Box::new(move || perform(&order)))
+                (order.running.clone(), Box::new(move || perform::perform(&order)))
             }
         };
         self.under_way.insert(action.clone(), running);
@@ -602,65 +602,4 @@ fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) -> Option<git::Re
     let removed = git::Worktree::remove(repo, &path, &rescue);
     project::remove_worktree_dir(dir);
     removed.ok()?.rescued
-}
-
-/// Carry an order out, and book what its reviewers and helpers have used, whatever came of them. First: what it means that
-/// something failed may depend on it.
-fn perform(order: &Order) -> Vec<Command> {
-    let ended = carry_out(order);
-    budget::bills(order).into_iter().chain(ended).collect()
-}
-
-/// Every end is a command, a panic too: a lost worker would hold its slot for ever.
-fn carry_out(order: &Order) -> Vec<Command> {
-    let outcome = catch_unwind(AssertUnwindSafe(|| match &order.action {
-        Action::Start { .. } | Action::Context => Ok(Vec::new()),
-        Action::Prepare { .. } => work::prepare(order),
-        Action::Work { pass, .. } => work::work(order, *pass),
-        Action::Capture { pass, .. } => work::capture(order, *pass),
-        Action::Check { .. } => work::check(order),
-        Action::Land { .. } => land::land(order),
-        Action::Move { .. } => land::move_target(order),
-        Action::Clean { .. } => land::clean(order),
-    }));
-    let trouble = match outcome {
-        Ok(Ok(commands)) => return commands,
-        Ok(Err(trouble)) => trouble,
-        Err(_) => Trouble::Transient(format!("an internal error in {:?}", order.action)),
-    };
-    let (task, fence) = (order.task.id.clone(), order.fence());
-    if let (false, Some(reason)) = (matches!(order.action, Action::Clean { .. }), trouble.of_the_disk()) {
-        // Another try could do no more, and another agent would be paid for the same: it waits.
-        let reason = format!("{task} cannot go on: {reason}");
-        return vec![Command::LandingWaits { task, fence, reason }];
-    }
-    match (&order.action, &trouble) {
-        (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => order.on_tree(|tree| {
-            let results = order.own_results(&cut.earlier);
-            let (agent, end) = (cut.agent.clone(), cut.end.clone());
-            Command::ReviewerCut { task, fence, tree, results, agent, end }
-        }),
-        (Action::Check { .. } | Action::Land { .. }, Trouble::First(first)) => order.on_tree(|tree| {
-            let results = order.own_results(&first.earlier);
-            Command::ReviewerBegins { task, fence, tree, results, agent: first.agent.clone() }
-        }),
-        // The provider is known to be out, and the work is verified: it waits.
-        (Action::Land { .. }, Trouble::Out(reason)) => {
-            vec![Command::LandingWaits { task, fence, reason: reason.clone() }]
-        }
-        // A landing that was interrupted is simply done again; nothing was moved.
-        (Action::Land { .. }, Trouble::Stopped) => Vec::new(),
-        // The work is verified: a git that fails now is no reason to pay for it again.
-        (Action::Land { .. }, _) if trouble.class() == Class::Transient => {
-            vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
-        }
-        // Once the intent is journaled, only git can tell what became of it: look again, do not guess.
-        (Action::Move { .. }, Trouble::Git(_) | Trouble::Io(_)) if trouble.class() == Class::Transient => {
-            vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
-        }
-        (Action::Clean { .. }, _) => {
-            vec![Command::CleanupRefused { task, fence, reason: trouble.to_string() }]
-        }
-        _ => vec![order.failed(&trouble)],
-    }
 }

@@ -1,7 +1,9 @@
 //! `piton run` on a good day: what lands, in which form, and what is left behind.
 
 use crate::{count, sandbox, status};
-use piton_testkit::sandbox::{task, writers};
+use piton_core::run::Event;
+use piton_engine::journal::Journal;
+use piton_testkit::sandbox::{task, until, writers};
 
 #[test]
 fn a_plan_lands_and_leaves_nothing_behind() {
@@ -324,6 +326,30 @@ fn in_place_nothing_is_committed() {
         sandbox.git(["show", &format!("{}:mine.txt", kept.lines().next().expect("a ref"))]),
         "not committed"
     );
+}
+
+/// What becomes ready while the engine is busy is committed together: one sync for all of it.
+#[test]
+fn what_waits_for_the_engine_is_recorded_as_one() {
+    let sandbox = sandbox();
+    let names = ["T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8"];
+    sandbox.plan_with("max_parallel = 8", &names.map(|name| task(name, "")).concat());
+    sandbox.script(&writers(&names));
+    let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "engine.before-commit", 1).spawn();
+    let pause = run.until_paused(&sandbox);
+    until("a worktree for each", || {
+        (sandbox.git(["worktree", "list"]).lines().count() == 1 + names.len()).then_some(())
+    });
+    drop(pause);
+    let _ = run.wait().exits(0);
+    let journal = Journal::open_existing(&sandbox.own()).expect("a journal").expect("a run was made");
+    let run = journal.runs().expect("a list").remove(0).id;
+    let events = journal.events(&run, 0, None, 1000).expect("its events");
+    let ready = events.iter().filter(|recorded| matches!(recorded.event, Event::WorktreeReady { .. }));
+    let times: Vec<_> = ready.map(|recorded| recorded.at).collect();
+    let together = times.chunk_by(|one, other| one == other).map(<[_]>::len).max();
+    // Not the first one; and another may have been late.
+    assert!(together >= Some(names.len() - 2), "{times:?}");
 }
 
 #[test]

@@ -2,13 +2,15 @@
 //! its check is run first, an agent is sent only where it fails, and when the fixes are spent the run goes on without it.
 
 use super::line::story_id;
-use super::plan::TIMEOUT;
 use super::state::{GATES, gate_task};
 use crate::dialect::native::{self, Config};
 use crate::dialect::toolchain::{self, Detected};
 use crate::plan::{About, Argv, Check, Group, GroupId, RepoPath, TaskSpec};
 use crate::review;
+use crate::time::Span;
 
+/// How long a task, or a gate, may take where nobody says so.
+pub(super) const TIMEOUT: Span = Span::minutes(30);
 /// How often a gate is mended before it is given up, where nobody says so.
 const FIXES: u32 = 3;
 /// The same for gates whose look is dear.

@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::batches::Levels;
+use super::gates::TIMEOUT;
 use super::prompt::{self, Source};
 use super::todolist::{Task, Todolist};
 use super::{batches, deps, differ, stem, totals};
@@ -20,11 +21,9 @@ use crate::plan::{
     Argv, Check, Cycle, Dialect, Exhausted, Graph, Group, GroupId, Plan, Schedule, Settings, TaskId, TaskSpec,
 };
 use crate::prompt as prompts;
-use crate::time::Span;
 
 /// The first try and three more, each by another agent, before a task is blocked.
 const ATTEMPTS: u32 = 4;
-pub(super) const TIMEOUT: Span = Span::minutes(30);
 /// Who is called after the first failure, the second, and the third.
 const LADDER: [&str; 3] = ["debugger", "specialist", prompts::WIDER];
 /// What is important and not critical, where nothing is said.

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::unit::placeholder;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::dialect::checklist::{self, Checklist, Kind, field, shift};
 use crate::dialect::found::{Found, Said, cut};
@@ -186,6 +185,13 @@ pub(super) fn domains(said: &str, at: &Range<usize>, found: &mut Found) -> Vec<D
         }
     }
     domains
+}
+
+/// A text that stands for something nobody has said: `{title}`.
+pub(super) fn placeholder(text: &str) -> bool {
+    let bare = text.trim().trim_matches(['`', '*', '_', '"', '\'']).trim();
+    let inside = bare.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    inside.is_some_and(|inside| !inside.trim().is_empty() && !inside.contains(['{', '}']))
 }
 
 /// Something of the template that nobody has filled in.

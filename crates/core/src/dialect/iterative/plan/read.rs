@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::brief::{self, Brief, left};
+use super::brief::{self, Brief, left, placeholder};
 use super::needs::Needs;
 use super::review::{TIMEOUT, review, verifier};
-use super::unit::{self, Unit, placeholder};
+use super::unit::{self, Unit};
 use super::{BRIEFS, LISTS, templates};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::checklist::{self, Checklist, Kind, Mark, field, shift};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::brief::left;
+use super::brief::{left, placeholder};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::checklist::{Checklist, Kind, Line, field, shift};
 use crate::dialect::found::{Found, Said, cut};
@@ -79,13 +79,6 @@ impl Field {
             Field::Status => "Status",
         }
     }
-}
-
-/// A text that stands for something nobody has said: `{title}`.
-pub(super) fn placeholder(text: &str) -> bool {
-    let bare = text.trim().trim_matches(['`', '*', '_', '"', '\'']).trim();
-    let inside = bare.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
-    inside.is_some_and(|inside| !inside.trim().is_empty() && !inside.contains(['{', '}']))
 }
 
 /// The fields of a unit, and what is wrong with them.

@@ -1,0 +1,69 @@
+//! Orders carried out, each in a thread of its own, and what their ends mean as commands.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use piton_core::run::{Action, Class, Command};
+
+use super::order::{Order, Trouble};
+use super::{budget, land, work};
+
+/// Carry an order out, and book what its reviewers and helpers have used, whatever came of them. First: what it means that
+/// something failed may depend on it.
+pub(super) fn perform(order: &Order) -> Vec<Command> {
+    let ended = carry_out(order);
+    budget::bills(order).into_iter().chain(ended).collect()
+}
+
+/// Every end is a command, a panic too: a lost worker would hold its slot for ever.
+fn carry_out(order: &Order) -> Vec<Command> {
+    let outcome = catch_unwind(AssertUnwindSafe(|| match &order.action {
+        Action::Start { .. } | Action::Context => Ok(Vec::new()),
+        Action::Prepare { .. } => work::prepare(order),
+        Action::Work { pass, .. } => work::work(order, *pass),
+        Action::Capture { pass, .. } => work::capture(order, *pass),
+        Action::Check { .. } => work::check(order),
+        Action::Land { .. } => land::land(order),
+        Action::Move { .. } => land::move_target(order),
+        Action::Clean { .. } => land::clean(order),
+    }));
+    let trouble = match outcome {
+        Ok(Ok(commands)) => return commands,
+        Ok(Err(trouble)) => trouble,
+        Err(_) => Trouble::Transient(format!("an internal error in {:?}", order.action)),
+    };
+    let (task, fence) = (order.task.id.clone(), order.fence());
+    if let (false, Some(reason)) = (matches!(order.action, Action::Clean { .. }), trouble.of_the_disk()) {
+        // Another try could do no more, and another agent would be paid for the same: it waits.
+        let reason = format!("{task} cannot go on: {reason}");
+        return vec![Command::LandingWaits { task, fence, reason }];
+    }
+    match (&order.action, &trouble) {
+        (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => order.on_tree(|tree| {
+            let results = order.own_results(&cut.earlier);
+            let (agent, end) = (cut.agent.clone(), cut.end.clone());
+            Command::ReviewerCut { task, fence, tree, results, agent, end }
+        }),
+        (Action::Check { .. } | Action::Land { .. }, Trouble::First(first)) => order.on_tree(|tree| {
+            let results = order.own_results(&first.earlier);
+            Command::ReviewerBegins { task, fence, tree, results, agent: first.agent.clone() }
+        }),
+        // The provider is known to be out, and the work is verified: it waits.
+        (Action::Land { .. }, Trouble::Out(reason)) => {
+            vec![Command::LandingWaits { task, fence, reason: reason.clone() }]
+        }
+        // A landing that was interrupted is simply done again; nothing was moved.
+        (Action::Land { .. }, Trouble::Stopped) => Vec::new(),
+        // The work is verified: a git that fails now is no reason to pay for it again.
+        (Action::Land { .. }, _) if trouble.class() == Class::Transient => {
+            vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
+        }
+        // Once the intent is journaled, only git can tell what became of it: look again, do not guess.
+        (Action::Move { .. }, Trouble::Git(_) | Trouble::Io(_)) if trouble.class() == Class::Transient => {
+            vec![Command::LandingWaits { task, fence, reason: trouble.to_string() }]
+        }
+        (Action::Clean { .. }, _) => {
+            vec![Command::CleanupRefused { task, fence, reason: trouble.to_string() }]
+        }
+        _ => vec![order.failed(&trouble)],
+    }
+}
