@@ -114,5 +114,8 @@ fn refs_that_are_not_plain_files_are_left_to_git() {
         let repo = sandbox.discover("other").unwrap();
         assert_eq!(repo.refs_in_files(), None);
         assert!(repo.all_refs().unwrap().contains_key("refs/heads/main"));
+        // Also without the file that git leaves where branches would be.
+        fs::remove_file(other.join(".git/refs/heads")).unwrap();
+        assert_eq!(repo.refs_in_files(), None);
     }
 }
