@@ -3,6 +3,7 @@
 
 #[cfg(unix)]
 mod aftermath;
+pub mod cases;
 pub mod makespan;
 pub mod models;
 mod rng;
@@ -14,4 +15,5 @@ pub mod text;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub mod trace;
 
+pub use rng::Rng;
 pub use skipped::skipped;

@@ -1,10 +1,10 @@
 //! SplitMix64: small, fast, and the same on every machine.
 
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(u64);
+pub struct Rng(u64);
 
 impl Rng {
-    pub(crate) fn new(seed: u64) -> Rng {
+    pub fn new(seed: u64) -> Rng {
         // Neighbouring seeds must not give neighbouring worlds.
         let mut rng = Rng(seed ^ 0x5069_746f_6e00_0000);
         rng.next();
@@ -20,7 +20,7 @@ impl Rng {
     }
 
     /// From 0 up to, not including, `n`; 0 for an empty range.
-    pub(crate) fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         if n == 0 { 0 } else { usize::try_from(self.next() % n as u64).unwrap_or(0) }
     }
 

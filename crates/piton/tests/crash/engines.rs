@@ -2,7 +2,8 @@
 
 use rustix::process::Signal;
 
-use crate::cases::in_parallel;
+use piton_testkit::cases::in_parallel;
+
 use crate::rules::{Target, two_tasks};
 use crate::sandbox::Sandbox;
 

@@ -4,10 +4,10 @@
 use std::fs;
 use std::sync::{Arc, Mutex};
 
+use piton_testkit::Rng;
 use piton_testkit::trace::{Answer, Calls};
 use serde_json::{Value, json};
 
-use crate::cases::Dice;
 use crate::points::{Mode, Place, crash_free};
 use crate::reference::{self, Form, TASKS};
 use crate::sandbox::{Ended, Sandbox};
@@ -165,7 +165,7 @@ fn draw(number: usize) -> Vec<(String, usize)> {
         all.filter(|(kind, _)| words.iter().any(|word| kind.contains(word))).collect()
     };
     let (own, moves) = (kinds(["p/PLAN", "/RUN/context"]), kinds(["refs/heads/main", "p/FILE"]));
-    let mut dice = Dice(syscalls::seed());
+    let mut dice = Rng::new(syscalls::seed());
     let mut one = |n| {
         let among = if n % 3 == 2 { &moves } else { &own };
         let (kind, &count) = among[dice.below(among.len())];

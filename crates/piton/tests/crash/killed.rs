@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::cases::in_parallel;
+use piton_testkit::cases::in_parallel;
+
 use crate::reference::{self, Killed};
 use crate::rules::{Target, two_tasks};
 use crate::sandbox::Sandbox;

@@ -1,7 +1,6 @@
 //! Piton's real binary, killed wherever it hurts, has to end as if nothing had happened.
 #![cfg(target_os = "linux")]
 
-mod cases;
 mod disk;
 mod engines;
 mod kept;

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::cases::{Dice, in_parallel, told};
+use piton_testkit::Rng;
+use piton_testkit::cases::{in_parallel, told};
+
 use crate::points::Mode;
 use crate::reference::{self, Form, Killed};
 use crate::sandbox::{Ended, Sandbox};
@@ -99,7 +101,8 @@ pub(crate) fn assert_survived(form: Form, wanted: impl Fn(&str) -> bool) {
         let (sandbox, exactly) = crashed(form, case);
         earlier.fetch_add(usize::from(!exactly), Ordering::Relaxed);
         reference::assert_recovers(&sandbox, killed(case));
-    });
+    })
+    .len();
     let earlier = earlier.into_inner();
     told(&format!("{} crash points, {runs} crashes, {earlier} of them at an earlier pass", points.len()));
 }
@@ -116,7 +119,7 @@ fn a_second_crash_while_recovering_changes_nothing_either() {
         cases.iter().flat_map(|first| cases.iter().map(|second| (first.clone(), second.clone()))).collect()
     } else {
         let passes: Vec<(&String, &usize)> = passes.iter().collect();
-        let mut dice = Dice(seed());
+        let mut dice = Rng::new(seed());
         let mut roll = |part: usize| {
             let (point, count) = passes[dice.below(passes.len())];
             let mode = [Mode::Engine, Mode::Everything][dice.below(2)];
@@ -136,7 +139,8 @@ fn a_second_crash_while_recovering_changes_nothing_either() {
             finish_off(&sandbox, second.2);
         }
         reference::assert_recovers(&sandbox, both(killed(first), killed(second)));
-    });
+    })
+    .len();
     told(&format!("{runs} pairs of crashes, {} recoveries got to their second one", twice.into_inner()));
 }
 

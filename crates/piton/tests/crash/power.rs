@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use camino::Utf8Path;
+use piton_testkit::Rng;
+use piton_testkit::cases::{in_parallel, told};
 use piton_testkit::trace::{Answer, Calls, Point};
 use serde_json::Value;
 
-use crate::cases::{Dice, in_parallel, told};
 use crate::disk::Disk;
 use crate::points::{Mode, Place, crash_free, kind, run_to};
 use crate::reference::{self, Form, Killed, TASKS};
@@ -76,7 +77,7 @@ fn cases(form: Form) -> Vec<Place> {
         return vec![Place::Kind(kind.to_owned(), nth.parse().expect("a number"))];
     }
     let commits = passes[COMMIT];
-    let mut dice = Dice(seed());
+    let mut dice = Rng::new(seed());
     // Every commit to the journal, and one of every other kind.
     let mut cases: Vec<Place> = (1..=commits).map(|nth| Place::Kind(COMMIT.to_owned(), nth)).collect();
     let others = passes.iter().filter(|(kind, _)| *kind != COMMIT);
@@ -122,7 +123,8 @@ pub(crate) fn assert_survived(form: Form, cases: &[Place]) {
         }
         assert_landings_are_there(&sandbox, &after);
         reference::assert_recovers(&sandbox, Killed::Power);
-    });
+    })
+    .len();
     let cuts = cuts.into_inner();
     told(&format!("{cuts} power cuts in {runs} runs"));
     assert!(cuts * 10 >= runs * 9, "only {cuts} of {runs} runs got to their point");

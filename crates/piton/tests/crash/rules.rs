@@ -4,7 +4,8 @@ use std::fs;
 
 use camino::Utf8PathBuf;
 
-use crate::cases::in_parallel;
+use piton_testkit::cases::in_parallel;
+
 use crate::sandbox::{Ended, Sandbox};
 
 const AGENT: &str = r#"

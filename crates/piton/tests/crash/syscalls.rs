@@ -7,7 +7,9 @@ use std::str::FromStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::cases::{Dice, in_parallel, told};
+use piton_testkit::Rng;
+use piton_testkit::cases::{in_parallel, told};
+
 use crate::points::{Mode, Place, crash_free, run_to};
 use crate::reference::{self, Form, Killed};
 use crate::sandbox::Sandbox;
@@ -44,7 +46,7 @@ fn cases(form: Form) -> Vec<Case> {
         return both.map(|mode| (kind.to_owned(), nth, mode)).to_vec();
     }
     let wanted = std::env::var("PITON_CRASH_SYSCALLS").unwrap_or_default();
-    let mut dice = Dice(seed());
+    let mut dice = Rng::new(seed());
     let mut cases = Vec::new();
     for (kind, &count) in crash_free(form) {
         if wanted == "all" {
@@ -81,7 +83,8 @@ pub(crate) fn assert_survived(form: Form, cases: &[Case]) {
             }
             None => *never.lock().expect("a count").entry(kind.clone()).or_insert(0) += 1,
         }
-    });
+    })
+    .len();
     let (earlier, never) = (earlier.into_inner(), never.into_inner().expect("a count"));
     let (points, missed): (usize, usize) = (passes.values().sum(), never.values().sum());
     let exactly = runs - earlier - missed;
@@ -140,10 +143,11 @@ fn a_second_kill_while_recovering_changes_nothing_either() {
                 |second: &usize| both.map(|then| kill_twice(*first, (*second, then))).contains(&true);
             let seconds = (1..).take_while(is_in_it).count();
             told(&format!("{first:?}, and at each of {seconds} points of its recovery"));
-        });
+        })
+        .len();
         return told(&format!("{} double kills, {runs} first ones", twice.into_inner()));
     }
-    let mut dice = Dice(seed());
+    let mut dice = Rng::new(seed());
     let mut roll = || {
         let mode = both[dice.below(2)];
         (1 + dice.below(points), mode)
@@ -154,7 +158,8 @@ fn a_second_kill_while_recovering_changes_nothing_either() {
         // Less is left to do, and some of the pairs should hit the very beginning of the recovery.
         let left = points.saturating_sub(first.0).max(1);
         kill_twice(*first, (1 + second % left, *then));
-    });
+    })
+    .len();
     let twice = twice.into_inner();
     told(&format!("{runs} pairs of kills drawn, {twice} recoveries got to their second one"));
     assert!(twice * 2 >= runs, "only {twice} of {runs} were killed twice");

@@ -1,8 +1,9 @@
 //! A clock that jumps, both ways.
 
+use piton_testkit::cases::in_parallel;
 use piton_testkit::sandbox::{Sandbox, task, writers};
 
-use crate::{in_parallel, sandbox, thorough};
+use crate::{sandbox, thorough};
 
 const HOUR: i64 = 3_600_000;
 const DAY: i64 = 24 * HOUR;

@@ -15,10 +15,12 @@ use piton_core::run::{
 };
 use piton_core::time::Timestamp;
 use piton_engine::journal::Journal;
+use piton_testkit::Rng;
+use piton_testkit::cases::told;
 use piton_testkit::sandbox::{Output, Sandbox, task};
 use serde_json::Value;
 
-use crate::{Dice, sandbox, told};
+use crate::sandbox;
 
 /// Tasks of the ledger, in chains of three.
 const LEDGER: usize = 15;
@@ -61,7 +63,7 @@ fn whoever_writes_at_once_is_answered_as_if_one_after_the_other() {
         for number in 0..processes {
             let (sandbox, calls) = (&sandbox, &calls);
             scope.spawn(move || {
-                let mut dice = Dice(number as u64);
+                let mut dice = Rng::new(number as u64);
                 let journal = Journal::open_existing(&sandbox.own()).expect("a journal").expect("it exists");
                 let length = || journal.runs().expect("readable")[0].seq;
                 for _ in 0..commands {
@@ -123,7 +125,7 @@ fn storm_plan() -> Sandbox {
 }
 
 /// Roll a command: its line, and what the rules are to be asked.
-fn ask(dice: &mut Dice) -> (String, Asked) {
+fn ask(dice: &mut Rng) -> (String, Asked) {
     let ledgers = format!("L{}", dice.below(LEDGER));
     let anybodys = match dice.below(10) {
         0 | 1 => RESTLESS[dice.below(3)].to_owned(),

@@ -1,8 +1,9 @@
 //! Too few file descriptors.
 
+use piton_testkit::cases::{in_parallel, told};
 use piton_testkit::sandbox::{task, writers};
 
-use crate::{in_parallel, sandbox, thorough, told};
+use crate::{sandbox, thorough};
 
 #[test]
 fn with_too_few_descriptors_it_ends_in_words_and_goes_on_when_there_are_more() {

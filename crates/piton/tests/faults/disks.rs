@@ -5,9 +5,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 
 use camino::Utf8PathBuf;
+use piton_testkit::cases::in_parallel;
 use piton_testkit::sandbox::{Invocation, Sandbox, task, writers};
 
-use crate::{in_parallel, sandbox};
+use crate::sandbox;
 
 /// A process in a mount namespace, which lives as long as this.
 struct Room {

@@ -1,10 +1,11 @@
 //! An engine that is stopped for longer than anything waits, at the worst moments, and what others do
 //! meanwhile.
 
+use piton_testkit::cases::in_parallel;
 use piton_testkit::sandbox::{Running, Sandbox, task, until, writers};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{in_parallel, sandbox, thorough};
+use crate::{sandbox, thorough};
 
 /// Two tasks; the agent of T1 waits at a gate.
 fn at_a_gate() -> Sandbox {

@@ -4,9 +4,10 @@ use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
 use camino::Utf8PathBuf;
+use piton_testkit::cases::in_parallel;
 use piton_testkit::sandbox::{Sandbox, task, writers};
 
-use crate::{in_parallel, sandbox, thorough};
+use crate::{sandbox, thorough};
 
 fn project() -> Sandbox {
     let sandbox = sandbox();

@@ -3,9 +3,10 @@
 //! Whatever they do, nothing of theirs is lost, the work lands once in the end, and the run says plainly what
 //! it made of it.
 
+use piton_testkit::cases::in_parallel;
 use piton_testkit::sandbox::{Sandbox, task};
 
-use crate::{in_parallel, sandbox, thorough};
+use crate::{sandbox, thorough};
 
 /// The steps of a landing, as crash points: the merge is built; pinned and durable; the intent is journaled;
 /// the target has moved; the worktree is gone; so are branch and pins.

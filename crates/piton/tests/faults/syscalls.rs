@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use piton_testkit::cases::{in_parallel, told};
 use piton_testkit::sandbox::{Output, Sandbox, task};
 use piton_testkit::trace::{Answer, Calls, Point, Who};
 
-use crate::{in_parallel, sandbox, thorough, told};
+use crate::{sandbox, thorough};
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;

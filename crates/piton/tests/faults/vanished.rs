@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use piton_testkit::cases::in_parallel;
 use piton_testkit::sandbox::{Output, Running, Sandbox, task, until, writers};
 
-use crate::{in_parallel, sandbox};
+use crate::sandbox;
 
 /// T1's agent is at a gate, where it waits once; T2 waits for T1.
 fn at_a_gate() -> (Sandbox, Running) {
