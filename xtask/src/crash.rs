@@ -28,6 +28,12 @@ pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Res
             "--double" => command.env("PITON_CRASH_DOUBLE", value),
             "--plan" => command.env("PITON_CRASH_PLAN", value),
             "--seed" => command.env("PITON_CRASH_SEED", value),
+            "--part" => {
+                if !value.starts_with("1/") {
+                    tests = vec!["a_kill_at_any_change"];
+                }
+                command.env("PITON_CRASH_PART", value)
+            }
             "--point" => {
                 tests = vec!["a_kill_at_any_change"];
                 command.env("PITON_CRASH_POINT", value)

@@ -37,7 +37,8 @@ const SAMPLE: usize = 10;
 pub(crate) type Case = (String, usize, Mode);
 
 /// Points and ways to die there, in an order by the dice. `PITON_CRASH_SYSCALLS` is `all`: every point, both
-/// ways; `kinds`: of every kind one; or a number of kinds. `PITON_CRASH_POINT` is one point.
+/// ways; `kinds`: of every kind one; or a number of kinds. `PITON_CRASH_POINT` is one point. `PITON_CRASH_PART`, as `2/3`,
+/// leaves those of the other parts to others, or to another evening.
 fn cases(form: Form) -> Vec<Case> {
     let both = [Mode::Engine, Mode::Everything];
     if let Ok(one) = std::env::var("PITON_CRASH_POINT") {
@@ -56,13 +57,20 @@ fn cases(form: Form) -> Vec<Case> {
             cases.push((kind.clone(), 1 + dice.below(count), both[dice.below(2)]));
         }
     }
-    for place in (1..cases.len()).rev() {
-        cases.swap(place, dice.below(place + 1));
+    if let Some((part, of)) = part() {
+        cases.retain(|(_, nth, _)| nth % of == part % of);
     }
+    dice.shuffle(&mut cases);
     if !["all", "kinds"].contains(&wanted.as_str()) {
         cases.truncate(wanted.parse().unwrap_or(SAMPLE));
     }
     cases
+}
+
+fn part() -> Option<(usize, usize)> {
+    let wished = std::env::var("PITON_CRASH_PART").ok()?;
+    let (part, of) = wished.split_once('/')?;
+    Some((part.parse().ok()?, of.parse().ok().filter(|of| *of > 0)?))
 }
 
 #[test]
