@@ -27,7 +27,7 @@ impl Watch {
         let unseen = |_| {
             let before = watch.seen().len();
             let took = timed(|| project.git(&project.repo, &["rev-parse", "HEAD"])).0;
-            let seen = &watch.seen()[before..][0];
+            let seen = &watch.seen()[before..][0].time;
             took.saturating_sub(Duration::from_nanos(u64::try_from(seen.end - seen.start).unwrap()))
         };
         // The least of many: what more a start may take counts as ours.
@@ -35,36 +35,40 @@ impl Watch {
         watch
     }
 
-    /// When gits ran, in nanoseconds since 1970, in the order in which they began. One that stays and waits for questions is
-    /// not at work all that time: all that it takes counts as ours.
-    pub(crate) fn seen(&self) -> Vec<Range<i128>> {
+    /// Which gits ran when, in nanoseconds since 1970, in the order in which they began. One that stays and waits for
+    /// questions is not at work all that time: all that it takes counts as ours.
+    pub(crate) fn seen(&self) -> Vec<Ran> {
         let text = fs::read_to_string(&self.log).unwrap_or_default();
-        let mut gits: BTreeMap<String, Range<i128>> = BTreeMap::new();
+        let mut gits: BTreeMap<String, Ran> = BTreeMap::new();
         for line in text.lines() {
             let told: Value = serde_json::from_str(line).unwrap();
-            let name = told["sid"].as_str().unwrap().to_owned();
             let at = told["time"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_nanosecond();
-            let words = told["argv"].as_array().into_iter().flatten().filter_map(Value::as_str);
-            let mut words = words.filter(|word| word.starts_with("--batch") || *word == "--stdin");
-            if words.next().is_some() {
-                gits.insert(name, 0..0);
-                continue;
+            let begun = at - i128::try_from(self.unseen.as_nanos()).unwrap();
+            let git = gits.entry(told["sid"].as_str().unwrap().to_owned());
+            let git = git.or_insert(Ran { words: String::new(), time: begun..at });
+            git.time.end = at;
+            for word in told["argv"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+                git.words += &format!("{word} ");
             }
-            let unseen = i128::try_from(self.unseen.as_nanos()).unwrap();
-            let ran = gits.entry(name).or_insert(at - unseen..at);
-            ran.end = if ran.start == 0 { 0 } else { at };
         }
-        let mut ran: Vec<Range<i128>> = gits.into_values().filter(|ran| ran.start > 0).collect();
-        ran.sort_by_key(|ran| ran.start);
+        let stays = |git: &Ran| git.words.contains(" --batch") || git.words.contains(" --stdin ");
+        let mut ran: Vec<Ran> = gits.into_values().filter(|git| !stays(git)).collect();
+        ran.sort_by_key(|git| git.time.start);
         ran
     }
 }
 
+/// A git that ran.
+pub(crate) struct Ran {
+    pub(crate) words: String,
+    time: Range<i128>,
+}
+
 /// For how much of this window at least one of them ran.
-pub(crate) fn covered(ran: &[Range<i128>], window: &Range<i128>) -> Duration {
+pub(crate) fn covered<'r>(ran: impl Iterator<Item = &'r Ran>, window: &Range<i128>) -> Duration {
     let (mut sum, mut until) = (0, window.start);
-    for ran in ran {
-        let (start, end) = (ran.start.max(until), ran.end.min(window.end));
+    for Ran { time, .. } in ran {
+        let (start, end) = (time.start.max(until), time.end.min(window.end));
         sum += (end - start).max(0);
         until = until.max(end);
     }
