@@ -7,6 +7,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::part::Part;
+
 /// Pairs of kills, one in a run and one in its recovery, if nobody says how many. `--double all` is all of them, the
 /// square of what is long already: months on two cores.
 const PAIRS: &str = "300";
@@ -29,7 +31,8 @@ pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Res
             "--plan" => command.env("PITON_CRASH_PLAN", value),
             "--seed" => command.env("PITON_CRASH_SEED", value),
             "--part" => {
-                if !value.starts_with("1/") {
+                let part = Part::read(&value)?;
+                if part.nth > 1 {
                     tests = vec!["a_kill_at_any_change"];
                 }
                 command.env("PITON_CRASH_PART", value)

@@ -13,6 +13,8 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
+use super::part::Part;
+
 const CATALOGUE: &str = "xtask/sabotage.toml";
 
 #[derive(Deserialize)]
@@ -47,19 +49,19 @@ enum Verdict {
     TextNotFound,
 }
 
-pub(crate) fn sabotage(root: &Path, words: impl Iterator<Item = String>) -> Result<()> {
+pub(crate) fn sabotage(root: &Path, mut words: impl Iterator<Item = String>) -> Result<()> {
     let all = read(root)?;
     let (mut lists, mut part, mut wanted) = (false, Part { nth: 1, of: 1 }, Vec::new());
-    for word in words {
-        match word.strip_prefix("--part=") {
-            Some(given) => part = Part::read(given)?,
-            None if word == "--list" => lists = true,
-            None if word.starts_with('-') => {
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--part" => part = Part::read(&words.next().unwrap_or_default())?,
+            "--list" => lists = true,
+            _ if word.starts_with('-') => {
                 bail!(
-                    "unknown option {word}; there are --list, --part=1/2, and words that a rule or a file contains"
+                    "unknown option {word}; there are --list, --part 1/2, and words that a rule or a file contains"
                 )
             }
-            None => wanted.push(word),
+            _ => wanted.push(word),
         }
     }
     let is_wanted = |one: &&Sabotage| wanted.is_empty() || wanted.iter().any(|word| one.contains(word));
@@ -94,24 +96,6 @@ pub(crate) fn sabotage(root: &Path, words: impl Iterator<Item = String>) -> Resu
     }
     println!("{} of {} rules are missed when they are gone", chosen.len() - missed, chosen.len());
     if missed == 0 { Ok(()) } else { bail!("{missed} rules could be taken out unnoticed") }
-}
-
-/// One of several that share the catalogue, each in a place of its own.
-struct Part {
-    nth: usize,
-    of: usize,
-}
-
-impl Part {
-    fn read(given: &str) -> Result<Part> {
-        let read = || {
-            let (nth, of) = given.split_once('/')?;
-            Some(Part { nth: nth.parse().ok()?, of: of.parse().ok()? })
-        };
-        read()
-            .filter(|part| (1..=part.of).contains(&part.nth))
-            .with_context(|| format!("--part={given} is none; the second of three is --part=2/3"))
-    }
 }
 
 /// Where the catalogue and the sources have parted. Cheap: nothing is built.
