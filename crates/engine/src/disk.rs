@@ -56,6 +56,14 @@ pub fn read_plain(path: &Utf8Path) -> io::Result<Vec<u8>> {
     std::fs::read(path)
 }
 
+/// Replace `path` by `bytes` so that whoever is killed leaves either the old file or the new one. A power cut may leave
+/// anything: for what is worth nothing after one, and whose readers take what they cannot read for absent.
+pub fn replace(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    let mut temp = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(folder_of(path))?;
+    temp.write_all(bytes)?;
+    temp.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// Make a file that holds `bytes` from its first moment, unless there is one. It is not synced.
 pub fn create_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut builder = tempfile::Builder::new();

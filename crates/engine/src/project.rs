@@ -174,7 +174,8 @@ impl Project {
 
     /// The run that a worktree's folder belongs to.
     pub fn owner(&self, path: &Utf8Path) -> Option<String> {
-        std::fs::read_to_string(self.owner_record(path)).ok()
+        let named = std::fs::read_to_string(self.owner_record(path)).ok();
+        named.filter(|name| RunId::new(name).is_ok())
     }
 
     fn owner_record(&self, path: &Utf8Path) -> Utf8PathBuf {
@@ -185,7 +186,7 @@ impl Project {
     pub fn give_worktree(&self, path: &Utf8Path, run: &RunId) -> io::Result<()> {
         let _lock = Lock::take(&self.home.join("locks/worktree-owners.lock"))?;
         disk::private_folder(&self.home.join("worktrees"))?;
-        disk::write(&self.owner_record(path), run.as_str().as_bytes())
+        disk::replace(&self.owner_record(path), run.as_str().as_bytes())
     }
 
     /// Where the worktree of this name is, or goes; with the run's id where another run has that folder.
@@ -200,7 +201,7 @@ impl Project {
         };
         if self.owner(&path).as_deref() != Some(run.as_str()) {
             disk::sweep(&self.home.join("worktrees"));
-            disk::write(&self.owner_record(&path), run.as_str().as_bytes())?;
+            disk::replace(&self.owner_record(&path), run.as_str().as_bytes())?;
         }
         Ok(path)
     }

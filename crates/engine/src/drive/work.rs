@@ -191,16 +191,12 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     disk::private_folder(job.dir())?;
     copy::offer(order, &job)?;
     let path = job.dir().join("prompt.md");
-    if path.exists() {
-        // As an engine before this one wrote it.
-    } else if let Some(text) =
-        iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass)
-    {
-        disk::write(&path, text.as_bytes())?;
-    } else {
-        let text = order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
-        let text = text.map_err(|broken| Trouble::Defect(broken.to_string()))?;
-        disk::write(&path, text.as_bytes())?;
+    // The one it has begun with stays.
+    if !job.is_begun()? {
+        let own = iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass);
+        let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
+        let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
+        disk::replace(&path, text.as_bytes())?;
     }
     let session = agent::Session::of(&job, client, name, order.task.attempt)?;
     let prompt = agent::prompt_of(session.as_ref(), &path)?;

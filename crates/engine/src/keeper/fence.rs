@@ -1,7 +1,7 @@
 //! A fence around a child: it reads what it likes, and writes, makes and removes only below the folders it was given.
 //!
 //! It is the kernel's (Landlock), holds for everything the child ever starts, and cannot be taken down again. There is
-//! no helper program: the shim puts it up around itself, then becomes the child.
+//! no helper program: a thread puts it up around itself, and what it starts then is inside.
 
 use camino::Utf8PathBuf;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ fn ruleset() -> Result<landlock::RulesetCreated, landlock::RulesetError> {
 }
 
 impl Fence {
-    /// Put it up around this process.
+    /// Put it up around this thread, and all that it starts.
     #[cfg(target_os = "linux")]
     pub(super) fn put_up(&self) -> Result<(), String> {
         use landlock::{ABI, AccessFs, CompatLevel, Compatible, RulesetCreatedAttr, path_beneath_rules};

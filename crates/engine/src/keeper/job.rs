@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::Group;
+use super::child::UNFENCED;
 use super::fence::Fence;
-use super::shim::UNFENCED;
 use super::tree::Tree;
 use super::{KeeperError, Output};
 use crate::lock::Lock;
@@ -242,13 +242,13 @@ impl Job {
             if self.outcome()?.is_some() {
                 continue;
             }
-            let started = self.read::<Started>("started")?;
+            let started = self.started()?;
             if started.is_some() || last_keeper.is_some() {
                 self.bury(&lock, started, last_keeper.as_deref())?;
                 continue;
             }
-            if self.read::<JobSpec>("spec.json")?.is_none() {
-                self.write("spec.json", spec)?;
+            if self.spec()?.is_none() {
+                self.note("spec.json", spec)?;
             }
             crash::point("job.spec-written");
             last_keeper = Some(self.keeper_lifetime(lock, keeper_program, &spec.secrets)?);
@@ -262,12 +262,12 @@ impl Job {
 
     /// The spec, if the job was ever run.
     pub fn spec(&self) -> Result<Option<JobSpec>, KeeperError> {
-        self.read("spec.json")
+        self.noted("spec.json")
     }
 
     /// Whether its child was started, or it has ended without one.
     pub fn is_begun(&self) -> Result<bool, KeeperError> {
-        Ok(self.read::<Started>("started")?.is_some() || self.outcome()?.is_some())
+        Ok(self.started()?.is_some() || self.outcome()?.is_some())
     }
 
     /// Ask for the end of the job. The wish is durable: a keeper that comes later sees it too.
@@ -278,7 +278,7 @@ impl Job {
 
     /// When its child was started, in milliseconds; `None` if it was not yet.
     pub fn started_at_ms(&self) -> Option<i64> {
-        Some(self.read::<Started>("started").ok()??.at_ms)
+        Some(self.started().ok()??.at_ms)
     }
 
     pub fn stop_requested(&self) -> bool {
@@ -331,9 +331,9 @@ impl Job {
             Some(started) => (started.at_ms, started.marker, started.group),
             None => (now, self.marker(), None),
         };
-        let group = group.map(|dir| Group::at(&dir));
-        let toll = Tree::marked(&marker, group.clone()).sweep();
-        group.iter().for_each(Group::remove);
+        let mut left = Tree::marked(&marker, group.map(|dir| Group::at(&dir)));
+        let toll = left.sweep();
+        left.disband();
         let said = String::from_utf8_lossy(&fs::read(self.dir.join("keeper.log")).unwrap_or_default())
             .trim()
             .to_owned();
@@ -354,7 +354,7 @@ impl Job {
             unfenced: self.unfenced(),
             detail: (!detail.is_empty()).then_some(detail),
         };
-        self.write("outcome.json", &outcome)
+        self.conclude(&outcome)
     }
 
     fn wait_for_lock(&self) -> Result<Lock, KeeperError> {
@@ -377,21 +377,33 @@ impl Job {
         self.dir.canonicalize_utf8().unwrap_or_else(|_| self.dir.clone()).into_string()
     }
 
-    /// What its shim wrote about a fence that it could not put up.
+    /// What its keeper wrote about a fence that could not be put up.
     pub(super) fn unfenced(&self) -> Option<String> {
         fs::read_to_string(self.dir.join(UNFENCED)).ok()
     }
 
-    pub(super) fn was_started(&self) -> Result<bool, KeeperError> {
-        Ok(self.read::<Started>("started")?.is_some())
+    pub(super) fn started(&self) -> Result<Option<Started>, KeeperError> {
+        self.noted("started")
     }
 
-    pub(super) fn write(&self, name: &str, value: &impl Serialize) -> Result<(), KeeperError> {
+    /// The end of the job, kept from here on whatever happens.
+    pub(super) fn conclude(&self, outcome: &Outcome) -> Result<(), KeeperError> {
+        let path = self.dir.join("outcome.json");
+        disk::write(&path, &json(&path, outcome)?).map_err(KeeperError::file("write", &path))
+    }
+
+    /// Of a job that is under way. With the power goes its child, so nothing is waited for until it is on the disk.
+    pub(super) fn note(&self, name: &str, value: &impl Serialize) -> Result<(), KeeperError> {
         let path = self.dir.join(name);
-        let mut bytes = serde_json::to_vec_pretty(value)
-            .map_err(|source| KeeperError::Format { path: path.clone(), source })?;
-        bytes.push(b'\n');
-        disk::write(&path, &bytes).map_err(KeeperError::file("write", &path))
+        disk::replace(&path, &json(&path, value)?).map_err(KeeperError::file("write", &path))
+    }
+
+    /// What was noted; nothing if only a power cut can have left it like this.
+    fn noted<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, KeeperError> {
+        match self.read(name) {
+            Err(KeeperError::Format { .. }) => Ok(None),
+            read => read,
+        }
     }
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, KeeperError> {
@@ -404,6 +416,13 @@ impl Job {
             Err(error) => Err(KeeperError::file("read", &path)(error)),
         }
     }
+}
+
+fn json(path: &Utf8Path, value: &impl Serialize) -> Result<Vec<u8>, KeeperError> {
+    let bytes = serde_json::to_vec_pretty(value);
+    let mut bytes = bytes.map_err(|source| KeeperError::Format { path: path.to_owned(), source })?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 pub(super) fn now_ms() -> i64 {

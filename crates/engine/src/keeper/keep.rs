@@ -1,12 +1,10 @@
 //! The keeper itself: a small process with three threads, of which one thinks.
 
 use std::fs::{self, File};
-use std::io::{self, PipeReader, PipeWriter, Read};
+use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -17,18 +15,18 @@ use piton_core::redact::Stream;
 use rustix::process::setsid;
 
 use super::cgroup::Group;
+use super::child::Child;
 use super::job::{Started, now_ms};
 use super::output::Log;
 use super::pulse::Pulse;
-use super::shim::EXEC_ERROR;
 use super::tree::{Toll, Tree};
-use super::{Ended, Job, JobSpec, KeeperError, MARKER, Outcome, StopSignal, processes};
+use super::{Ended, Job, JobSpec, KeeperError, Outcome, StopSignal, processes};
 use crate::lock::Lock;
 use crate::{crash, disk, secrets};
 
 /// How often a keeper looks for a wish to stop.
 const GLANCE: Duration = Duration::from_millis(200);
-/// A job that is over by then needs no control group.
+/// A job that is over by then needs no control group, which takes long to make.
 const SETTLED: Duration = Duration::from_millis(20);
 /// What a child left behind gets to end by itself, at most: nobody waits for its work.
 const LEFTOVER_GRACE: Duration = Duration::from_secs(1);
@@ -37,19 +35,19 @@ const DRAIN: Duration = Duration::from_secs(2);
 /// How often, a second apart, an outcome is tried on a disk that refuses it. An hour's work hangs on it.
 const OUTCOME_TRIES: u32 = 60;
 
-/// Be the keeper of the job in `dir`: the main of `piton keeper DIR`, to be called from the main thread,
-/// since the child dies with the thread that started it. `Ok` also if there is nothing (left) to do.
+/// Be the keeper of the job in `dir`: the main of `piton keeper DIR`. `Ok` also if there is nothing (left) to do.
 pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     // No terminal can hang up or interrupt the job, and nothing of it can ask there and wait for ever. It fails for the
     // leader of a group, so whoever starts a keeper leaves it in theirs. A Ctrl-C in the instant before ends a keeper that
     // has begun nothing.
     let _ = setsid();
+    default_signals();
     let job = Job::at(dir);
     crash::point("keeper.before-lock");
     let Some(_held) = hold(&job)? else { return Ok(()) };
     crash::point("keeper.locked");
     // A job is started once; one that lost its keeper is for the engine to bury.
-    if job.outcome()?.is_some() || job.was_started()? {
+    if job.outcome()?.is_some() || job.started()?.is_some() {
         return Ok(());
     }
     let spec_path = job.dir().join("spec.json");
@@ -58,19 +56,15 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     let mut outcome = if job.stop_requested() {
         not_run(Ended::Stopped)
     } else {
-        let (marker, group) = (job.marker(), Group::make(&job.marker()));
-        group.iter().for_each(|group| group.limit(spec.limits));
-        let dir = group.as_ref().map(|group| group.dir().to_owned());
-        job.write("started", &Started { at_ms: now_ms(), marker, group: dir })?;
-        let outcome = supervise(&job, &spec, group.clone());
-        group.iter().for_each(Group::remove);
-        outcome.unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
+        let started = Started { at_ms: now_ms(), marker: job.marker(), group: None };
+        job.note("started", &started)?;
+        supervise(&job, &spec, started).unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
     };
     // Told, and not tried again: a second sync says nothing about what the first one lost.
     outcome.not_synced = disk::sync_file_systems(&spec.synced).err().map(|error| error.to_string());
     crash::point("keeper.before-outcome");
     let mut tries = 1;
-    while let Err(error) = job.write("outcome.json", &outcome) {
+    while let Err(error) = job.conclude(&outcome) {
         // A folder that was taken away does not come back by waiting.
         if tries == OUTCOME_TRIES || !dir.is_dir() {
             return Err(error);
@@ -80,6 +74,21 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     }
     crash::point("keeper.after-outcome");
     Ok(())
+}
+
+/// Signals that whoever started Piton ignores (a shell's `&` does so with SIGINT) would be ignored by the child too. One
+/// that is caught falls back to its default with the exec, so the keeper catches each, and does then what is the default.
+fn default_signals() {
+    use signal_hook::consts::{
+        SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
+    };
+    let always = Arc::new(AtomicBool::new(true));
+    for signal in
+        [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2]
+    {
+        // A signal that cannot be caught has its default.
+        let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(&always));
+    }
 }
 
 /// A held lock: the engine's, inherited, or one of our own.
@@ -129,37 +138,41 @@ enum Event {
 }
 
 /// Start the child and see it through. The error is why it could not be started.
-fn supervise(job: &Job, spec: &JobSpec, group: Option<Group>) -> Result<Outcome, String> {
+fn supervise(job: &Job, spec: &JobSpec, started: Started) -> Result<Outcome, String> {
     processes::adopt_orphans();
     let clock = Instant::now();
-    let started_at_ms = now_ms();
+    let started_at_ms = started.at_ms;
     let log = Arc::new(Mutex::new(Log::new(job.dir(), spec.output_head, spec.output_tail)));
     let heard_ms = Arc::new(AtomicU64::new(0));
     let (tell, events) = mpsc::channel();
 
-    // The threads come first: once there is a child, nothing may fail any more.
+    // Once there is a child, nothing may fail any more.
     let (pipe, writer) = io::pipe().map_err(|error| format!("cannot make a pipe: {error}"))?;
-    let clean = secrets::of_environment(&spec.env).stream();
-    let reader = Reader { pipe, clean, log: Arc::clone(&log), heard_ms: Arc::clone(&heard_ms), clock };
-    let drained = tell.clone();
-    small_thread("output", move || reader.run(&drained))?;
-    let (send_child, child) = mpsc::channel();
+    let reader = Reader { pipe, log: Arc::clone(&log), heard_ms: Arc::clone(&heard_ms), clock };
+    let (drained, env) = (tell.clone(), spec.env.clone());
+    // The child need not wait until it is known what its output must not hold.
+    small_thread("output", move || reader.run(secrets::of_environment(&env).stream(), &drained))?;
+    let child = Child::of(job, spec, writer)?;
+    let (send, start) = mpsc::channel();
     small_thread("reaper", move || {
-        let Ok(child) = child.recv() else { return };
+        let child = child.start();
+        let _ = send.send(child.clone());
+        // Its life is the child's, which would die with it.
+        let Ok(child) = child else { return };
         processes::reap(child, |ended| {
             // The keeper may have stopped listening: it ended the child itself.
             let _ = tell.send(Event::Ended(ended));
         });
     })?;
-    let child = spawn(job, spec, writer)?;
+    let child = start.recv().map_err(|_| "the thread that starts it was lost")??;
     crash::point("keeper.spawned");
-    let _ = send_child.send(child);
 
-    let mut tree = Tree::kept(&job.marker(), child, group);
+    let mut tree = Tree::kept(&started.marker, child);
     let pulse = Pulse::new(spec.watched.as_deref());
     let watch = Watch {
         job,
         spec,
+        started,
         clock,
         heard_ms: &heard_ms,
         events: &events,
@@ -177,6 +190,7 @@ fn supervise(job: &Job, spec: &JobSpec, group: Option<Group>) -> Result<Outcome,
         }
         _ => tree.end(spec.stop_signal, grace),
     };
+    tree.disband();
     let deadline = Instant::now() + DRAIN;
     while !drained {
         match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -186,15 +200,6 @@ fn supervise(job: &Job, spec: &JobSpec, group: Option<Group>) -> Result<Outcome,
         }
     }
     let (output_bytes, output_lost) = locked(&log).close();
-    let complaint = job.dir().join(EXEC_ERROR);
-    let ended = match (ended, fs::read_to_string(&complaint)) {
-        (Ended::Exited { .. }, Ok(reason)) if !reason.is_empty() => Ended::NotStarted { reason },
-        (ended, found) => {
-            // Opened ahead by a child behind a fence, and not needed.
-            let _ = found.map(|_| fs::remove_file(complaint));
-            ended
-        }
-    };
     Ok(Outcome {
         ended,
         started_at_ms,
@@ -209,47 +214,11 @@ fn supervise(job: &Job, spec: &JobSpec, group: Option<Group>) -> Result<Outcome,
     })
 }
 
-fn spawn(job: &Job, spec: &JobSpec, output: PipeWriter) -> Result<i32, String> {
-    // Checked apart, since a missing folder and a missing program give the same error.
-    if !spec.cwd.is_dir() {
-        return Err(format!("the working folder {} does not exist", spec.cwd));
-    }
-    let stdin = match &spec.stdin {
-        Some(path) => File::open(path).map_err(|error| format!("cannot open {path}: {error}"))?.into(),
-        None => Stdio::null(),
-    };
-    let errors = output.try_clone().map_err(|error| format!("cannot make a pipe: {error}"))?;
-    let mut command = command(spec)?;
-    command.current_dir(&spec.cwd).stdin(stdin).stdout(output).stderr(errors).process_group(0);
-    for name in &spec.env_remove {
-        command.env_remove(name);
-    }
-    command.envs(&spec.env).env(MARKER, job.marker());
-    // The handle goes: the reaper waits for the child. With the command, our ends of the pipe close.
-    let child = command.spawn().map_err(|error| format!("cannot start {}: {error}", spec.argv[0]))?;
-    Ok(i32::try_from(child.id()).expect("a pid is a positive i32"))
-}
-
-/// The command line: through the shim on Linux, where a child can be bound to its keeper's life.
-fn command(spec: &JobSpec) -> Result<Command, String> {
-    let (program, args) = spec.argv.split_first().ok_or("no program was named")?;
-    if cfg!(target_os = "linux") {
-        // This very program, even if its file was replaced since.
-        let mut command = Command::new("/proc/self/exe");
-        command.arg0("piton").args(["keeper", "--exec", &std::process::id().to_string(), "--", program]);
-        command.args(args);
-        Ok(command)
-    } else {
-        let mut command = Command::new(program);
-        command.args(args);
-        Ok(command)
-    }
-}
-
 /// What the main thread waits for.
 struct Watch<'a> {
     job: &'a Job,
     spec: &'a JobSpec,
+    started: Started,
     clock: Instant,
     heard_ms: &'a AtomicU64,
     events: &'a Receiver<Event>,
@@ -277,14 +246,23 @@ impl Watch<'_> {
                 Err(RecvTimeoutError::Timeout) if self.job.stop_requested() => {
                     return (Ended::Stopped, drained);
                 }
-                Err(RecvTimeoutError::Timeout) if !self.gathered => {
-                    tree.gather();
-                    self.gathered = true;
-                }
+                Err(RecvTimeoutError::Timeout) if !self.gathered => self.gather(tree),
                 Err(RecvTimeoutError::Timeout) => self.feel_pulse(tree),
                 // Both threads are gone, and neither said how the child ended.
                 Err(RecvTimeoutError::Disconnected) => return (Ended::Died, drained),
             }
+        }
+    }
+
+    /// Put it into a control group, where there can be one: said first, so that whoever buries it finds the group.
+    fn gather(&mut self, tree: &mut Tree) {
+        self.gathered = true;
+        let Some(group) = Group::make(&self.started.marker) else { return };
+        group.limit(self.spec.limits);
+        self.started.group = Some(group.dir().to_owned());
+        match self.job.note("started", &self.started) {
+            Ok(()) => tree.gather(group),
+            Err(_) => group.remove(),
         }
     }
 
@@ -328,15 +306,14 @@ fn millis(time: Duration) -> u64 {
 /// The thread that takes the output.
 struct Reader {
     pipe: PipeReader,
-    /// No secret gets to the disk.
-    clean: Stream,
     log: Arc<Mutex<Log>>,
     heard_ms: Arc<AtomicU64>,
     clock: Instant,
 }
 
 impl Reader {
-    fn run(mut self, tell: &Sender<Event>) {
+    /// No secret gets to the disk.
+    fn run(mut self, mut clean: Stream, tell: &Sender<Event>) {
         let mut buffer = vec![0; 16 * 1024];
         loop {
             match self.pipe.read(&mut buffer) {
@@ -344,13 +321,13 @@ impl Reader {
                 Ok(read) => {
                     // Never 0, which is the time of a child that has said nothing yet.
                     self.heard_ms.store(millis(self.clock.elapsed()).max(1), Ordering::Relaxed);
-                    locked(&self.log).append(&self.clean.push(&buffer[..read]));
+                    locked(&self.log).append(&clean.push(&buffer[..read]));
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
-        locked(&self.log).append(&self.clean.finish());
+        locked(&self.log).append(&clean.finish());
         let _ = tell.send(Event::Drained);
     }
 }

@@ -9,12 +9,12 @@
 //! This room must not know what a child is for: no agents, checks, tasks or git in here.
 
 mod cgroup;
+mod child;
 mod fence;
 mod job;
 mod keep;
 mod output;
 mod pulse;
-mod shim;
 mod tree;
 
 #[cfg(target_os = "linux")]
@@ -40,7 +40,6 @@ pub use job::{Ended, Job, JobSpec, Limits, Outcome, StopSignal};
 pub use keep::keep;
 pub use output::{Chunk, Output, Whole};
 pub(crate) use processes::boot;
-pub use shim::exec_child;
 
 /// The variable that marks every process of a job; it holds the absolute path of the job's folder.
 pub const MARKER: &str = "PITON_JOB";
@@ -53,9 +52,7 @@ pub enum KeeperError {
     Format { path: Utf8PathBuf, source: serde_json::Error },
     #[error("cannot start the keeper {program}")]
     Spawn { program: String, source: io::Error },
-    #[error("cannot run {program}")]
-    Exec { program: String, source: io::Error },
-    #[error("the keeper's arguments should be a job's folder, or --exec PID -- PROGRAM…")]
+    #[error("a keeper's only argument is a job's folder")]
     Arguments,
 }
 
@@ -65,15 +62,8 @@ impl KeeperError {
     }
 }
 
-/// The hidden mode's way in: `args` is what follows `piton keeper`. Call it from the main thread, before
-/// any other thread exists: the child dies with the thread that started it.
+/// The hidden mode's way in: `args` is what follows `piton keeper`.
 pub fn enter(args: &[OsString]) -> Result<(), KeeperError> {
-    match args {
-        [flag, keeper, dashes, argv @ ..] if flag == "--exec" && dashes == "--" && !argv.is_empty() => {
-            let keeper = keeper.to_str().and_then(|pid| pid.parse().ok()).ok_or(KeeperError::Arguments)?;
-            Err(exec_child(keeper, argv))
-        }
-        [dir] => keep(dir.to_str().map(Utf8Path::new).ok_or(KeeperError::Arguments)?),
-        _ => Err(KeeperError::Arguments),
-    }
+    let [dir] = args else { return Err(KeeperError::Arguments) };
+    keep(dir.to_str().map(Utf8Path::new).ok_or(KeeperError::Arguments)?)
 }

@@ -59,9 +59,9 @@ pub(super) struct Toll {
 
 impl Tree {
     /// The tree under this process, a keeper, and its `child`.
-    pub(super) fn kept(marker: &str, child: i32, group: Option<Group>) -> Tree {
-        let keeper = getpid().as_raw_nonzero().get();
-        Tree { marker: marker.to_owned(), kept: Some(Kept { keeper, child }), group, known: HashSet::new() }
+    pub(super) fn kept(marker: &str, child: i32) -> Tree {
+        let kept = Some(Kept { keeper: getpid().as_raw_nonzero().get(), child });
+        Tree { marker: marker.to_owned(), kept, group: None, known: HashSet::new() }
     }
 
     /// What is left of a job whose keeper is gone.
@@ -69,9 +69,9 @@ impl Tree {
         Tree { marker: marker.to_owned(), kept: None, group, known: HashSet::new() }
     }
 
-    /// Put all of it into its control group, if it has one.
-    pub(super) fn gather(&mut self) {
-        let Some(group) = self.group.clone() else { return };
+    /// Put all of it into a control group, which is removed with it.
+    pub(super) fn gather(&mut self, group: Group) {
+        self.group = Some(group.clone());
         for _ in 0..ROUNDS {
             let Ok(living) = self.living() else { return };
             let inside = group.pids();
@@ -99,6 +99,11 @@ impl Tree {
             Ok(_) => self.toll(&signalled, 0),
             Err(_) => self.end_group(ask, grace),
         }
+    }
+
+    /// Remove the control group of a tree that has ended.
+    pub(super) fn disband(self) {
+        self.group.iter().for_each(Group::remove);
     }
 
     /// Make every process end, without asking.

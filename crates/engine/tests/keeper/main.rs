@@ -201,6 +201,18 @@ fn what_cannot_start_says_why() {
     assert_eq!(bench.run_sh("true").ended, Ended::Exited { code: 0 });
 }
 
+/// What is written of a job under way is not synced: the child goes with the power.
+#[test]
+fn what_a_power_cut_tore_counts_for_nothing() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.job.dir()).unwrap();
+    for name in ["spec.json", "started"] {
+        fs::write(bench.job.dir().join(name), "").unwrap();
+    }
+    let outcome = bench.run(&bench.sh("echo here"));
+    assert_eq!((outcome.ended, bench.text().as_str()), (Ended::Exited { code: 0 }, "here\n"));
+}
+
 #[test]
 fn standard_input_is_the_file_or_nothing() {
     let bench = Bench::new();

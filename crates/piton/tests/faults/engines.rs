@@ -26,7 +26,7 @@ fn stopped_at_the_gate(sandbox: &Sandbox) -> Running {
 /// The keeper of the agent that runs, if there is one.
 fn keeper(sandbox: &Sandbox) -> Option<i32> {
     let all = sandbox.processes();
-    let agent = all.iter().any(|(_, line)| line.contains("scripted-agent") && !line.contains("--exec"));
+    let agent = all.iter().any(|(_, line)| line.contains("scripted-agent"));
     let keeper = all.into_iter().find(|(_, line)| line.contains(" keeper /") && line.contains(".agent"));
     keeper.filter(|_| agent).map(|(pid, _)| pid)
 }
