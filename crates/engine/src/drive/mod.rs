@@ -17,8 +17,8 @@ mod told;
 mod work;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -275,10 +275,10 @@ impl<'o> Loop<'o> {
     fn step(&mut self, now: Timestamp) -> Result<bool, EngineError> {
         let wanted = run::next(&self.state, now);
         self.resting.retain(|action, _| wanted.contains(action));
-        let mut starts = Vec::new();
+        let starts = starts(&wanted);
         for action in wanted {
             match action {
-                Action::Start { task } => starts.push(Command::Start { task, holder: run::Holder::Engine }),
+                Action::Start { .. } => {}
                 action if self.under_way.contains_key(&action) => {}
                 action if self.resting.get(&action).is_some_and(|until| *until > Instant::now()) => {}
                 action => self.dispatch(action)?,
@@ -349,6 +349,7 @@ impl<'o> Loop<'o> {
             told,
             neighbours,
             running: Running::default(),
+            place: OnceLock::new(),
         }))
     }
 
@@ -387,7 +388,16 @@ impl<'o> Loop<'o> {
 
     /// Decide on commands and append what they come to, with whatever others appended before.
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Result<Vec<Recorded>, Refusal>>, EngineError> {
-        let done = self.journal.commit(&self.run, &mut self.state, commands, clock::now())?;
+        self.commit_with(commands, |_| Vec::new())
+    }
+
+    /// The same, with the commands that follow.
+    fn commit_with(
+        &mut self,
+        commands: &[Command],
+        follow: impl FnOnce(&State) -> Vec<Command>,
+    ) -> Result<Vec<Result<Vec<Recorded>, Refusal>>, EngineError> {
+        let done = self.journal.commit_with(&self.run, &mut self.state, commands, follow, clock::now())?;
         for recorded in done.foreign.iter().chain(done.outcomes.iter().flatten().flatten()) {
             self.notice(recorded);
         }
@@ -483,14 +493,15 @@ impl<'o> Loop<'o> {
         while let Ok(wake) = self.inbox.receiver.try_recv() {
             self.take(wake, &mut commands);
         }
+        self.look_at_plan()?;
         if commands.is_empty() {
             self.hear_others()?;
         } else {
             crash::point("engine.before-commit");
-            self.commit(&commands)?;
+            // What can start now need not wait for a transaction of its own.
+            self.commit_with(&commands, |state| starts(&run::next(state, clock::now())))?;
             crash::point("engine.after-commit");
         }
-        self.look_at_plan()?;
         self.gauges.look(&self.state, &self.under_way, clock::now());
         self.observer.tick(&self.state);
         Ok(())
@@ -587,6 +598,15 @@ impl<'o> Loop<'o> {
         let left = self.commit(&last)?;
         Ok(!matches!(left.last(), Some(Err(refusal)) if !refusal.stale))
     }
+}
+
+/// What the actions begin, as commands.
+fn starts(wanted: &[Action]) -> Vec<Command> {
+    let start = |action: &Action| match action {
+        Action::Start { task } => Some(Command::Start { task: task.clone(), holder: run::Holder::Engine }),
+        _ => None,
+    };
+    wanted.iter().filter_map(start).collect()
 }
 
 /// The worktree for merged trees, and the folder of worktrees if that was the last of it. And the pin of a

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::io::ErrorKind;
 use std::num::NonZero;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -79,6 +79,8 @@ pub(super) struct Order {
     /// Checks of the tasks that landed since this one's base.
     pub neighbours: Vec<Check>,
     pub running: Running,
+    /// Where its worktree is, once it was asked for.
+    pub place: OnceLock<Utf8PathBuf>,
 }
 
 /// The job an action is at, so that it can be stopped from outside, and the agents it has come by.
@@ -241,18 +243,17 @@ impl Order {
         tip.ok_or_else(|| Trouble::Defect(format!("the target branch `{target}` does not exist any more")))
     }
 
-    /// The name of the task's worktree.
-    fn place(&self) -> &str {
-        self.run.settings.worktree.place(&self.task.id)
-    }
-
     /// Where the agent works.
     pub(super) fn workplace(&self) -> Result<Utf8PathBuf, Trouble> {
         if self.run.settings.no_commits {
             return Ok(self.site.project.root.clone());
         }
-        let dir = self.worktree_dir()?;
-        Ok(self.site.project.worktree_path(&self.run.id, &dir, self.place())?)
+        if let Some(place) = self.place.get() {
+            return Ok(place.clone());
+        }
+        let name = self.run.settings.worktree.place(&self.task.id);
+        let place = self.site.project.worktree_path(&self.run.id, &self.worktree_dir()?, name)?;
+        Ok(self.place.get_or_init(|| place).clone())
     }
 
     pub(super) fn worktree_dir(&self) -> Result<Utf8PathBuf, Trouble> {

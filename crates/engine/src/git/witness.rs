@@ -115,7 +115,10 @@ impl Repo {
             look(name.to_owned());
         }
         for entry in self.common_dir().join("hooks").read_dir_utf8().into_iter().flatten().flatten() {
-            look(format!("hooks/{}", entry.file_name()));
+            // An example is none, whatever it says.
+            if !entry.file_name().ends_with(".sample") {
+                look(format!("hooks/{}", entry.file_name()));
+            }
         }
         seen
     }

@@ -72,6 +72,18 @@ impl Journal {
         commands: &[Command],
         now: Timestamp,
     ) -> Result<Committed, JournalError> {
+        self.commit_with(run, state, commands, |_| Vec::new(), now)
+    }
+
+    /// The same, and in the same transaction the commands that follow from what it has come to.
+    pub fn commit_with(
+        &mut self,
+        run: &RunId,
+        state: &mut State,
+        commands: &[Command],
+        follow: impl FnOnce(&State) -> Vec<Command>,
+        now: Timestamp,
+    ) -> Result<Committed, JournalError> {
         let mut touched = false;
         let (seen, number) = (self.seen.take(), self.number.take());
         let outcome = self.writing(|db| {
@@ -87,12 +99,12 @@ impl Journal {
             query::fold(state, &foreign)?;
             state.take_changes();
             let (mut counts, mut all) = (Vec::with_capacity(commands.len()), Vec::new());
-            for command in commands {
+            let mut take = |state: &mut State, command: &Command| -> Result<(), Halt> {
                 let events = match decide(state, command, now) {
                     Ok(events) => events,
                     Err(Stop::Refused(refusal)) => {
                         counts.push(Err(refusal));
-                        continue;
+                        return Ok(());
                     }
                     Err(Stop::Missing(missing)) => return Err(incomplete(&missing).into()),
                 };
@@ -101,7 +113,10 @@ impl Journal {
                 query::fold(state, placed.iter().map(|(recorded, _)| recorded))?;
                 counts.push(Ok(placed.len()));
                 all.extend(placed);
-            }
+                Ok(())
+            };
+            commands.iter().try_for_each(|command| take(state, command))?;
+            follow(state).iter().try_for_each(|command| take(state, command))?;
             let no = record(db, run, head.as_ref(), state, lines(&all))?;
             let mut events = all.into_iter().map(|(recorded, _)| recorded);
             let taken = |count: Result<usize, _>| count.map(|count| events.by_ref().take(count).collect());
