@@ -12,6 +12,7 @@ mod iteration;
 mod land;
 mod order;
 mod perform;
+mod plan;
 mod reconcile;
 mod told;
 mod work;
@@ -22,7 +23,6 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use piton_core::dialect::native;
 use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
@@ -528,58 +528,6 @@ impl<'o> Loop<'o> {
                 commands.push(Command::RequestStop { by: "Ctrl-C".to_owned(), now: self.interrupts > 1 });
             }
         }
-    }
-
-    /// A plan that changed under a run stops it: no task may be judged by what it did not know.
-    fn look_at_plan(&mut self) -> Result<bool, EngineError> {
-        if self.plan_diff.is_none() && self.looked.elapsed() >= LOOK {
-            self.looked = Instant::now();
-            self.plan_diff = self.plan_difference()?;
-            if self.plan_diff.is_some() {
-                self.commit(&[Command::RequestStop {
-                    by: "Piton, since the plan changed".to_owned(),
-                    now: false,
-                }])?;
-            }
-        }
-        Ok(self.plan_diff.is_some())
-    }
-
-    /// How the plan differs from the run's, if it does.
-    fn plan_difference(&mut self) -> Result<Option<String>, EngineError> {
-        if self.is_plan_followed() {
-            return Ok(None);
-        }
-        // Whoever adds a task writes the plan first, and holds this until the journal knows of it.
-        let path = self.state.run().map(|run| run.plan.clone()).unwrap_or_default();
-        let quiet = self.site.project.try_plan_lock(camino::Utf8Path::new(&path));
-        if matches!(quiet, Ok(None)) {
-            return Ok(None);
-        }
-        self.hear_others()?;
-        if self.is_plan_followed() {
-            return Ok(None);
-        }
-        Ok(match &self.plan_seen {
-            Some(Ok(plan)) => Some(native::difference(&self.journal.specs(&self.run)?, &plan.tasks)),
-            Some(Err(reason)) => Some(reason.clone()),
-            None => None,
-        })
-    }
-
-    /// Whether the plan's files say what the run goes by. What they say is kept as long as it is something else.
-    fn is_plan_followed(&mut self) -> bool {
-        self.plan_seen = (self.plan_now)().or(self.plan_seen.take());
-        let hash = self.state.run().map(|run| &run.plan_hash);
-        let followed = match &self.plan_seen {
-            None => true,
-            Some(Ok(plan)) => Some(&plan.hash()) == hash,
-            Some(Err(_)) => false,
-        };
-        if followed {
-            self.plan_seen = None;
-        }
-        followed
     }
 
     /// Leave the run. `false`: somebody added a task in this moment, so there is more to do.

@@ -71,7 +71,7 @@ impl Tree {
 
     /// Put all of it into a control group, which is removed with it.
     pub(super) fn gather(&mut self, group: Group) {
-        self.group = Some(group.clone());
+        let group = self.group.insert(group).clone();
         for _ in 0..ROUNDS {
             let Ok(living) = self.living() else { return };
             let inside = group.pids();

@@ -8,12 +8,12 @@ use std::time::Duration;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use crate::bench::{Project, timed};
+use crate::bench::{Project, median, timed};
 
 /// Whoever sees the gits of a project.
 pub(crate) struct Watch {
     log: Utf8PathBuf,
-    /// What a git takes from outside before it tells of itself and after, at least: mostly the start of a process.
+    /// What a git takes from outside before it tells of itself and after: mostly the start of a process.
     unseen: Duration,
 }
 
@@ -30,8 +30,7 @@ impl Watch {
             let seen = &watch.seen()[before..][0].time;
             took.saturating_sub(Duration::from_nanos(u64::try_from(seen.end - seen.start).unwrap()))
         };
-        // The least of many: what more a start may take counts as ours.
-        watch.unseen = (0..21).map(unseen).min().unwrap();
+        watch.unseen = median((0..21).map(unseen).collect());
         watch
     }
 

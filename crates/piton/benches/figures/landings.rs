@@ -1,13 +1,14 @@
 //! What a task costs beside its agent: its start, and its landing.
 
 use std::ops::Range;
+use std::process::Stdio;
 use std::time::Duration;
 
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::Event;
 use piton_engine::journal::Journal;
 
-use crate::bench::{Figure, Project, plan};
+use crate::bench::{Figure, PITON, Project, Raw, median, plan, timed};
 use crate::gits::{Ran, Watch, covered};
 use crate::runs::began;
 
@@ -21,7 +22,7 @@ const STAMP: &str = "date +%s%N >> \"$HOME/.cache/began\"; echo $PITON_TASK > $P
 /// Tasks one after the other, in a repository of so many files.
 fn chain(files: usize) -> Vec<Figure> {
     let project = of_chain(files);
-    let (watch, stamp) = (Watch::beside(&project), stamp(&project));
+    let (watch, stamp, least) = (Watch::beside(&project), stamp(&project), least(&project));
     let _ = project.piton("run plan.toml");
     let (journal, ran, began) = (Told::by(&project), watch.seen(), began(&project));
     // A worktree is added in two steps; what else runs beside them takes one away.
@@ -39,6 +40,14 @@ fn chain(files: usize) -> Vec<Figure> {
             started,
             adding,
             "5 ms over the floor",
+        ),
+        Figure::over(
+            format!(
+                "the same, {files} files (floor: also the start of a process of ours, and two raw commits)"
+            ),
+            started,
+            adding + least,
+            "–",
         ),
         Figure::over(
             format!("one landing, {files} files (floor: the time of the same landing in which a git ran)"),
@@ -63,14 +72,28 @@ fn middle(gits: &[Ran], window: impl Fn(usize) -> Range<i128>) -> (Duration, Dur
     all[all.len() / 2]
 }
 
-/// How long an agent takes, at least, before it has written down that it runs: nanoseconds.
+/// How long an agent takes before it has written down that it runs: nanoseconds.
 fn stamp(project: &Project) -> i128 {
     let once = |_| {
         let before = jiff::Timestamp::now().as_nanosecond();
         let told = project.command("sh", &project.root).args(["-c", "date +%s%N"]).output().unwrap();
-        String::from_utf8(told.stdout).unwrap().trim().parse::<i128>().unwrap() - before
+        let told: i128 = String::from_utf8(told.stdout).unwrap().trim().parse().unwrap();
+        Duration::from_nanos(u64::try_from(told - before).unwrap())
     };
-    (0..21).map(once).min().unwrap()
+    i128::try_from(median((0..21).map(once).collect()).as_nanos()).unwrap()
+}
+
+/// What a start cannot do without beside its gits: a keeper that is a process, and a journal that says before it that the task
+/// is under way, and then that it has a worktree.
+fn least(project: &Project) -> Duration {
+    let raw = Raw::open(&project.root);
+    let mut keeper = project.command(PITON, &project.root);
+    keeper.arg("keeper").stdout(Stdio::null()).stderr(Stdio::null());
+    let mut once = |_| {
+        let commits = raw.commit(&"x".repeat(200)) + raw.commit(&"x".repeat(200));
+        timed(|| keeper.status().unwrap()).0 + commits
+    };
+    median((0..21).map(&mut once).collect())
 }
 
 const LENGTH: usize = 12;
@@ -80,7 +103,8 @@ fn of_chain(files: usize) -> Project {
     Project::new(&plan(LENGTH, 4, STAMP, each), files)
 }
 
-/// What the journal of a run says about its tasks, in nanoseconds of the millisecond.
+/// What the journal of a run says about its tasks, in nanoseconds. It says the millisecond: the moment is in the middle of
+/// it.
 struct Told(Journal, RunId);
 
 impl Told {
@@ -94,7 +118,7 @@ impl Told {
         let task = TaskId::new(&format!("T{task}")).unwrap();
         let events = self.0.events(&self.1, 0, Some(&task), 100).unwrap();
         let found = events.iter().rfind(|recorded| is_it(&recorded.event)).unwrap();
-        i128::from(found.at.0) * 1_000_000
+        i128::from(found.at.0) * 1_000_000 + 500_000
     }
 
     fn verified(&self, task: usize) -> i128 {

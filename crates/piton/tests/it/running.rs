@@ -352,6 +352,27 @@ fn what_waits_for_the_engine_is_recorded_as_one() {
     assert!(together >= Some(names.len() - 2), "{times:?}");
 }
 
+/// Whoever waits for a task starts with the commit that says it is done: no sync comes between the two.
+#[test]
+fn what_becomes_ready_starts_in_the_same_commit() {
+    let sandbox = sandbox();
+    let names = ["T1", "T2", "T3", "T4", "T5", "T6"];
+    let needs = |n: usize| names.get(n.wrapping_sub(1)).map(|name| format!("depends_on = ['{name}']"));
+    let tasks = names.iter().enumerate().map(|(n, name)| task(name, &needs(n).unwrap_or_default()));
+    sandbox.plan(&tasks.collect::<String>());
+    sandbox.script(&writers(&names));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let journal = Journal::open_existing(&sandbox.own()).expect("a journal").expect("a run was made");
+    let run = journal.runs().expect("a list").remove(0).id;
+    let events = journal.events(&run, 0, None, 1000).expect("its events");
+    let times = |is_it: fn(&Event) -> bool| -> Vec<_> {
+        events.iter().filter(|recorded| is_it(&recorded.event)).map(|recorded| recorded.at).collect()
+    };
+    let done = times(|event| matches!(event, Event::Completed { .. }));
+    let started = times(|event| matches!(event, Event::AttemptStarted { .. }));
+    assert_eq!(done[..5], started[1..]);
+}
+
 #[test]
 fn in_place_goes_on_one_at_a_time_without_being_told_again() {
     let sandbox = sandbox();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::config::read_command;
+use super::checks::read_command;
 use super::keys::quoted;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;

@@ -5,6 +5,7 @@
 
 mod add;
 mod agents;
+mod checks;
 mod config;
 mod diff;
 mod keys;
@@ -18,8 +19,9 @@ mod walk;
 mod write;
 
 pub use add::add;
+pub(in crate::dialect) use checks::{CHECK_TIMEOUT, check_name};
 pub use config::DEFAULT_AGENT;
-pub(in crate::dialect) use config::{CHECK_TIMEOUT, PRIORITY, check_name};
+pub(in crate::dialect) use config::PRIORITY;
 pub use config::{Config, Defaults, Policy, Worktree, read_config};
 pub use diff::{Changed, PlanDiff, diff, difference};
 pub(in crate::dialect) use links::shared_files;

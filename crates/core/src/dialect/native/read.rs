@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::config::{self, Config, read_defaults, read_paths, read_tables, unix_lines};
+use super::checks::{self, read_paths, unix_lines};
+use super::config::{self, Config, read_defaults, read_tables};
 use super::keys::{self, quoted};
 use super::links::{Origin, link};
 use super::walk::{Said, Section, Walk};
@@ -293,7 +294,7 @@ impl<'a> Tasks<'a> {
             may_change_nothing: said.may_change_nothing.unwrap_or(false),
             check_first: said.check_first.unwrap_or(false),
             may_fail: said.may_fail.unwrap_or(false),
-            timeout: said.timeout.unwrap_or(config::TIMEOUT),
+            timeout: said.timeout.unwrap_or(checks::TIMEOUT),
             silence: said.silence.flatten(),
             exports: Vec::new(),
         });

@@ -1,7 +1,7 @@
 //! A plan as `plan.toml`. What a plan of Piton's own has no words for is left out; whoever needs to know reads it back
 //! and compares.
 
-use super::config::{check_name, usual_timeout};
+use super::checks::{check_name, usual_timeout};
 use crate::plan::{
     Agent, Argv, Budget, Check, Fences, Pattern, Permissions, Plan, PromptBy, Protect, Sandbox, Schedule,
     Settings, TaskSpec,

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
+use super::prompt::is_none;
 use super::read::layer_number;
 use super::steps::{self, Step};
-use super::task::{self, is_none};
+use super::task;
 use super::xml::{self, Element, SECTIONS};
 use crate::diagnostic::Diagnostic;
 use crate::dialect::found::{Found, Said, cut};

@@ -254,7 +254,7 @@ fn read_needs(node: &Node, found: &mut Found) -> Vec<Said<String>> {
     let mut needs = Vec::new();
     for item in items {
         match item.text() {
-            Some(text) if super::task::is_none(text) => {}
+            Some(text) if super::prompt::is_none(text) => {}
             Some(text) => needs.push(Said { value: text::key(text), at: item.at.clone() }),
             None => wrong(item, "a dependency", "the id of a task", found),
         }

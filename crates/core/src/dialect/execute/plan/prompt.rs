@@ -1,7 +1,6 @@
 //! A task's content as an agent reads it: Markdown, without the tags and without what Piton does itself.
 
 use super::steps::Step;
-use super::task::is_none;
 use super::xml::{Element, dedent};
 
 /// What the agent is asked to do. Files, checks and criteria are told by whoever starts it.
@@ -132,4 +131,10 @@ fn fenced(code: &str) -> String {
     let longest = code.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}\n{code}\n{fence}")
+}
+
+/// Whether a text says that there is nothing.
+pub(super) fn is_none(text: &str) -> bool {
+    let plain = text.trim().trim_matches(['.', '(', ')', '-']).to_lowercase();
+    matches!(plain.as_str(), "" | "none" | "n/a" | "nothing" | "no files" | "none required")
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::prompt::prompt;
+use super::prompt::{is_none, prompt};
 use super::steps::{self, Step};
 use super::xml::{self, Element};
 use crate::diagnostic::{Diagnostic, nearest};
@@ -284,12 +284,6 @@ fn read_exports(root: &Element, found: &mut Found) -> Vec<Export> {
         }
     }
     exports
-}
-
-/// Whether a text says that there is nothing.
-pub(super) fn is_none(text: &str) -> bool {
-    let plain = text.trim().trim_matches(['.', '(', ')', '-']).to_lowercase();
-    matches!(plain.as_str(), "" | "none" | "n/a" | "nothing" | "no files" | "none required")
 }
 
 /// Text that should have been in an element of its own, where it cannot be used.

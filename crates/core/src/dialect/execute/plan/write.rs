@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
+use super::prompt::is_none;
 use super::read::{layer_number, layer_order};
 use super::steps::{self, Step};
-use super::task::{self, is_id, is_none};
+use super::task::{self, is_id};
 use super::xml::dedent;
 use crate::dialect::found::{Found, Said, cut};
 use crate::plan::{Argv, Check, Export, Group, GroupId, Plan, RepoPath, TaskId, TaskSpec};

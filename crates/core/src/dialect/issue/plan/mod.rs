@@ -6,6 +6,7 @@
 
 mod add;
 mod details;
+mod fields;
 mod lint;
 mod name;
 mod needs;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::details::status_box;
+use super::fields::status_box;
 use super::words::reference;
 use crate::diagnostic::Diagnostic;
 use crate::dialect::checklist::{Checklist, Item, Kind, Line, Mark, field, number};

@@ -3,7 +3,7 @@
 mod mistakes;
 mod properties;
 
-use super::config::unix_lines;
+use super::checks::unix_lines;
 use super::*;
 use crate::diagnostic::{Diagnostic, Severity, place};
 use crate::plan::{Adapter, Argv, Exhausted, Plan, Schedule, TaskSpec};
