@@ -60,7 +60,7 @@ fn no_file_gets_its_name_before_its_content_is_on_the_disk() {
         }
         let room = [".git/objects", ".git/refs", ".git/piton", kept::PLAN]
             .into_iter()
-            .find(|room| Utf8Path::new(to).starts_with(repo.join(room)) && !is_lock(to));
+            .find(|room| Utf8Path::new(to).starts_with(repo.join(room)) && !is_passing(to));
         let Some(room) = room else { return };
         let mut noted = noted.lock().expect("nobody panics in here");
         noted.0.insert(room.into());
@@ -73,9 +73,13 @@ fn no_file_gets_its_name_before_its_content_is_on_the_disk() {
     assert!(early.is_empty(), "named before it was synced: {early:#?}");
 }
 
-/// A lock says something to the living only.
-fn is_lock(path: &str) -> bool {
-    Utf8Path::new(path).extension() == Some("lock")
+/// A lock says something to the living only; and so does what is noted of a job under way, and of whose a worktree is: with
+/// the power goes all that it is about.
+fn is_passing(path: &str) -> bool {
+    let path = Utf8Path::new(path);
+    let of_a_job = matches!(path.file_name(), Some("spec.json" | "prompt.md" | "started"));
+    let of_a_worktree = path.parent().is_some_and(|folder| folder.ends_with(".git/piton/worktrees"));
+    path.extension() == Some("lock") || of_a_job || of_a_worktree
 }
 
 /// What a thread has written and has to sync itself before it goes by it: the folder of a file it named, or the file
@@ -97,7 +101,7 @@ impl Owed {
         let appends = point.call == "write" && path.ends_with("/journal.md");
         match point.end {
             Some(0) if Disk::is_sync(point) => drop(owed.remove(path)),
-            None if (names && !is_lock(path)) || appends => {
+            None if (names && !is_passing(path)) || appends => {
                 self.late.extend(owed.iter().map(|owed| format!("{owed} before {path}")));
                 let (folder, name) = path.rsplit_once('/').expect("it is absolute");
                 owed.insert(if names { folder } else { path }.to_owned());
