@@ -276,10 +276,14 @@ impl<'o> Loop<'o> {
         let wanted = run::next(&self.state, now);
         self.resting.retain(|action, _| wanted.contains(action));
         let starts = starts(&wanted);
+        let cleans = wanted.iter().filter(|action| matches!(action, Action::Clean { .. })).count();
+        let at_most = self.state.run().map_or(0, |run| run.session.max_parallel as usize);
         for action in wanted {
             match action {
                 Action::Start { .. } => {}
                 action if self.under_way.contains_key(&action) => {}
+                // What is over gives way to what begins, on a disk that is slow for both, unless it becomes too much.
+                Action::Clean { .. } if cleans <= at_most && self.is_starting_agents() => {}
                 action if self.resting.get(&action).is_some_and(|until| *until > Instant::now()) => {}
                 action => self.dispatch(action)?,
             }
@@ -291,6 +295,14 @@ impl<'o> Loop<'o> {
             .commit(&starts)?
             .iter()
             .any(|outcome| outcome.as_ref().is_ok_and(|events| !events.is_empty())))
+    }
+
+    fn is_starting_agents(&self) -> bool {
+        self.under_way.iter().any(|(action, running)| match action {
+            Action::Prepare { .. } => true,
+            Action::Work { .. } => !running.has_begun(),
+            _ => false,
+        })
     }
 
     fn dispatch(&mut self, action: Action) -> Result<(), EngineError> {

@@ -109,6 +109,12 @@ impl Running {
         self.0.lock().map(|inner| inner.agents.clone()).unwrap_or_default()
     }
 
+    /// Whether its job has begun.
+    pub(super) fn has_begun(&self) -> bool {
+        let job = self.0.lock().ok().and_then(|inner| inner.job.clone());
+        job.is_some_and(|job| job.is_begun().unwrap_or(true))
+    }
+
     pub(super) fn is_stopped(&self) -> bool {
         self.0.lock().is_ok_and(|inner| inner.stopped)
     }

@@ -8,12 +8,12 @@ use std::time::Duration;
 use camino::Utf8PathBuf;
 use serde_json::Value;
 
-use crate::bench::{Project, median, timed};
+use crate::bench::{Project, timed};
 
 /// Whoever sees the gits of a project.
 pub(crate) struct Watch {
     log: Utf8PathBuf,
-    /// What a git takes from outside before it tells of itself and after: mostly the start of a process.
+    /// What a git takes from outside before it tells of itself and after, at least: mostly the start of a process.
     unseen: Duration,
 }
 
@@ -30,8 +30,26 @@ impl Watch {
             let seen = &watch.seen()[before..][0].time;
             took.saturating_sub(Duration::from_nanos(u64::try_from(seen.end - seen.start).unwrap()))
         };
-        watch.unseen = median((0..21).map(unseen).collect());
+        // The least of many: what more a start may take counts as ours.
+        watch.unseen = (0..21).map(unseen).min().unwrap();
         watch
+    }
+
+    /// How long a git that makes the files of a worktree takes, at least, until it is gone after it has said that it ends:
+    /// they are its own to write back.
+    pub(crate) fn lingering(&self, project: &Project) -> Duration {
+        let once = |n: usize| {
+            let (place, step) = (project.root.join(format!("by-hand-{n}")), ["reset", "--quiet", "--hard"]);
+            project
+                .git(&project.repo, &["worktree", "add", "-q", "--detach", "--no-checkout", place.as_str()]);
+            let took = timed(|| project.git(&place, &step)).0;
+            let ran = self.seen();
+            let told = &ran[ran.len() - 1].time;
+            project.git(&project.repo, &["worktree", "remove", "--force", place.as_str()]);
+            let told = Duration::from_nanos(u64::try_from(told.end - told.start).unwrap());
+            took.saturating_sub(told)
+        };
+        (0..5).map(once).min().unwrap()
     }
 
     /// Which gits ran when, in nanoseconds since 1970, in the order in which they began. One that stays and waits for
@@ -61,6 +79,12 @@ impl Watch {
 pub(crate) struct Ran {
     pub(crate) words: String,
     time: Range<i128>,
+}
+
+impl Ran {
+    pub(crate) fn lingers(&mut self, for_so_long: Duration) {
+        self.time.end += i128::try_from(for_so_long.as_nanos()).unwrap();
+    }
 }
 
 /// For how much of this window at least one of them ran.

@@ -8,7 +8,7 @@ use piton_core::plan::{RunId, TaskId};
 use piton_core::run::Event;
 use piton_engine::journal::Journal;
 
-use crate::bench::{Figure, PITON, Project, Raw, median, plan, timed};
+use crate::bench::{Figure, PITON, Project, Raw, plan, timed};
 use crate::gits::{Ran, Watch, covered};
 use crate::runs::began;
 
@@ -23,11 +23,14 @@ const STAMP: &str = "date +%s%N >> \"$HOME/.cache/began\"; echo $PITON_TASK > $P
 fn chain(files: usize) -> Vec<Figure> {
     let project = of_chain(files);
     let (watch, stamp, least) = (Watch::beside(&project), stamp(&project), least(&project));
+    let (lingering, before) = (watch.lingering(&project), watch.seen().len());
     let _ = project.piton("run plan.toml");
-    let (journal, ran, began) = (Told::by(&project), watch.seen(), began(&project));
+    let (journal, began) = (Told::by(&project), began(&project));
+    let ran = watch.seen().into_iter().skip(before);
     // A worktree is added in two steps; what else runs beside them takes one away.
     let adds = |git: &Ran| [" worktree add ", " reset "].iter().any(|step| git.words.contains(step));
-    let (adds, others): (Vec<Ran>, Vec<Ran>) = ran.into_iter().partition(adds);
+    let (mut adds, others): (Vec<Ran>, Vec<Ran>) = ran.partition(adds);
+    adds.iter_mut().filter(|git| git.words.contains(" reset ")).for_each(|git| git.lingers(lingering));
     let start = |n: usize| journal.landed(n - 1)..i128::try_from(began[n - 1]).unwrap() - stamp;
     let landing = |n: usize| journal.verified(n)..journal.landed(n);
     let (started, adding) = middle(&adds, start);
@@ -72,28 +75,27 @@ fn middle(gits: &[Ran], window: impl Fn(usize) -> Range<i128>) -> (Duration, Dur
     all[all.len() / 2]
 }
 
-/// How long an agent takes before it has written down that it runs: nanoseconds.
+/// How long an agent takes, at least, before it has written down that it runs: nanoseconds.
 fn stamp(project: &Project) -> i128 {
     let once = |_| {
         let before = jiff::Timestamp::now().as_nanosecond();
         let told = project.command("sh", &project.root).args(["-c", "date +%s%N"]).output().unwrap();
-        let told: i128 = String::from_utf8(told.stdout).unwrap().trim().parse().unwrap();
-        Duration::from_nanos(u64::try_from(told - before).unwrap())
+        String::from_utf8(told.stdout).unwrap().trim().parse::<i128>().unwrap() - before
     };
-    i128::try_from(median((0..21).map(once).collect()).as_nanos()).unwrap()
+    (0..21).map(once).min().unwrap()
 }
 
-/// What a start cannot do without beside its gits: a keeper that is a process, and a journal that says before it that the task
+/// What a start cannot do without beside its gits, at least: a keeper that is a process, and a journal that says before it that the task
 /// is under way, and then that it has a worktree.
 fn least(project: &Project) -> Duration {
     let raw = Raw::open(&project.root);
     let mut keeper = project.command(PITON, &project.root);
     keeper.arg("keeper").stdout(Stdio::null()).stderr(Stdio::null());
-    let mut once = |_| {
+    let once = |_| {
         let commits = raw.commit(&"x".repeat(200)) + raw.commit(&"x".repeat(200));
         timed(|| keeper.status().unwrap()).0 + commits
     };
-    median((0..21).map(&mut once).collect())
+    (0..21).map(once).min().unwrap()
 }
 
 const LENGTH: usize = 12;

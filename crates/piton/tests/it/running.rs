@@ -373,6 +373,21 @@ fn what_becomes_ready_starts_in_the_same_commit() {
     assert_eq!(done[..5], started[1..]);
 }
 
+/// Nobody waits for a worktree to be taken away, and an agent that is about to start would.
+#[test]
+fn what_is_over_gives_way_to_what_begins() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']")));
+    sandbox.script(&writers(&["T1", "T2"]));
+    let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "prepare.added", 2).spawn();
+    let pause = run.until_paused(&sandbox);
+    let worktrees = || sandbox.git(["worktree", "list"]).lines().count();
+    assert_eq!(worktrees(), 3, "the checkout, and both tasks");
+    drop(pause);
+    let _ = run.wait().exits(0);
+    assert_eq!(worktrees(), 1);
+}
+
 #[test]
 fn in_place_goes_on_one_at_a_time_without_being_told_again() {
     let sandbox = sandbox();
