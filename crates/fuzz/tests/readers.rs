@@ -5,7 +5,7 @@ use std::panic::catch_unwind;
 use piton_fuzz::{TARGETS, Target, Variations};
 
 /// Seconds per target in an unoptimised build.
-const VARIATIONS: usize = 3000;
+const VARIATIONS: usize = 500;
 
 fn holds(name: &str) {
     let target = Target::named(name).expect("a target of that name");
