@@ -40,8 +40,7 @@ impl Lock {
         &self.path
     }
 
-    /// The same lock under a second handle. A child that inherits it (as its standard input, say: the
-    /// file is empty) keeps the lock alive when this process dies, so nobody overtakes that child.
+    /// The same lock under a second handle. A child that inherits it (as its standard output, say) keeps the lock alive when this process dies, so nobody overtakes that child.
     pub fn share(&self) -> io::Result<File> {
         self.file.try_clone()
     }

@@ -41,7 +41,7 @@ fn inside(order: &Order) -> Result<Option<Utf8PathBuf>, Trouble> {
 /// Put the copies where the agent looks for them. They are never part of the work.
 pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
     let places = places(order)?;
-    if !places.is_empty() && !job.is_begun()? {
+    if !places.is_empty() {
         // What the tasks before it told is what the agent goes by.
         (order.site.settle_files)();
     }

@@ -39,9 +39,6 @@ pub(super) fn put_up(order: &Order, agent: &Agent, job: &Job, spec: &mut JobSpec
     let place = order.workplace()?;
     let guard = order.guard();
     guard.enclose(agent, spec, job, &place)?;
-    if remembered(job).is_some() || job.is_begun()? {
-        return Ok(());
-    }
     if let Some(seen) = look(order, !guard.keeps_from_checkout())? {
         let text = serde_json::to_vec(&seen).map_err(|error| Trouble::Defect(error.to_string()))?;
         // Neither whole at once nor synced: no agent begins before it is written, a torn one counts for none, and with

@@ -4,7 +4,7 @@ use std::fs;
 
 use camino::Utf8Path;
 use piton_core::dialect::rwkit;
-use piton_core::plan::{Argv, Check, Dialect, Oid};
+use piton_core::plan::{Agent, Argv, Check, Dialect, Oid};
 use piton_core::run::{
     self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, Verdict, Work,
 };
@@ -20,6 +20,8 @@ use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Work
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
 use crate::{agent, checks, crash, disk};
 
+/// What an agent is told, in the folder of its job.
+const PROMPT: &str = "prompt.md";
 /// How much of the end of an agent's output is looked at.
 const TAIL: usize = 16 * 1024;
 /// So many files that a task made or changed are told.
@@ -188,45 +190,21 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     };
     let client = &budget::held(client, order);
     let job = order.job(&format!("agent{pass}"));
-    disk::private_folder(job.dir())?;
-    copy::offer(order, &job)?;
-    let path = job.dir().join("prompt.md");
-    // The one it has begun with stays.
-    if !job.is_begun()? {
-        let own = iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass);
-        let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
-        let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
-        disk::replace(&path, text.as_bytes())?;
-    }
-    let session = agent::Session::of(&job, client, name, order.task.attempt)?;
-    let prompt = agent::prompt_of(session.as_ref(), &path)?;
-    let asked = order.run.settings.dialect == Dialect::Native;
-    let talk = order.site.keeper.first().map(|piton| agent::Talk { piton, asked });
-    let fenced = order.guard().is_in_force();
-    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt, talk, fenced };
-    let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
-    // An agent's files and commits are all there is of its work, and nobody has synced them.
-    job_spec.synced = order.touched()?;
-    if !job.is_begun()? && !order.run.settings.no_commits && !order.worktree()?.is_ready() {
-        return Err(Trouble::Transient(
-            "the machine has started anew since the worktree was made".to_owned(),
-        ));
-    }
-    fence::put_up(order, client, &job, &mut job_spec)?;
     if !order.running.begin(&job, Some(name)) {
         return Err(Trouble::Stopped);
     }
-    let outcome = job.run(&job_spec, &order.site.keeper)?;
+    let outcome = job.run_with(|| equip(order, pass, name, client, &job), &order.site.keeper)?;
     crash::point("work.ended");
     kept(order, &outcome)?;
     let seen = fence::take_down(order, &job, &outcome)?;
+    let session = agent::Session::of(&job, client, name, order.task.attempt)?;
     let heard = agent::hear(client, &job, session.as_ref(), &outcome, TAIL)?;
     let tail = &heard.said;
     let told = copy::told(order, &job);
     let token = job.spec()?.and_then(|spec| spec.env.get(agent::TOKEN).cloned()).unwrap_or_default();
     let left = agent::take(&job.dir().join("outbox.jsonl"), &token);
     let reported = left.message;
-    let asked = fs::read_to_string(&path).unwrap_or_default();
+    let asked = fs::read_to_string(job.dir().join(PROMPT)).unwrap_or_default();
     let cut = client.adapter.is_command() && outcome.output_bytes > TAIL as u64;
     let output = Output { text: tail, cut, prompt: &asked };
     let iterated = match heard.is_finished() {
@@ -262,6 +240,33 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     });
     commands.extend(seen);
     Ok(commands)
+}
+
+/// All that an agent begins with: what it is told, what it may touch, and how things are outside.
+fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Result<JobSpec, Trouble> {
+    let spec = &order.spec;
+    if !order.run.settings.no_commits && !order.worktree()?.is_ready() {
+        return Err(Trouble::Transient(
+            "the machine has started anew since the worktree was made".to_owned(),
+        ));
+    }
+    copy::offer(order, job)?;
+    let path = job.dir().join(PROMPT);
+    let own = iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass);
+    let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
+    let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
+    disk::replace(&path, text.as_bytes())?;
+    let session = agent::Session::of(job, client, name, order.task.attempt)?;
+    let prompt = agent::prompt_of(session.as_ref(), &path)?;
+    let asked = order.run.settings.dialect == Dialect::Native;
+    let talk = order.site.keeper.first().map(|piton| agent::Talk { piton, asked });
+    let fenced = order.guard().is_in_force();
+    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt, talk, fenced };
+    let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
+    // An agent's files and commits are all there is of its work, and nobody has synced them.
+    job_spec.synced = order.touched()?;
+    fence::put_up(order, client, job, &mut job_spec)?;
+    Ok(job_spec)
 }
 
 /// The note of what a try has used; how long it worked is told with its end.

@@ -39,7 +39,7 @@ impl Child {
         for name in &spec.env_remove {
             command.env_remove(name);
         }
-        command.envs(&spec.env).env(MARKER, job.marker());
+        command.envs(&spec.env).envs(&spec.secrets).env(MARKER, job.marker());
         bind(&mut command, spec);
         let (fence, unfenced) = (spec.fence.clone(), job.dir().join(UNFENCED));
         Ok(Child { command, program: program.clone(), fence, unfenced })

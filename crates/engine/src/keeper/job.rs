@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
-use std::process::{Command, Stdio};
+use std::io::{self, PipeWriter, Write};
+use std::process::{self, Command};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::redact;
@@ -30,7 +30,7 @@ pub struct JobSpec {
     /// Added to the inherited environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Values for the environment that are written nowhere: the keeper gets them in its own.
+    /// Values for the environment that are written nowhere: the keeper is told them.
     #[serde(skip)]
     pub secrets: BTreeMap<String, String>,
     /// Removed from the inherited environment.
@@ -227,8 +227,17 @@ impl Job {
     /// Calling it again, or from several processes at once, adopts the running keeper or takes the outcome.
     /// A job that was started but has neither is [`Ended::Died`]: its remains are swept away first.
     pub fn run(&self, spec: &JobSpec, keeper_program: &[String]) -> Result<Outcome, KeeperError> {
+        self.run_with(|| Ok(spec.clone()), keeper_program)
+    }
+
+    /// The same for a job that takes some preparing, which is done only if it has not begun, and while its keeper starts.
+    pub fn run_with<E: From<KeeperError>>(
+        &self,
+        prepare: impl FnOnce() -> Result<JobSpec, E>,
+        keeper_program: &[String],
+    ) -> Result<Outcome, E> {
         disk::private_folder(&self.dir).map_err(KeeperError::file("create", &self.dir))?;
-        let spec = &spec.clone().with_secrets_apart();
+        let mut prepare = Some(prepare);
         let mut last_keeper = None;
         loop {
             // A finished job needs no lock; a running one is waited for here.
@@ -243,15 +252,10 @@ impl Job {
                 continue;
             }
             let started = self.started()?;
-            if started.is_some() || last_keeper.is_some() {
-                self.bury(&lock, started, last_keeper.as_deref())?;
-                continue;
+            match prepare.take().filter(|_| started.is_none()) {
+                Some(prepare) => last_keeper = Some(self.keeper_lifetime(lock, prepare, keeper_program)?),
+                None => self.bury(&lock, started, last_keeper.as_deref())?,
             }
-            if self.spec()?.is_none() {
-                self.note("spec.json", spec)?;
-            }
-            crash::point("job.spec-written");
-            last_keeper = Some(self.keeper_lifetime(lock, keeper_program, &spec.secrets)?);
         }
     }
 
@@ -289,13 +293,44 @@ impl Job {
         Output::of(self)
     }
 
-    /// Hand the lock to a new keeper and wait for its end; returns how it ended.
-    fn keeper_lifetime(
+    /// Hand the lock to a new keeper, tell it to begin once all is prepared, and wait for its end; returns how it ended.
+    fn keeper_lifetime<E: From<KeeperError>>(
+        &self,
+        lock: Lock,
+        prepare: impl FnOnce() -> Result<JobSpec, E>,
+        keeper_program: &[String],
+    ) -> Result<String, E> {
+        let (mut keeper, mut word) = self.call_keeper(lock, keeper_program)?;
+        crash::point("job.spawned");
+        let told = prepare().and_then(|spec| {
+            let spec = spec.with_secrets_apart();
+            if self.spec()?.is_none() {
+                self.note("spec.json", &spec)?;
+            }
+            crash::point("job.spec-written");
+            Ok(format!("{}\n", serde_json::json!(spec.secrets)))
+        });
+        if let Ok(secrets) = &told {
+            // One that cannot be told is gone already: how it ended says more.
+            let _ = word.write_all(secrets.as_bytes());
+        }
+        // One that is not told ends and has begun nothing, also where it is not told because this process was killed.
+        drop(word);
+        crash::point("job.told");
+        let ended = match keeper.wait() {
+            Ok(status) => status.to_string(),
+            // Somebody else reaped it; the lock tells its end just as well.
+            Err(error) => format!("unknown end: {error}"),
+        };
+        told.map(|_| ended)
+    }
+
+    /// A new keeper with the lock, and the pipe on which it is told to begin.
+    fn call_keeper(
         &self,
         lock: Lock,
         keeper_program: &[String],
-        secrets: &BTreeMap<String, String>,
-    ) -> Result<String, KeeperError> {
+    ) -> Result<(process::Child, PipeWriter), KeeperError> {
         let log_path = self.dir.join("keeper.log");
         let log = File::options()
             .create(true)
@@ -303,20 +338,15 @@ impl Job {
             .open(&log_path)
             .map_err(KeeperError::file("open", &log_path))?;
         let (program, args) = keeper_program.split_first().ok_or(KeeperError::Arguments)?;
+        let failed = |source| KeeperError::Spawn { program: program.clone(), source };
         let handed = lock.share().map_err(KeeperError::file("share", lock.path()))?;
+        let (ear, word) = io::pipe().map_err(failed)?;
         let mut command = Command::new(program);
-        command.args(args).arg(&self.dir).stdin(Stdio::from(handed)).stdout(Stdio::null()).stderr(log);
-        command.envs(secrets);
-        let mut keeper =
-            command.spawn().map_err(|source| KeeperError::Spawn { program: program.clone(), source })?;
-        crash::point("job.spawned");
+        command.args(args).arg(&self.dir).stdin(ear).stdout(handed).stderr(log);
+        let keeper = command.spawn().map_err(failed)?;
         // From here the keeper alone holds the lock: it is free again exactly when the keeper is gone.
         drop(lock);
-        Ok(match keeper.wait() {
-            Ok(status) => status.to_string(),
-            // Somebody else reaped it; the lock tells its end just as well.
-            Err(error) => format!("unknown end: {error}"),
-        })
+        Ok((keeper, word))
     }
 
     /// Close a job whose keeper is gone: nothing of it lives on, and the outcome says so.

@@ -1,5 +1,6 @@
 //! The keeper itself: a small process with three threads, of which one thinks.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
@@ -44,15 +45,17 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     default_signals();
     let job = Job::at(dir);
     crash::point("keeper.before-lock");
-    let Some(_held) = hold(&job)? else { return Ok(()) };
+    let Some(held) = hold(&job)? else { return Ok(()) };
     crash::point("keeper.locked");
     // A job is started once; one that lost its keeper is for the engine to bury.
     if job.outcome()?.is_some() || job.started()?.is_some() {
         return Ok(());
     }
+    let Some(secrets) = held.word()? else { return Ok(()) };
     let spec_path = job.dir().join("spec.json");
-    let spec =
+    let mut spec =
         job.spec()?.ok_or_else(|| KeeperError::file("read", &spec_path)(io::ErrorKind::NotFound.into()))?;
+    spec.secrets = secrets;
     let mut outcome = if job.stop_requested() {
         not_run(Ended::Stopped)
     } else {
@@ -98,18 +101,32 @@ enum Held {
     Own(Lock),
 }
 
-/// The lock the engine handed over as standard input; without one (a keeper started by hand), our own try.
+impl Held {
+    /// Wait for the engine's word that all is prepared: the secrets of the job. `None` if the engine is gone, or has
+    /// thought better of it. Whoever starts a keeper by hand has prepared all.
+    fn word(&self) -> Result<Option<BTreeMap<String, String>>, KeeperError> {
+        let Held::Inherited(_) = self else { return Ok(Some(BTreeMap::new())) };
+        let mut line = String::new();
+        io::stdin()
+            .read_line(&mut line)
+            .map_err(KeeperError::file("read", Utf8Path::new("the standard input")))?;
+        // Half a word is none.
+        Ok(serde_json::from_str(&line).ok())
+    }
+}
+
+/// The lock the engine handed over as standard output; without one (a keeper started by hand), our own try.
 fn hold(job: &Job) -> Result<Option<Held>, KeeperError> {
     let path = job.lock_path();
-    if let Ok(stdin) = io::stdin().as_fd().try_clone_to_owned() {
-        let stdin = File::from(stdin);
-        let same = match (stdin.metadata(), fs::metadata(&path)) {
+    if let Ok(handed) = io::stdout().as_fd().try_clone_to_owned() {
+        let handed = File::from(handed);
+        let same = match (handed.metadata(), fs::metadata(&path)) {
             (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
             _ => false,
         };
         if same {
             // A lock belongs to the open file, so taking it again through an heir of it just succeeds.
-            return Ok(stdin.try_lock().is_ok().then_some(Held::Inherited(stdin)));
+            return Ok(handed.try_lock().is_ok().then_some(Held::Inherited(handed)));
         }
     }
     Ok(Lock::try_take(&path).map_err(KeeperError::file("lock", &path))?.map(Held::Own))
@@ -149,7 +166,8 @@ fn supervise(job: &Job, spec: &JobSpec, started: Started) -> Result<Outcome, Str
     // Once there is a child, nothing may fail any more.
     let (pipe, writer) = io::pipe().map_err(|error| format!("cannot make a pipe: {error}"))?;
     let reader = Reader { pipe, log: Arc::clone(&log), heard_ms: Arc::clone(&heard_ms), clock };
-    let (drained, env) = (tell.clone(), spec.env.clone());
+    let drained = tell.clone();
+    let env: BTreeMap<String, String> = spec.env.clone().into_iter().chain(spec.secrets.clone()).collect();
     // The child need not wait until it is known what its output must not hold.
     small_thread("output", move || reader.run(secrets::of_environment(&env).stream(), &drained))?;
     let child = Child::of(job, spec, writer)?;

@@ -3,8 +3,9 @@
 //! A *job* is a folder with a spec; [`Job::run`] turns it into an outcome, once, whoever asks and however
 //! often. The *keeper* is this binary in a hidden mode: it outlives an engine that dies, and its child does
 //! not outlive it. Nothing rests on pids: whoever holds the folder's lock speaks for the job. The engine
-//! takes the lock, looks, and hands the very same lock to the keeper as its standard input, so there is no
-//! moment between the two in which a second engine could slip in.
+//! takes the lock, looks, and hands the very same lock to the keeper as its standard output, so there is no
+//! moment between the two in which a second engine could slip in. A keeper begins when it is told to, on its
+//! standard input; one whose engine dies before that has begun nothing and ends.
 //!
 //! This room must not know what a child is for: no agents, checks, tasks or git in here.
 

@@ -13,7 +13,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_engine::keeper::{Ended, Job, JobSpec, Outcome, Whole};
+use piton_engine::keeper::{Ended, Job, JobSpec, KeeperError, Outcome, Whole};
 use piton_engine::lock::Lock;
 use piton_testkit::skipped;
 use rustix::process::{Pid, Signal, kill_process};
@@ -426,7 +426,7 @@ fn a_running_keeper_is_adopted() {
 
 #[test]
 fn an_engine_may_crash_anywhere() {
-    for point in ["job.spec-written", "job.spawned", "job.outcome-seen"] {
+    for point in ["job.spawned", "job.spec-written", "job.told", "job.outcome-seen"] {
         let bench = Bench::new();
         let spec = bench.counting("exit 4");
         let crashed = bench.engine(&spec).env("PITON_CRASH", point).spawn().unwrap().wait().unwrap();
@@ -469,12 +469,44 @@ fn an_engine_and_its_keeper_may_crash_together() {
         let bench = Bench::new();
         let spec = bench.counting("exit 4");
         let mut engine = bench.engine(&spec);
-        engine.env("PITON_CRASH", "job.spawned").env("KEEPER_CRASH", point);
+        engine.env("PITON_CRASH", "job.told").env("KEEPER_CRASH", point);
         assert!(!engine.status().unwrap().success());
         let outcome = bench.run(&spec);
         assert_eq!(outcome.ended, ended, "{point}");
         assert!(starts.contains(&bench.starts()), "{point}");
     }
+}
+
+#[test]
+fn a_keeper_begins_nothing_before_all_is_prepared() {
+    // Its engine dies over the preparations: with a spec in its folder, too.
+    for point in ["job.spawned", "job.spec-written"] {
+        let bench = Bench::new();
+        let mut engine = bench.engine(&bench.counting("true"));
+        assert!(!engine.env("PITON_CRASH", point).status().unwrap().success());
+        drop(Lock::take(&bench.job.dir().join("lock")).unwrap());
+        assert_eq!((bench.starts(), bench.job.is_begun().unwrap()), (0, false), "{point}");
+    }
+    // Its engine finds that it cannot be prepared.
+    let bench = Bench::new();
+    let spec = bench.counting("exit 4");
+    let refused = bench.job.run_with(|| Err::<JobSpec, _>(KeeperError::Arguments), &keeper());
+    assert!(matches!(refused, Err(KeeperError::Arguments)), "{refused:?}");
+    assert!(Lock::try_take(&bench.job.dir().join("lock")).unwrap().is_some(), "nobody is left");
+    assert_eq!((bench.starts(), bench.job.is_begun().unwrap()), (0, false));
+    // The next try may.
+    assert_eq!(bench.run(&spec).ended, Ended::Exited { code: 4 });
+    // What has begun is not prepared again, whether it has ended or was lost.
+    let again = |bench: &Bench| {
+        let ended = bench.job.run_with(|| -> Result<_, KeeperError> { panic!("twice") }, &keeper());
+        (ended.unwrap().ended, bench.starts())
+    };
+    assert_eq!(again(&bench), (Ended::Exited { code: 4 }, 1));
+    let bench = Bench::new();
+    let mut engine = bench.engine(&bench.counting("true"));
+    engine.env("PITON_CRASH", "job.told").env("KEEPER_CRASH", "keeper.before-outcome");
+    assert!(!engine.status().unwrap().success());
+    assert_eq!(again(&bench), (Ended::Died, 1));
 }
 
 #[test]
@@ -510,7 +542,7 @@ fn a_late_keeper_does_nothing() {
     let bench = Bench::new();
     let spec = bench.counting("true");
     let mut engine = bench.engine(&spec);
-    engine.env("PITON_CRASH", "job.spawned").env("KEEPER_CRASH", "keeper.before-outcome");
+    engine.env("PITON_CRASH", "job.told").env("KEEPER_CRASH", "keeper.before-outcome");
     assert!(!engine.status().unwrap().success());
     drop(Lock::take(&bench.job.dir().join("lock")).unwrap());
     by_hand(&bench);
