@@ -1,4 +1,4 @@
-//! Variations of known inputs: the same ones on every machine, so that a failing test fails again.
+//! Variations of known inputs: from one seed the same ones on every machine, so that a failing test fails again.
 
 use crate::Target;
 
@@ -14,8 +14,8 @@ pub struct Variations {
 }
 
 impl Variations {
-    pub fn of(target: &Target) -> Variations {
-        Variations { corpus: target.corpus(), words: target.words, dice: 0x0050_6974_6f6e }
+    pub fn of(target: &Target, seed: u64) -> Variations {
+        Variations { corpus: target.corpus(), words: target.words, dice: seed }
     }
 
     /// SplitMix64.

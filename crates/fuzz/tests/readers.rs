@@ -1,22 +1,45 @@
-//! The corpus and variations of it, as plain tests. For longer: `cargo xtask fuzz`.
+//! The corpus and variations of it, as plain tests. For longer, with variations that nobody has seen yet:
+//! `PITON_FUZZ_SECONDS`, for all targets together; and `cargo xtask fuzz`.
 
+use std::num::NonZero;
 use std::panic::catch_unwind;
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use piton_fuzz::{TARGETS, Target, Variations};
 
 /// Seconds per target in an unoptimised build.
 const VARIATIONS: usize = 500;
+/// The same ones every time.
+const SEED: u64 = 0x0050_6974_6f6e;
 
 fn holds(name: &str) {
     let target = Target::named(name).expect("a target of that name");
     let corpus = target.corpus();
     assert!(!corpus.is_empty());
-    for input in corpus.into_iter().chain(Variations::of(&target).take(VARIATIONS)) {
-        if catch_unwind(|| (target.check)(&input)).is_err() {
-            // A file with these bytes in `corpus/NAME/` repeats it.
-            panic!("{name} breaks its promise on b\"{}\"", input.escape_ascii());
-        }
+    let Some(time) = time_for_each() else {
+        let known = Variations::of(&target, SEED).take(VARIATIONS);
+        return corpus.into_iter().chain(known).for_each(|input| holds_for(&target, &input));
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(SEED, |age| age.as_secs());
+    let begun = Instant::now();
+    let new = Variations::of(&target, now).take_while(|_| begun.elapsed() < time);
+    new.for_each(|input| holds_for(&target, &input));
+}
+
+fn holds_for(target: &Target, input: &[u8]) {
+    if catch_unwind(|| (target.check)(input)).is_err() {
+        // A file with these bytes in `corpus/NAME/` repeats it.
+        panic!("{} breaks its promise on b\"{}\"", target.name, input.escape_ascii());
     }
+}
+
+/// How long each target gets, of the time for all.
+fn time_for_each() -> Option<Duration> {
+    let seconds: u32 = std::env::var("PITON_FUZZ_SECONDS").ok()?.parse().expect("a number of seconds");
+    let at_once = u32::try_from(available_parallelism().map_or(1, NonZero::get)).unwrap_or(1);
+    let targets = u32::try_from(TARGETS.len()).expect("there are few");
+    Some(Duration::from_secs(1) * seconds * at_once / targets)
 }
 
 macro_rules! targets {
@@ -81,7 +104,7 @@ fn a_promise_that_does_not_hold_is_noticed() {
         ..Target::named("config").expect("a target of that name")
     };
     assert!(
-        Variations::of(&target)
+        Variations::of(&target, SEED)
             .take(VARIATIONS)
             .any(|input| catch_unwind(|| (target.check)(&input)).is_err())
     );
