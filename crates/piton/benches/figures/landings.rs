@@ -1,5 +1,6 @@
 //! What a task costs beside its agent: its start, and its landing.
 
+use std::fs;
 use std::ops::Range;
 use std::process::Stdio;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use piton_core::plan::{RunId, TaskId};
 use piton_core::run::Event;
 use piton_engine::journal::Journal;
 
-use crate::bench::{Figure, PITON, Project, Raw, plan, timed};
+use crate::bench::{Figure, PITON, Project, Raw, median, plan, timed};
 use crate::gits::{Ran, Watch, covered};
 use crate::runs::began;
 
@@ -46,7 +47,7 @@ fn chain(files: usize) -> Vec<Figure> {
         ),
         Figure::over(
             format!(
-                "the same, {files} files (floor: also the start of a process of ours, and two raw commits)"
+                "the same, {files} files (floor: also, after such gits, a process of ours, two raw commits, nine files)"
             ),
             started,
             adding + least,
@@ -85,17 +86,27 @@ fn stamp(project: &Project) -> i128 {
     (0..21).map(once).min().unwrap()
 }
 
-/// What a start cannot do without beside its gits, at least: a keeper that is a process, and a journal that says before it that the task
-/// is under way, and then that it has a worktree.
+/// What a start cannot do without beside its gits: a keeper that is a process, a journal that says before it that the task
+/// is under way, and then that it has a worktree, and two folders with seven files for what passes between engine, keeper and
+/// agent. As long as it takes where a git has just made a worktree.
 fn least(project: &Project) -> Duration {
     let raw = Raw::open(&project.root);
     let mut keeper = project.command(PITON, &project.root);
     keeper.arg("keeper").stdout(Stdio::null()).stderr(Stdio::null());
-    let once = |_| {
+    let once = |n: usize| {
+        let place = project.root.join(format!("least-{n}"));
+        project.git(&project.repo, &["worktree", "add", "-q", "--detach", place.as_str()]);
         let commits = raw.commit(&"x".repeat(200)) + raw.commit(&"x".repeat(200));
-        timed(|| keeper.status().unwrap()).0 + commits
+        let folder = project.repo.join(format!(".git/least-{n}/job"));
+        let make = || {
+            fs::create_dir_all(&folder).unwrap();
+            (0..7).for_each(|file| fs::write(folder.join(file.to_string()), "x".repeat(800)).unwrap());
+        };
+        let took = commits + timed(make).0 + timed(|| keeper.status().unwrap()).0;
+        project.git(&project.repo, &["worktree", "remove", "--force", place.as_str()]);
+        took
     };
-    (0..21).map(once).min().unwrap()
+    median((0..7).map(once).collect())
 }
 
 const LENGTH: usize = 12;
