@@ -21,7 +21,7 @@ pub fn told(text: &str) -> Option<Tests> {
 
 /// Whether a runner says itself that it ran no test.
 pub fn ran_none(output: &str) -> bool {
-    counts(output).is_some_and(|tests| tests.passed + tests.failed == 0)
+    counts(output).is_some_and(|tests| (tests.passed, tests.failed) == (0, 0))
 }
 
 /// What was heard of each runner that has to be told apart. The others add to `summed`.

@@ -1,5 +1,10 @@
 //! Terminal output as plain text.
 
+/// Whether a terminal shows something else than was written: it obeys control characters, and some reorder the text.
+pub fn misleads(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// What a terminal would leave on the screen: no escape sequences, no control characters but newline and
 /// tab, no invisible characters that reorder text. A bare carriage return overwrites its line, as progress
 /// bars do.
@@ -20,8 +25,7 @@ pub fn clean_text(bytes: &[u8]) -> String {
             '\u{1b}' => skip_escape(&mut chars),
             '\u{9b}' => skip_control_sequence(&mut chars),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => skip_string(&mut chars),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
-            c if c.is_control() && c != '\t' => {}
+            c if misleads(c) && c != '\t' => {}
             c => {
                 if std::mem::take(&mut returned) {
                     clean.truncate(line_start);

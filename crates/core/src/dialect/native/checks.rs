@@ -7,6 +7,7 @@ use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Argv, Check, RepoPath};
 use crate::review;
+use crate::terminal::misleads;
 use crate::time::Span;
 
 pub(super) const TIMEOUT: Span = Span::minutes(30);
@@ -143,11 +144,11 @@ fn read_judge(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Argv> {
     }
 }
 
-/// A check without a name is called by its command, on one line.
+/// A check without a name is called by its command, on one line that may be a name.
 pub(in crate::dialect) fn check_name(run: &Argv) -> String {
-    let shown = run.to_string();
-    let line = shown.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    line.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let plain = |line: &str| line.chars().map(|c| if misleads(c) { ' ' } else { c }).collect::<String>();
+    let names = run.to_string().lines().map(|line| plain(line).trim().to_owned()).collect::<Vec<_>>();
+    names.into_iter().find(|name| !name.is_empty()).unwrap_or_else(|| "check".to_owned())
 }
 
 /// Paths inside the project; those that are none are reported and left out.

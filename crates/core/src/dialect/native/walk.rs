@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::keys::{Keys, quoted};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::terminal::misleads;
 use crate::time::Span;
 
 /// Beyond this a text is not a plan that somebody wrote.
@@ -126,8 +127,7 @@ impl<'t> Walk<'t> {
         at: &Range<usize>,
     ) -> Option<&'a str> {
         let text = self.text_of(what, value, at)?;
-        let reorders = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if let Some(bad) = text.chars().find(|&c| c.is_control() || reorders(c)) {
+        if let Some(bad) = text.chars().find(|c| misleads(*c)) {
             self.push(
                 Diagnostic::error(at.clone(), format!("{what} holds {bad:?}"))
                     .label("one line without control characters"),

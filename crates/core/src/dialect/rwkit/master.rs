@@ -233,8 +233,10 @@ impl Reader<'_> {
         };
         let (number, name) =
             (word(column(&["#", "no", "no.", "nr", "number"])), word(column(&["module", "name", "title"])));
-        let status_at = column(&["status"]).map(|at| inner(self.text, at));
-        let progress_at = column(&["progress"]).map(|at| inner(self.text, at));
+        // One that is called by two names holds what comes first: the list is not overwritten by its status.
+        let status = column(&["status"]).filter(|at| *at != own);
+        let progress = column(&["progress"]).filter(|at| *at != own && Some(at) != status.as_ref());
+        let [status_at, progress_at] = [status, progress].map(|at| at.map(|at| inner(self.text, at)));
         let plan = column(&["plan file", "plan"]);
         // A list may be called anything where a column says that it is one.
         let list = self.files(&own).0.or_else(|| self.any_file(&own));

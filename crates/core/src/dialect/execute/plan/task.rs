@@ -10,6 +10,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::dialect::found::{Found, Said, cut};
 use crate::dialect::text;
 use crate::plan::{Export, RepoPath, TaskId};
+use crate::terminal::misleads;
 
 /// Names that the templates of this system leave to be filled in.
 const PLACEHOLDERS: [&str; 7] = [
@@ -100,10 +101,8 @@ pub(super) fn read(file: &str, layer: &str, text: &str, found: &mut Found) -> Op
 /// The text of an element on one line, if there is any.
 pub(super) fn line(parent: &Element, name: &str) -> Option<Said<String>> {
     let element = parent.child(name)?;
-    let visible =
-        |c: char| !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'));
-    let words: Vec<String> =
-        element.text.split_whitespace().map(|word| word.chars().filter(|c| visible(*c)).collect()).collect();
+    let plain = |word: &str| word.chars().filter(|c| !misleads(*c)).collect();
+    let words: Vec<String> = element.text.split_whitespace().map(plain).collect();
     let value = words.join(" ").trim().to_owned();
     (!value.is_empty()).then(|| Said { value, at: element.text_at.clone() })
 }

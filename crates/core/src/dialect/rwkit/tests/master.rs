@@ -114,6 +114,15 @@ fn progress_is_said_the_way_it_was() {
     assert_eq!(String::from_utf8(new.expect("text")).expect("text"), text.replace("0/9", "2/9"));
 }
 
+/// Found by the fuzzer: the name of the list was overwritten by its status.
+#[test]
+fn a_column_with_two_names_is_that_of_the_list() {
+    let text = "| TodoList File \\ Status | Progress |\n|---|---|\n| a-todolist.md | 0/9 |\n";
+    let new =
+        update(text.as_bytes(), "a-todolist.md", Standing { status: Word::Completed, done: 9, total: 9 });
+    assert_eq!(String::from_utf8(new.expect("text")).expect("text"), text.replace("0/9", "9/9"));
+}
+
 #[test]
 fn k17_the_list_decides() {
     let master = master::read(PLAIN);
