@@ -1,10 +1,10 @@
-//! The corpus and variations of it, as plain tests. For longer, with variations that nobody has seen yet:
-//! `PITON_FUZZ_SECONDS`, for all targets together; and `cargo xtask fuzz`.
+//! The corpus and variations of it, as plain tests. For longer, with other variations: `PITON_FUZZ_SECONDS`, for all targets
+//! together, from `PITON_FUZZ_SEED`; and `cargo xtask fuzz`.
 
 use std::num::NonZero;
 use std::panic::catch_unwind;
 use std::thread::available_parallelism;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use piton_fuzz::{TARGETS, Target, Variations};
 
@@ -21,9 +21,9 @@ fn holds(name: &str) {
         let known = Variations::of(&target, SEED).take(VARIATIONS);
         return corpus.into_iter().chain(known).for_each(|input| holds_for(&target, &input));
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(SEED, |age| age.as_secs());
+    let seed = number("PITON_FUZZ_SEED").unwrap_or(1);
     let begun = Instant::now();
-    let new = Variations::of(&target, now).take_while(|_| begun.elapsed() < time);
+    let new = Variations::of(&target, seed).take_while(|_| begun.elapsed() < time);
     new.for_each(|input| holds_for(&target, &input));
 }
 
@@ -34,9 +34,13 @@ fn holds_for(target: &Target, input: &[u8]) {
     }
 }
 
+fn number(variable: &str) -> Option<u64> {
+    Some(std::env::var(variable).ok()?.parse().expect("a number"))
+}
+
 /// How long each target gets, of the time for all.
 fn time_for_each() -> Option<Duration> {
-    let seconds: u32 = std::env::var("PITON_FUZZ_SECONDS").ok()?.parse().expect("a number of seconds");
+    let seconds = u32::try_from(number("PITON_FUZZ_SECONDS")?).expect("a few seconds");
     let at_once = u32::try_from(available_parallelism().map_or(1, NonZero::get)).unwrap_or(1);
     let targets = u32::try_from(TARGETS.len()).expect("there are few");
     Some(Duration::from_secs(1) * seconds * at_once / targets)
