@@ -86,9 +86,9 @@ fn stamp(project: &Project) -> i128 {
     (0..21).map(once).min().unwrap()
 }
 
-/// What a start cannot do without beside its gits: a keeper that is a process, a journal that says before it that the task
-/// is under way, and then that it has a worktree, and two folders with seven files for what passes between engine, keeper and
-/// agent. As long as it takes where a git has just made a worktree.
+/// What a start is made of beside its gits, by itself: a keeper that is a process, a journal that says before it that the task
+/// is under way, and then that it has a worktree; and, by our own choice, two folders with seven files for what passes between
+/// engine, keeper and agent. As long as it takes where a git has just made a worktree.
 fn least(project: &Project) -> Duration {
     let raw = Raw::open(&project.root);
     let mut keeper = project.command(PITON, &project.root);
