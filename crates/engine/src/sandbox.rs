@@ -60,6 +60,7 @@ pub fn is_in_force(mode: Sandbox) -> bool {
 #[derive(Clone, Debug)]
 pub struct Guard {
     fences: Fences,
+    in_force: bool,
     root: Utf8PathBuf,
     /// The git directory that all worktrees share.
     common: Option<Utf8PathBuf>,
@@ -76,11 +77,11 @@ impl Guard {
     pub fn new(fences: &Fences, mode: Option<Sandbox>, project: &Project) -> Guard {
         let fences = Fences { sandbox: mode.unwrap_or(fences.sandbox), ..fences.clone() };
         let common = project.repo().ok().flatten().map(|repo| real(repo.common_dir()));
-        Guard { fences, root: real(&project.root), common }
+        Guard { in_force: is_in_force(fences.sandbox), fences, root: real(&project.root), common }
     }
 
     pub(crate) fn is_in_force(&self) -> bool {
-        is_in_force(self.fences.sandbox)
+        self.in_force
     }
 
     /// Whether nothing in the main checkout can be changed from inside: what the plan opens may be anywhere.

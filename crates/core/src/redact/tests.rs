@@ -29,6 +29,7 @@ fn names_say_what_is_secret_and_short_or_plain_values_are_not() {
         ("SSH_AUTH_SOCK", "/run/user/1000/ssh"),
         ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/google.json"),
         ("SECRETS_DIR", "/run/secrets"),
+        ("GIT_CONFIG_KEY_0", "core.fsync"),
     ] {
         assert!(!is_secret(name, value), "{name}={value}");
     }

@@ -9,7 +9,7 @@ use piton_core::run::{AgentEnd, verdict};
 use piton_core::signal::Signal;
 use piton_core::time::Span;
 
-use super::outbox::{Message, OUTBOX, Said, TOKEN};
+use super::outbox::{Message, OUTBOX, OUTBOX_FILE, Said, TOKEN};
 use super::{Heard, Place, Session};
 use crate::keeper::{Ended, JobSpec};
 
@@ -43,7 +43,7 @@ pub(crate) fn job(
 ) -> io::Result<JobSpec> {
     let mut job = super::start(agent, place, session)?;
     job.env.extend(environment(run, &spec.id, attempt));
-    job.env.insert(OUTBOX.to_owned(), place.folder().join("outbox.jsonl").into_string());
+    job.env.insert(OUTBOX.to_owned(), place.folder().join(OUTBOX_FILE).into_string());
     job.env.insert(TOKEN.to_owned(), uuid::Uuid::now_v7().simple().to_string());
     job.wall_ms = Some(spec.timeout.0);
     job.silence_ms = spec.silence_of(agent.adapter).map(|span| span.0);

@@ -28,6 +28,7 @@ use crate::{disk, sandbox};
 
 pub use command::end_of;
 pub(crate) use command::{NOT_INHERITED, environment, job};
+pub(crate) use outbox::OUTBOX_FILE;
 #[doc(hidden)]
 pub use outbox::understood;
 pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};

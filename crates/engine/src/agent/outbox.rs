@@ -13,6 +13,8 @@ use crate::keeper::Job;
 
 /// The variable that names the file; where it is set, `piton report` writes there.
 pub const OUTBOX: &str = "PITON_OUTBOX";
+/// That file, in the folder of an agent's job.
+pub(crate) const OUTBOX_FILE: &str = "outbox.jsonl";
 
 /// The variable with a value that only this attempt knows: what does not carry it is not this attempt's word.
 pub const TOKEN: &str = "PITON_TOKEN";

@@ -84,7 +84,10 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     let (fence, pass) = number(job.dir())?;
     let jobs = job.dir().parent()?.read_dir_utf8().ok()?;
     let earlier = jobs.flatten().filter_map(|entry| Some((number(entry.path())?, entry.into_path())));
-    let ((_, last_pass), last) = earlier.filter(|((earlier, _), _)| *earlier < fence).max()?;
+    let earlier = earlier.filter(|((earlier, _), _)| *earlier < fence);
+    // One that never began is no try.
+    let begun = |dir: &Utf8Path| Job::at(dir).is_begun().unwrap_or(true);
+    let ((_, last_pass), last) = earlier.filter(|(_, dir)| begun(dir)).max()?;
     let (session, last) = (read(&last.join(FILE))?, Job::at(last));
     let same = (&session.agent, session.adapter, session.attempt);
     if last_pass != pass || same != (&wanted.agent, wanted.adapter, wanted.attempt) {
@@ -174,7 +177,9 @@ mod tests {
             disk::write(&first.dir().join("output.log"), format!("{stream}\n").as_bytes()).expect("a file");
             let outcome = r#"{"ended":{"kind":"signalled","signal":9},"started_at_ms":0,"ended_at_ms":1}"#;
             disk::write(&first.dir().join("outcome.json"), outcome.as_bytes()).expect("a file");
-            let (_, next) = session(2);
+            // What never began is no try.
+            disk::private_folder(&here.join("2.agent0")).expect("a new folder");
+            let (_, next) = session(3);
             assert!(next.is_resumed(), "{adapter:?}");
             assert_eq!(next.own_use(&told(model))[model].input, Some(own), "{adapter:?}");
         }

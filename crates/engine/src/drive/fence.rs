@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::order::{Order, Trouble};
 use crate::git::{Fate, Uncommitted};
 use crate::keeper::{Job, JobSpec, Outcome};
-use crate::{disk, sandbox, secrets};
+use crate::sandbox::Guard;
+use crate::{agent, disk, sandbox, secrets};
 
 /// What was there before the try, in the folder of its job.
-const BEFORE: &str = "before.json";
+pub(super) const BEFORE: &str = "before.json";
 /// So many things that were seen are told.
 const MOST: usize = 20;
 /// A larger outbox is nobody's report, and is not kept.
@@ -35,9 +36,14 @@ struct Seen {
 }
 
 /// Enclose the agent, and remember how things are outside.
-pub(super) fn put_up(order: &Order, agent: &Agent, job: &Job, spec: &mut JobSpec) -> Result<(), Trouble> {
+pub(super) fn put_up(
+    order: &Order,
+    guard: &Guard,
+    agent: &Agent,
+    job: &Job,
+    spec: &mut JobSpec,
+) -> Result<(), Trouble> {
     let place = order.workplace()?;
-    let guard = order.guard();
     guard.enclose(agent, spec, job, &place)?;
     if let Some(seen) = look(order, !guard.keeps_from_checkout())? {
         let text = serde_json::to_vec(&seen).map_err(|error| Trouble::Defect(error.to_string()))?;
@@ -148,7 +154,7 @@ fn seen(order: &Order, job: &Job) -> Result<Vec<String>, Trouble> {
 /// What was remembered is not needed any more.
 pub(super) fn forget(order: &Order, pass: u32) {
     // A file too much does no harm.
-    let _ = fs::remove_file(order.job(&format!("agent{pass}")).dir().join(BEFORE));
+    let _ = fs::remove_file(order.agent_job(pass).dir().join(BEFORE));
 }
 
 /// Other tasks land, and people commit, while an agent works: a target that went forward is no news.
@@ -232,7 +238,7 @@ fn shortened(list: &[String]) -> String {
 
 /// What the agent wrote by hand where only a command should write may hold anything.
 fn scrub(job: &Job) -> Result<(), Trouble> {
-    let outbox = job.dir().join("outbox.jsonl");
+    let outbox = job.dir().join(agent::OUTBOX_FILE);
     let Ok(data) = fs::symlink_metadata(&outbox) else { return Ok(()) };
     if !data.is_file() || data.len() > LARGEST {
         return Ok(fs::remove_file(&outbox)?);

@@ -107,7 +107,8 @@ fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<(Vec<CheckResult>
         return Ok((Vec::new(), None));
     }
     let (path, rescue) = (integration_path(order)?, work::rescue(order));
-    let (worktree, rescued) = Worktree::add_rescuing(order.repo()?, &path, candidate, &rescue)?.parts();
+    let (worktree, rescued) =
+        Worktree::add_rescuing(order.repo()?, &path, candidate, &rescue, || ())?.parts();
     worktree.make_ready(order.run.id.as_str())?;
     let results = work::run_on(order, &worktree, candidate, &wanted, tree, &order.jobs())?;
     Ok((results, rescued.map(|kept| order.rescued(kept))))

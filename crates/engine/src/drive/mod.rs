@@ -38,7 +38,7 @@ use crate::project::{self, Project};
 use crate::{clock, crash, git, secrets};
 use budget::Gauges;
 pub use land::PINS;
-use order::{Order, Running, Site, Slots};
+use order::{Called, Order, Running, Site, Slots};
 use reconcile::Rescues;
 pub use reconcile::lost_landings;
 use told::Told;
@@ -204,6 +204,7 @@ impl<'o> Loop<'o> {
                 sandbox,
                 settle_files,
                 slots: Slots::new(),
+                called: Called::default(),
             }),
             plan_now,
             undecided,

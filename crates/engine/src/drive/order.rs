@@ -1,6 +1,7 @@
 //! An action with everything it takes to carry it out: no worker looks at the journal or the state.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::io::ErrorKind;
 use std::num::NonZero;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, Oid, RepoPath, TaskSpec};
+use piton_core::plan::{Check, Oid, RepoPath, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
 use piton_core::run::{self, Action, CheckResult, Class, Command, Run, Task};
 
@@ -16,7 +17,7 @@ use super::told::Told;
 use crate::checks::{AgentJob, Bench, Cut, First, NoResult};
 use crate::clock;
 use crate::git::{GitError, Repo, Rescued, Worktree};
-use crate::keeper::{Job, KeeperError};
+use crate::keeper::{Job, Keeper, KeeperError};
 use crate::project::Project;
 use crate::sandbox::Guard;
 
@@ -33,6 +34,23 @@ pub(super) struct Site {
     pub sandbox: Option<piton_core::plan::Sandbox>,
     pub settle_files: super::SettleFiles,
     pub slots: Slots,
+    pub called: Called,
+}
+
+/// Keepers that were called while git made a worktree, one for each task: its agent need not wait for one then.
+#[derive(Debug, Default)]
+pub(super) struct Called(Mutex<BTreeMap<TaskId, (Job, Keeper)>>);
+
+impl Called {
+    pub(super) fn put(&self, task: &TaskId, job: Job, keeper: Keeper) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(task.clone(), (job, keeper));
+    }
+
+    /// The one for this job. Any other of the task was called for nothing, and ends.
+    pub(super) fn take(&self, task: &TaskId, job: &Job) -> Option<Keeper> {
+        let called = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(task);
+        called.and_then(|(of, keeper)| (of.dir() == job.dir()).then_some(keeper))
+    }
 }
 
 /// Room for git work beside the landing: as much as there are processors. Everybody waits for the landing,
@@ -298,6 +316,11 @@ impl Order {
     /// A job of this attempt.
     pub(super) fn job(&self, what: &str) -> Job {
         Job::at(self.jobs().join(format!("{}.{what}", self.fence())))
+    }
+
+    /// Its agent's, in a pass.
+    pub(super) fn agent_job(&self, pass: u32) -> Job {
+        self.job(&format!("agent{pass}"))
     }
 
     pub(super) fn commit(&self) -> Result<&Oid, Trouble> {

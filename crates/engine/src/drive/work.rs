@@ -29,8 +29,26 @@ const FILES: usize = 200;
 /// The longest a set-up command may take.
 const SETUP: Span = Span::minutes(30);
 
-/// Make the worktree ready for a try, whatever is there now.
+/// Make the worktree ready for a try, whatever is there now. While git writes its files, a keeper for its agent is called.
 pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
+    let (called, task) = (&order.site.called, &order.task.id);
+    let job = order.agent_job(order.task.progress.confirmations);
+    // One of an earlier try would hold its lock for ever.
+    drop(called.take(task, &job));
+    let made = make_place(order, || {
+        let files = [PROMPT, agent::OUTBOX_FILE, fence::BEFORE];
+        // Where none can be called, whoever needs it calls again, and says why.
+        if let Ok(Some(keeper)) = job.call_ahead(&order.site.keeper, &files) {
+            called.put(task, job.clone(), keeper);
+        }
+    });
+    if made.is_err() {
+        drop(called.take(task, &job));
+    }
+    made
+}
+
+fn make_place(order: &Order, meanwhile: impl FnOnce()) -> Result<Vec<Command>, Trouble> {
     settle_earlier_jobs(order)?;
     let mut commands = Vec::new();
     // Read before the tip: what lands in between is then counted as landed since, never forgotten.
@@ -38,7 +56,7 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
     let base = if order.run.settings.no_commits {
         snapshot(order, &mut commands)?
     } else {
-        let (worktree, base, fresh) = worktree_on_base(order, &mut landed, &mut commands)?;
+        let (worktree, base, fresh) = worktree_on_base(order, &mut landed, &mut commands, meanwhile)?;
         if fresh {
             set_up(order)?;
         }
@@ -55,6 +73,7 @@ fn worktree_on_base(
     order: &Order,
     landed: &mut u32,
     commands: &mut Vec<Command>,
+    meanwhile: impl FnOnce(),
 ) -> Result<(Worktree, Oid, bool), Trouble> {
     let _slot = order.site.slots.take();
     let (repo, path) = (order.repo()?, order.workplace()?);
@@ -65,7 +84,7 @@ fn worktree_on_base(
     // What was done counts, also where the worktree has to be made again; but not on a base that was taken back.
     let base = progress.base.as_ref().filter(|base| repo.is_ancestor(base, &tip).unwrap_or(false));
     let start = base.map_or(&tip, |base| progress.commit.as_ref().unwrap_or(base));
-    let Added { worktree, how } = Worktree::add_rescuing(repo, &path, start, &rescue)?;
+    let Added { worktree, how } = Worktree::add_rescuing(repo, &path, start, &rescue, meanwhile)?;
     crash::point("prepare.added");
     let whole = how == Making::Existing && worktree.is_for(&order.owner());
     match how {
@@ -127,10 +146,7 @@ fn settle_earlier_jobs(order: &Order) -> Result<(), Trouble> {
             continue;
         }
         let job = Job::at(entry.path());
-        if let (None, Some(spec)) = (job.outcome()?, job.spec()?) {
-            job.request_stop()?;
-            job.run(&spec, &order.site.keeper)?;
-        }
+        job.settle()?;
         disk::sweep(entry.path());
     }
     Ok(())
@@ -189,11 +205,12 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         return Err(Trouble::Defect(format!("the agent `{name}` is not defined")));
     };
     let client = &budget::held(client, order);
-    let job = order.job(&format!("agent{pass}"));
+    let job = order.agent_job(pass);
+    let called = order.site.called.take(&order.task.id, &job);
     if !order.running.begin(&job, Some(name)) {
         return Err(Trouble::Stopped);
     }
-    let outcome = job.run_with(|| equip(order, pass, name, client, &job), &order.site.keeper)?;
+    let outcome = job.run_with(called, || equip(order, pass, name, client, &job), &order.site.keeper)?;
     crash::point("work.ended");
     kept(order, &outcome)?;
     let seen = fence::take_down(order, &job, &outcome)?;
@@ -202,7 +219,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let tail = &heard.said;
     let told = copy::told(order, &job);
     let token = job.spec()?.and_then(|spec| spec.env.get(agent::TOKEN).cloned()).unwrap_or_default();
-    let left = agent::take(&job.dir().join("outbox.jsonl"), &token);
+    let left = agent::take(&job.dir().join(agent::OUTBOX_FILE), &token);
     let reported = left.message;
     let asked = fs::read_to_string(job.dir().join(PROMPT)).unwrap_or_default();
     let cut = client.adapter.is_command() && outcome.output_bytes > TAIL as u64;
@@ -255,17 +272,18 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     let own = iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass);
     let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
     let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
-    disk::replace(&path, text.as_bytes())?;
+    // Nobody reads it before all of it is there.
+    fs::write(&path, text)?;
     let session = agent::Session::of(job, client, name, order.task.attempt)?;
     let prompt = agent::prompt_of(session.as_ref(), &path)?;
     let asked = order.run.settings.dialect == Dialect::Native;
     let talk = order.site.keeper.first().map(|piton| agent::Talk { piton, asked });
-    let fenced = order.guard().is_in_force();
-    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt, talk, fenced };
+    let guard = order.guard();
+    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt, talk, fenced: guard.is_in_force() };
     let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
     // An agent's files and commits are all there is of its work, and nobody has synced them.
     job_spec.synced = order.touched()?;
-    fence::put_up(order, client, job, &mut job_spec)?;
+    fence::put_up(order, &guard, client, job, &mut job_spec)?;
     Ok(job_spec)
 }
 
@@ -425,7 +443,7 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     // The commit is all that matters: a worktree that was lost since is made again from it.
     let make = || -> Result<Added, Trouble> {
         let (path, rescue) = (order.workplace()?, rescue(order));
-        Ok(Worktree::add_rescuing(order.repo()?, &path, order.commit()?, &rescue)?)
+        Ok(Worktree::add_rescuing(order.repo()?, &path, order.commit()?, &rescue, || ())?)
     };
     let (worktree, rescued) = (!in_place).then(make).transpose()?.map(Added::parts).unzip();
     let rescued = rescued.flatten().map(|kept| order.rescued(kept));

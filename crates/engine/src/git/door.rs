@@ -179,8 +179,12 @@ impl Call<'_> {
 
     /// Run it; any exit status is an answer.
     pub(super) fn answer(self) -> Result<Answer, GitError> {
+        self.answer_while(|| ())
+    }
+
+    fn answer_while(self, meanwhile: impl FnOnce()) -> Result<Answer, GitError> {
         let shown = self.args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let output = self.output()?;
+        let output = self.output(meanwhile)?;
         Ok(Answer {
             code: output.status.code(),
             status: output.status.to_string(),
@@ -198,6 +202,12 @@ impl Call<'_> {
 
     pub(super) fn run(self) -> Result<(), GitError> {
         self.bytes().map(drop)
+    }
+
+    /// The same, and something else while it is at work.
+    pub(super) fn run_while(self, meanwhile: impl FnOnce()) -> Result<(), GitError> {
+        let answer = self.answer_while(meanwhile)?;
+        if answer.code == Some(0) { Ok(()) } else { Err(answer.failed()) }
     }
 
     pub(super) fn line(self) -> Result<String, GitError> {
@@ -220,16 +230,14 @@ impl Call<'_> {
         }
     }
 
-    fn output(&self) -> Result<Output, GitError> {
+    fn output(&self, meanwhile: impl FnOnce()) -> Result<Output, GitError> {
         let mut command = self.command()?;
-        let Some(text) = &self.input else {
-            return command.output().map_err(|source| self.cannot_start(source));
-        };
         let mut child = command.stderr(Stdio::piped()).spawn().map_err(|source| self.cannot_start(source))?;
-        if let Some(mut input) = child.stdin.take() {
+        if let (Some(text), Some(mut input)) = (&self.input, child.stdin.take()) {
             // One that does not listen says why when it ends.
             let _ = input.write_all(text.as_bytes());
         }
+        meanwhile();
         child.wait_with_output().map_err(GitError::io(self.git.dir.clone()))
     }
 
@@ -276,7 +284,7 @@ impl Call<'_> {
         // The guard takes the stream that is not needed.
         match self.input {
             Some(_) => command.stdin(Stdio::piped()).stdout(guard),
-            None => command.stdin(guard),
+            None => command.stdin(guard).stdout(Stdio::piped()),
         };
         Ok(command)
     }

@@ -66,15 +66,17 @@ impl Worktree {
     /// holds is put under a name of its own.
     pub fn add(repo: &Repo, path: &Utf8Path, base: &Oid) -> Result<Added, GitError> {
         let rescue = Rescue::at(&format!("worktrees/{}", ref_part(path)), "Left in a broken worktree");
-        Worktree::add_rescuing(repo, path, base, &rescue)
+        Worktree::add_rescuing(repo, path, base, &rescue, || ())
     }
 
-    /// The same, with what a broken one holds put under `rescue`.
+    /// The same, with what a broken one holds put under `rescue`. While git writes the files of a new one, there is time for
+    /// something else.
     pub fn add_rescuing(
         repo: &Repo,
         path: &Utf8Path,
         base: &Oid,
         rescue: &Rescue,
+        meanwhile: impl FnOnce(),
     ) -> Result<Added, GitError> {
         let path = absolute(path)?;
         let Added { worktree, how } = {
@@ -84,8 +86,10 @@ impl Worktree {
         // What is handed out must not go on holding the lock.
         let worktree = Worktree::at(repo, &worktree.path, worktree.git_dir);
         if is_half_made(&worktree.git_dir) {
-            worktree.git.call(["reset", "--quiet", "--hard"]).run()?;
-            remove_if_there(&worktree.git_dir.join("locked"))?;
+            worktree.git.call(["reset", "--quiet", "--hard"]).run_while(meanwhile)?;
+            // A mark that says nothing yet: to make a file takes a busy file system longer than to fill it.
+            let (locked, mark) = (worktree.git_dir.join("locked"), worktree.git_dir.join(READY));
+            fs::rename(&locked, &mark).map_err(GitError::io(locked))?;
         }
         Ok(Added { worktree, how })
     }

@@ -20,8 +20,10 @@ use crate::lock::Lock;
 use crate::{clock, crash, disk};
 
 const MIB: u64 = 1024 * 1024;
+/// The file that says that a job has begun.
+const STARTED: &str = "started.json";
 
-/// What to run and how long. Written once; the spec on disk wins over a later one.
+/// What to run and how long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSpec {
     /// The program and its arguments. No shell, unless the caller names one.
@@ -200,9 +202,52 @@ impl Outcome {
 pub struct Started {
     pub(super) at_ms: i64,
     pub(super) marker: String,
+    pub(super) spec: JobSpec,
     /// The control group for its processes, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) group: Option<Utf8PathBuf>,
+}
+
+/// What a keeper is told on its standard input when all is prepared.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Word {
+    pub(super) spec: JobSpec,
+    pub(super) secrets: BTreeMap<String, String>,
+}
+
+/// A keeper that has the lock of its job and waits for the word to begin. One that is dropped without it ends and has begun
+/// nothing; so does one whose engine is killed.
+#[derive(Debug)]
+pub struct Keeper {
+    process: process::Child,
+    word: Option<PipeWriter>,
+}
+
+impl Keeper {
+    fn tell(&mut self, spec: JobSpec) {
+        let mut spec = spec.with_secrets_apart();
+        let word = Word { secrets: std::mem::take(&mut spec.secrets), spec };
+        if let Some(mut ear) = self.word.take() {
+            // One that cannot be told is gone already: how it ended says more.
+            let _ = ear.write_all(format!("{}\n", serde_json::json!(word)).as_bytes());
+        }
+    }
+
+    /// Wait for its end; says how it ended.
+    fn end(&mut self) -> String {
+        self.word = None;
+        match self.process.wait() {
+            Ok(status) => status.to_string(),
+            // Somebody else reaped it; the lock tells its end just as well.
+            Err(error) => format!("unknown end: {error}"),
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 /// A handle on a job's folder.
@@ -227,12 +272,14 @@ impl Job {
     /// Calling it again, or from several processes at once, adopts the running keeper or takes the outcome.
     /// A job that was started but has neither is [`Ended::Died`]: its remains are swept away first.
     pub fn run(&self, spec: &JobSpec, keeper_program: &[String]) -> Result<Outcome, KeeperError> {
-        self.run_with(|| Ok(spec.clone()), keeper_program)
+        self.run_with(None, || Ok(spec.clone()), keeper_program)
     }
 
-    /// The same for a job that takes some preparing, which is done only if it has not begun, and while its keeper starts.
+    /// The same for a job that takes some preparing, which is done only if it has not begun, and while its keeper starts;
+    /// or with a keeper that was called ahead.
     pub fn run_with<E: From<KeeperError>>(
         &self,
+        mut called: Option<Keeper>,
         prepare: impl FnOnce() -> Result<JobSpec, E>,
         keeper_program: &[String],
     ) -> Result<Outcome, E> {
@@ -247,15 +294,65 @@ impl Job {
                 disk::sweep(&self.dir);
                 return Ok(outcome);
             }
+            if let Some(mut keeper) = called.take()
+                && let Some(prepare) = prepare.take()
+            {
+                let spec = prepare()?;
+                crash::point("job.prepared");
+                keeper.tell(spec);
+                crash::point("job.told");
+                last_keeper = Some(keeper.end());
+                continue;
+            }
             let lock = self.wait_for_lock()?;
             if self.outcome()?.is_some() {
                 continue;
             }
-            let started = self.started()?;
-            match prepare.take().filter(|_| started.is_none()) {
-                Some(prepare) => last_keeper = Some(self.keeper_lifetime(lock, prepare, keeper_program)?),
-                None => self.bury(&lock, started, last_keeper.as_deref())?,
+            match self.started()? {
+                None if prepare.is_some() => called = Some(self.call(lock, keeper_program)?),
+                started => self.bury(&lock, started, last_keeper.as_deref())?,
             }
+        }
+    }
+
+    /// Call a keeper for a job that will be run soon, so that nobody has to wait for it then; and make the `files` that will be
+    /// filled, since to make one takes a busy file system longer than to fill it. `None` if the job has begun, or somebody is
+    /// at it.
+    pub fn call_ahead(
+        &self,
+        keeper_program: &[String],
+        files: &[&str],
+    ) -> Result<Option<Keeper>, KeeperError> {
+        disk::private_folder(&self.dir).map_err(KeeperError::file("create", &self.dir))?;
+        let path = self.lock_path();
+        let Some(lock) = Lock::try_take(&path).map_err(KeeperError::file("lock", &path))? else {
+            return Ok(None);
+        };
+        if self.is_begun()? {
+            return Ok(None);
+        }
+        let keeper = self.call(lock, keeper_program)?;
+        for name in files.iter().chain([&STARTED]) {
+            // Where that is impossible, whoever fills it says so.
+            let _ = File::options().create(true).append(true).open(self.dir.join(name));
+        }
+        Ok(Some(keeper))
+    }
+
+    /// End the job if it is under way. Afterwards it has an outcome, or was never begun and is not now.
+    pub fn settle(&self) -> Result<(), KeeperError> {
+        if self.outcome()?.is_some() {
+            return Ok(());
+        }
+        if Lock::is_held(&self.lock_path()) {
+            self.request_stop().map_err(KeeperError::file("stop", &self.dir))?;
+        } else if self.started()?.is_none() {
+            return Ok(());
+        }
+        let lock = self.wait_for_lock()?;
+        match self.started()? {
+            Some(started) if self.outcome()?.is_none() => self.bury(&lock, Some(started), None),
+            _ => Ok(()),
         }
     }
 
@@ -264,9 +361,9 @@ impl Job {
         self.read("outcome.json")
     }
 
-    /// The spec, if the job was ever run.
+    /// What its child was started with, if it was.
     pub fn spec(&self) -> Result<Option<JobSpec>, KeeperError> {
-        self.noted("spec.json")
+        Ok(self.started()?.map(|started| started.spec))
     }
 
     /// Whether its child was started, or it has ended without one.
@@ -293,44 +390,8 @@ impl Job {
         Output::of(self)
     }
 
-    /// Hand the lock to a new keeper, tell it to begin once all is prepared, and wait for its end; returns how it ended.
-    fn keeper_lifetime<E: From<KeeperError>>(
-        &self,
-        lock: Lock,
-        prepare: impl FnOnce() -> Result<JobSpec, E>,
-        keeper_program: &[String],
-    ) -> Result<String, E> {
-        let (mut keeper, mut word) = self.call_keeper(lock, keeper_program)?;
-        crash::point("job.spawned");
-        let told = prepare().and_then(|spec| {
-            let spec = spec.with_secrets_apart();
-            if self.spec()?.is_none() {
-                self.note("spec.json", &spec)?;
-            }
-            crash::point("job.spec-written");
-            Ok(format!("{}\n", serde_json::json!(spec.secrets)))
-        });
-        if let Ok(secrets) = &told {
-            // One that cannot be told is gone already: how it ended says more.
-            let _ = word.write_all(secrets.as_bytes());
-        }
-        // One that is not told ends and has begun nothing, also where it is not told because this process was killed.
-        drop(word);
-        crash::point("job.told");
-        let ended = match keeper.wait() {
-            Ok(status) => status.to_string(),
-            // Somebody else reaped it; the lock tells its end just as well.
-            Err(error) => format!("unknown end: {error}"),
-        };
-        told.map(|_| ended)
-    }
-
-    /// A new keeper with the lock, and the pipe on which it is told to begin.
-    fn call_keeper(
-        &self,
-        lock: Lock,
-        keeper_program: &[String],
-    ) -> Result<(process::Child, PipeWriter), KeeperError> {
+    /// A new keeper, to which the lock is handed.
+    fn call(&self, lock: Lock, keeper_program: &[String]) -> Result<Keeper, KeeperError> {
         let log_path = self.dir.join("keeper.log");
         let log = File::options()
             .create(true)
@@ -343,10 +404,11 @@ impl Job {
         let (ear, word) = io::pipe().map_err(failed)?;
         let mut command = Command::new(program);
         command.args(args).arg(&self.dir).stdin(ear).stdout(handed).stderr(log);
-        let keeper = command.spawn().map_err(failed)?;
+        let process = command.spawn().map_err(failed)?;
         // From here the keeper alone holds the lock: it is free again exactly when the keeper is gone.
         drop(lock);
-        Ok((keeper, word))
+        crash::point("job.spawned");
+        Ok(Keeper { process, word: Some(word) })
     }
 
     /// Close a job whose keeper is gone: nothing of it lives on, and the outcome says so.
@@ -412,8 +474,12 @@ impl Job {
         fs::read_to_string(self.dir.join(UNFENCED)).ok()
     }
 
+    /// Since when it is under way, and with what; half a word counts for none.
     pub(super) fn started(&self) -> Result<Option<Started>, KeeperError> {
-        self.noted("started")
+        match self.read(STARTED) {
+            Err(KeeperError::Format { .. }) => Ok(None),
+            read => read,
+        }
     }
 
     /// The end of the job, kept from here on whatever happens.
@@ -422,18 +488,17 @@ impl Job {
         disk::write(&path, &json(&path, outcome)?).map_err(KeeperError::file("write", &path))
     }
 
-    /// Of a job that is under way. With the power goes its child, so nothing is waited for until it is on the disk.
-    pub(super) fn note(&self, name: &str, value: &impl Serialize) -> Result<(), KeeperError> {
-        let path = self.dir.join(name);
-        disk::replace(&path, &json(&path, value)?).map_err(KeeperError::file("write", &path))
+    /// Say that the job has begun. With the power goes its child, so nothing is waited for until it is on the disk; and
+    /// there is no child yet, so half a word is none.
+    pub(super) fn begin(&self, started: &Started) -> Result<(), KeeperError> {
+        let path = self.dir.join(STARTED);
+        fs::write(&path, json(&path, started)?).map_err(KeeperError::file("write", &path))
     }
 
-    /// What was noted; nothing if only a power cut can have left it like this.
-    fn noted<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, KeeperError> {
-        match self.read(name) {
-            Err(KeeperError::Format { .. }) => Ok(None),
-            read => read,
-        }
+    /// Say more about a job that has begun, which it never ceases to have.
+    pub(super) fn amend(&self, started: &Started) -> Result<(), KeeperError> {
+        let path = self.dir.join(STARTED);
+        disk::replace(&path, &json(&path, started)?).map_err(KeeperError::file("write", &path))
     }
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, KeeperError> {

@@ -17,12 +17,11 @@ use rustix::process::setsid;
 
 use super::cgroup::Group;
 use super::child::Child;
-use super::job::{Started, now_ms};
+use super::job::{Started, Word, now_ms};
 use super::output::Log;
 use super::pulse::Pulse;
 use super::tree::{Toll, Tree};
 use super::{Ended, Job, JobSpec, KeeperError, Outcome, StopSignal, processes};
-use crate::lock::Lock;
 use crate::{crash, disk, secrets};
 
 /// How often a keeper looks for a wish to stop.
@@ -45,22 +44,20 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
     default_signals();
     let job = Job::at(dir);
     crash::point("keeper.before-lock");
-    let Some(held) = hold(&job)? else { return Ok(()) };
+    let Some(_lock) = inherited_lock(&job) else { return Ok(()) };
     crash::point("keeper.locked");
     // A job is started once; one that lost its keeper is for the engine to bury.
-    if job.outcome()?.is_some() || job.started()?.is_some() {
+    if job.is_begun()? {
         return Ok(());
     }
-    let Some(secrets) = held.word()? else { return Ok(()) };
-    let spec_path = job.dir().join("spec.json");
-    let mut spec =
-        job.spec()?.ok_or_else(|| KeeperError::file("read", &spec_path)(io::ErrorKind::NotFound.into()))?;
-    spec.secrets = secrets;
+    let marker = job.marker();
+    let Some(Word { mut spec, secrets }) = hear()? else { return Ok(()) };
     let mut outcome = if job.stop_requested() {
         not_run(Ended::Stopped)
     } else {
-        let started = Started { at_ms: now_ms(), marker: job.marker(), group: None };
-        job.note("started", &started)?;
+        let started = Started { at_ms: now_ms(), marker, spec: spec.clone(), group: None };
+        job.begin(&started)?;
+        spec.secrets = secrets;
         supervise(&job, &spec, started).unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
     };
     // Told, and not tried again: a second sync says nothing about what the first one lost.
@@ -94,42 +91,23 @@ fn default_signals() {
     }
 }
 
-/// A held lock: the engine's, inherited, or one of our own.
-#[expect(dead_code, reason = "both are held for what their end does")]
-enum Held {
-    Inherited(File),
-    Own(Lock),
+/// The lock the engine handed over as standard output. Without it, nobody has called this keeper.
+fn inherited_lock(job: &Job) -> Option<File> {
+    let handed = File::from(io::stdout().as_fd().try_clone_to_owned().ok()?);
+    let (handed_is, lock_is) = (handed.metadata().ok()?, fs::metadata(job.lock_path()).ok()?);
+    let same = (handed_is.dev(), handed_is.ino()) == (lock_is.dev(), lock_is.ino());
+    // A lock belongs to the open file, so taking it again through an heir of it just succeeds.
+    (same && handed.try_lock().is_ok()).then_some(handed)
 }
 
-impl Held {
-    /// Wait for the engine's word that all is prepared: the secrets of the job. `None` if the engine is gone, or has
-    /// thought better of it. Whoever starts a keeper by hand has prepared all.
-    fn word(&self) -> Result<Option<BTreeMap<String, String>>, KeeperError> {
-        let Held::Inherited(_) = self else { return Ok(Some(BTreeMap::new())) };
-        let mut line = String::new();
-        io::stdin()
-            .read_line(&mut line)
-            .map_err(KeeperError::file("read", Utf8Path::new("the standard input")))?;
-        // Half a word is none.
-        Ok(serde_json::from_str(&line).ok())
-    }
-}
-
-/// The lock the engine handed over as standard output; without one (a keeper started by hand), our own try.
-fn hold(job: &Job) -> Result<Option<Held>, KeeperError> {
-    let path = job.lock_path();
-    if let Ok(handed) = io::stdout().as_fd().try_clone_to_owned() {
-        let handed = File::from(handed);
-        let same = match (handed.metadata(), fs::metadata(&path)) {
-            (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-            _ => false,
-        };
-        if same {
-            // A lock belongs to the open file, so taking it again through an heir of it just succeeds.
-            return Ok(handed.try_lock().is_ok().then_some(Held::Inherited(handed)));
-        }
-    }
-    Ok(Lock::try_take(&path).map_err(KeeperError::file("lock", &path))?.map(Held::Own))
+/// Wait for the engine's word that all is prepared. `None` if the engine is gone, or has thought better of it.
+fn hear() -> Result<Option<Word>, KeeperError> {
+    let mut line = String::new();
+    io::stdin()
+        .read_line(&mut line)
+        .map_err(KeeperError::file("read", Utf8Path::new("the standard input")))?;
+    // Half a word is none.
+    Ok(serde_json::from_str(&line).ok())
 }
 
 fn not_run(ended: Ended) -> Outcome {
@@ -278,7 +256,7 @@ impl Watch<'_> {
         let Some(group) = Group::make(&self.started.marker) else { return };
         group.limit(self.spec.limits);
         self.started.group = Some(group.dir().to_owned());
-        match self.job.note("started", &self.started) {
+        match self.job.amend(&self.started) {
             Ok(()) => tree.gather(group),
             Err(_) => group.remove(),
         }

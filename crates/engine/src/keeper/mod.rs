@@ -1,6 +1,6 @@
 //! Keepers: start one child process, watch it, end its whole tree, and leave the outcome on disk.
 //!
-//! A *job* is a folder with a spec; [`Job::run`] turns it into an outcome, once, whoever asks and however
+//! A *job* is a folder; [`Job::run`] turns it and a spec into an outcome, once, whoever asks and however
 //! often. The *keeper* is this binary in a hidden mode: it outlives an engine that dies, and its child does
 //! not outlive it. Nothing rests on pids: whoever holds the folder's lock speaks for the job. The engine
 //! takes the lock, looks, and hands the very same lock to the keeper as its standard output, so there is no
@@ -37,7 +37,7 @@ pub use cgroup::groups_are_possible;
 pub use fence::{Fence, fences_are_possible};
 #[doc(hidden)]
 pub use job::Started;
-pub use job::{Ended, Job, JobSpec, Limits, Outcome, StopSignal};
+pub use job::{Ended, Job, JobSpec, Keeper, Limits, Outcome, StopSignal};
 pub use keep::keep;
 pub use output::{Chunk, Output, Whole};
 pub(crate) use processes::boot;

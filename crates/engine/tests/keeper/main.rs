@@ -206,9 +206,7 @@ fn what_cannot_start_says_why() {
 fn what_a_power_cut_tore_counts_for_nothing() {
     let bench = Bench::new();
     fs::create_dir_all(bench.job.dir()).unwrap();
-    for name in ["spec.json", "started"] {
-        fs::write(bench.job.dir().join(name), "").unwrap();
-    }
+    fs::write(bench.job.dir().join("started.json"), "").unwrap();
     let outcome = bench.run(&bench.sh("echo here"));
     assert_eq!((outcome.ended, bench.text().as_str()), (Ended::Exited { code: 0 }, "here\n"));
 }
@@ -426,7 +424,7 @@ fn a_running_keeper_is_adopted() {
 
 #[test]
 fn an_engine_may_crash_anywhere() {
-    for point in ["job.spawned", "job.spec-written", "job.told", "job.outcome-seen"] {
+    for point in ["job.spawned", "job.prepared", "job.told", "job.outcome-seen"] {
         let bench = Bench::new();
         let spec = bench.counting("exit 4");
         let crashed = bench.engine(&spec).env("PITON_CRASH", point).spawn().unwrap().wait().unwrap();
@@ -479,8 +477,8 @@ fn an_engine_and_its_keeper_may_crash_together() {
 
 #[test]
 fn a_keeper_begins_nothing_before_all_is_prepared() {
-    // Its engine dies over the preparations: with a spec in its folder, too.
-    for point in ["job.spawned", "job.spec-written"] {
+    // Its engine dies over the preparations.
+    for point in ["job.spawned", "job.prepared"] {
         let bench = Bench::new();
         let mut engine = bench.engine(&bench.counting("true"));
         assert!(!engine.env("PITON_CRASH", point).status().unwrap().success());
@@ -490,7 +488,7 @@ fn a_keeper_begins_nothing_before_all_is_prepared() {
     // Its engine finds that it cannot be prepared.
     let bench = Bench::new();
     let spec = bench.counting("exit 4");
-    let refused = bench.job.run_with(|| Err::<JobSpec, _>(KeeperError::Arguments), &keeper());
+    let refused = bench.job.run_with(None, || Err::<JobSpec, _>(KeeperError::Arguments), &keeper());
     assert!(matches!(refused, Err(KeeperError::Arguments)), "{refused:?}");
     assert!(Lock::try_take(&bench.job.dir().join("lock")).unwrap().is_some(), "nobody is left");
     assert_eq!((bench.starts(), bench.job.is_begun().unwrap()), (0, false));
@@ -498,7 +496,7 @@ fn a_keeper_begins_nothing_before_all_is_prepared() {
     assert_eq!(bench.run(&spec).ended, Ended::Exited { code: 4 });
     // What has begun is not prepared again, whether it has ended or was lost.
     let again = |bench: &Bench| {
-        let ended = bench.job.run_with(|| -> Result<_, KeeperError> { panic!("twice") }, &keeper());
+        let ended = bench.job.run_with(None, || -> Result<_, KeeperError> { panic!("twice") }, &keeper());
         (ended.unwrap().ended, bench.starts())
     };
     assert_eq!(again(&bench), (Ended::Exited { code: 4 }, 1));
@@ -525,16 +523,64 @@ fn many_runners_start_one_child() {
 }
 
 #[test]
+fn a_keeper_that_was_called_ahead_is_the_one_that_begins() {
+    let bench = Bench::new();
+    let spec = bench.counting("exit 4");
+    let called = bench.job.call_ahead(&keeper(), &[]).unwrap();
+    assert!(called.is_some() && bench.job.call_ahead(&keeper(), &[]).unwrap().is_none(), "one is enough");
+    let no_other = ["/no/keeper".to_owned()];
+    let outcome = bench.job.run_with(called, || Ok::<_, KeeperError>(spec.clone()), &no_other).unwrap();
+    assert_eq!((outcome.ended, bench.starts()), (Ended::Exited { code: 4 }, 1));
+    assert!(bench.job.call_ahead(&keeper(), &[]).unwrap().is_none(), "it has ended");
+    // One that is not needed leaves the job to others.
+    let bench = Bench::new();
+    drop(bench.job.call_ahead(&keeper(), &[]).unwrap());
+    bench.job.settle().unwrap();
+    assert!(!bench.job.is_begun().unwrap());
+    assert_eq!(bench.run_sh("exit 5").ended, Ended::Exited { code: 5 });
+}
+
+#[test]
+fn a_job_is_settled_whatever_has_become_of_it() {
+    // Under way with its engine dead; lost; and lost before it began.
+    let crashes = [(None, true), (Some("keeper.before-outcome"), true), (Some("keeper.locked"), false)];
+    for (point, begun) in crashes {
+        let bench = Bench::new();
+        let (line, stay) = (bench.line("line"), "exec 9>line; echo up >&9; sleep 1000");
+        let mut engine = bench.engine(&bench.sh(if point.is_none() { stay } else { "true" }));
+        point.map(|point| engine.env("KEEPER_CRASH", point));
+        assert!(!engine.env("PITON_CRASH", "job.told").status().unwrap().success());
+        match point {
+            None => drop(line.hear()),
+            Some(_) => drop(Lock::take(&bench.job.dir().join("lock")).unwrap()),
+        }
+        bench.job.settle().unwrap();
+        assert_eq!(bench.job.is_begun().unwrap(), begun, "{point:?}");
+        let ended = bench.job.outcome().unwrap().map(|outcome| outcome.ended);
+        let stopped = if point.is_none() { Ended::Stopped } else { Ended::Died };
+        assert_eq!(ended, begun.then_some(stopped), "{point:?}");
+        bench.job.settle().unwrap();
+    }
+}
+
+/// Start a keeper with everything in place but for the lock, or for a job that has not begun.
+#[test]
 fn a_late_keeper_does_nothing() {
-    let by_hand = |bench: &Bench| {
-        let status =
-            Command::new(jobs()).args(["keeper", bench.job.dir().as_str()]).stdin(Stdio::null()).status();
-        assert!(status.unwrap().success());
+    let by_hand = |bench: &Bench, lock: Option<&Lock>| {
+        let spec = serde_json::to_value(bench.counting("true")).unwrap();
+        let word = serde_json::json!({ "spec": spec, "secrets": {} }).to_string();
+        fs::write(bench.work("word"), word).unwrap();
+        let out = lock.map_or(Stdio::null(), |lock| lock.share().unwrap().into());
+        let mut keeper = Command::new(jobs());
+        keeper.args(["keeper", bench.job.dir().as_str()]);
+        keeper.stdin(fs::File::open(bench.work("word")).unwrap()).stdout(out);
+        assert!(keeper.status().unwrap().success());
     };
+    let lock = |bench: &Bench| Lock::take(&bench.job.dir().join("lock")).unwrap();
     let bench = Bench::new();
     let spec = bench.counting("true");
     assert_eq!(bench.job.run(&spec, &crashing_keeper("keeper.locked")).unwrap().ended, Ended::Died);
-    by_hand(&bench);
+    by_hand(&bench, Some(&lock(&bench)));
     assert_eq!(bench.starts(), 0);
     assert_eq!(bench.job.outcome().unwrap().unwrap().ended, Ended::Died);
 
@@ -544,22 +590,20 @@ fn a_late_keeper_does_nothing() {
     let mut engine = bench.engine(&spec);
     engine.env("PITON_CRASH", "job.told").env("KEEPER_CRASH", "keeper.before-outcome");
     assert!(!engine.status().unwrap().success());
-    drop(Lock::take(&bench.job.dir().join("lock")).unwrap());
-    by_hand(&bench);
+    by_hand(&bench, Some(&lock(&bench)));
     assert_eq!((bench.starts(), bench.job.outcome().unwrap()), (1, None));
 
-    // Nor does one that finds the lock taken, even with everything else in place.
+    // Nor does one that was not given the lock, whether somebody else has it or not.
     let bench = Bench::new();
     let spec = bench.counting("true");
-    let crashed = bench.engine(&spec).env("PITON_CRASH", "job.spec-written").status().unwrap();
-    assert!(!crashed.success());
-    let lock = Lock::take(&bench.job.dir().join("lock")).unwrap();
-    by_hand(&bench);
+    let held = lock(&bench);
+    by_hand(&bench, None);
+    drop(held);
+    by_hand(&bench, None);
     assert_eq!((bench.starts(), bench.job.outcome().unwrap()), (0, None));
-    drop(lock);
 
-    // With the lock free, a keeper started by hand is as good as any.
-    by_hand(&bench);
+    // One that was given it is as good as any.
+    by_hand(&bench, Some(&lock(&bench)));
     assert_eq!(bench.starts(), 1);
     assert_eq!(bench.run(&spec).ended, Ended::Exited { code: 0 });
     assert_eq!(bench.starts(), 1);

@@ -357,7 +357,7 @@ impl Visit<'_> {
             let Ok(entries) = folder.read_dir_utf8() else { continue };
             for entry in entries.filter_map(Result::ok) {
                 let job = Job::at(entry.path());
-                if !entry.path().join("spec.json").exists() || !matches!(job.outcome(), Ok(None)) {
+                if job.started_at_ms().is_none() || !matches!(job.outcome(), Ok(None)) {
                     continue;
                 }
                 let held = piton_engine::lock::Lock::is_held(&entry.path().join("lock"));

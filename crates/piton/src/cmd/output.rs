@@ -170,6 +170,7 @@ impl Listed {
         let argv = Job::at(&self.path).spec().ok().flatten().map(|spec| spec.argv).unwrap_or_default();
         match &argv[..] {
             [shell, flag, line] if shell == "sh" && flag == "-c" => format!("{kind}: {line}"),
+            [] => kind.to_owned(),
             words => format!("{kind}: {}", words.join(" ")),
         }
     }
@@ -191,20 +192,22 @@ fn ended(job: &Listed) -> String {
 
 fn list(folder: &Utf8Path) -> Outcome<Vec<Listed>> {
     let Ok(entries) = folder.read_dir_utf8() else { return Ok(Vec::new()) };
+    // A folder may be there before its job has begun.
+    let begun = |job: &Listed| Job::at(&job.path).is_begun().unwrap_or(true);
     let mut jobs: Vec<Listed> = entries
         .filter_map(Result::ok)
         .filter_map(|entry| {
             let (fence, what) = entry.file_name().split_once('.')?;
             Some(Listed { fence: fence.parse().ok()?, what: what.to_owned(), path: entry.path().to_owned() })
         })
+        .filter(begun)
         .collect();
     jobs.sort_by(|a, b| (a.fence, started(a), &a.what).cmp(&(b.fence, started(b), &b.what)));
     Ok(jobs)
 }
 
-fn started(job: &Listed) -> std::time::SystemTime {
-    let of = std::fs::metadata(job.path.join("spec.json")).and_then(|data| data.modified());
-    of.unwrap_or(std::time::SystemTime::UNIX_EPOCH)
+fn started(job: &Listed) -> Option<i64> {
+    Job::at(&job.path).started_at_ms()
 }
 
 fn show(job: &Job, follow: bool, mut form: Form) -> Outcome {

@@ -219,7 +219,7 @@ impl Bench {
         let runs = self.sandbox.own().join("runs");
         let run =
             runs.read_dir_utf8().expect("a folder").next().expect("a run").expect("a folder").into_path();
-        self.sandbox.read(run.join(task).join(job).join("spec.json"))
+        self.sandbox.read(run.join(task).join(job).join("started.json"))
     }
 
     /// Kill the client, and only it: not its keeper, not what its tools started.

@@ -77,9 +77,9 @@ fn no_file_gets_its_name_before_its_content_is_on_the_disk() {
 /// the power goes all that it is about.
 fn is_passing(path: &str) -> bool {
     let path = Utf8Path::new(path);
-    let of_a_job = matches!(path.file_name(), Some("spec.json" | "prompt.md" | "started"));
-    let of_a_worktree = path.parent().is_some_and(|folder| folder.ends_with(".git/piton/worktrees"));
-    path.extension() == Some("lock") || of_a_job || of_a_worktree
+    let of_a_job_or_worktree = matches!(path.file_name(), Some("started.json" | "piton-ready"));
+    let owner = path.parent().is_some_and(|folder| folder.ends_with(".git/piton/worktrees"));
+    path.extension() == Some("lock") || of_a_job_or_worktree || owner
 }
 
 /// What a thread has written and has to sync itself before it goes by it: the folder of a file it named, or the file

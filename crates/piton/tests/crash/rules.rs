@@ -451,11 +451,11 @@ fn a_worktree_that_a_power_cut_emptied_is_made_anew() {
     });
 }
 
-/// Its job was written down and its worktree journaled as ready, and nobody had begun.
+/// Its job was prepared and its worktree journaled as ready, and nobody had begun.
 #[test]
 fn an_agent_does_not_begin_in_a_worktree_from_before_a_power_cut() {
     let sandbox = two_tasks(Target::CheckedOut);
-    sandbox.run_crashing("job.spec-written", 1);
+    sandbox.run_crashing("job.prepared", 1);
     fs::write(sandbox.root.join(".worktrees/p/T1/.git"), "").expect("a file");
     sandbox.reboot();
     let last = sandbox.run();

@@ -388,6 +388,21 @@ fn what_is_over_gives_way_to_what_begins() {
     assert_eq!(worktrees(), 1);
 }
 
+/// It was called while git made the worktree, and nobody is going to tell it anything.
+#[test]
+fn the_keeper_of_a_try_that_is_off_is_not_waited_for() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "prepare.done", 1).spawn();
+    let pause = run.until_paused(&sandbox);
+    let _ = sandbox.run("reset T1 --plan plan.toml").exits(0);
+    drop(pause);
+    let _ = run.wait().exits(0);
+    assert_eq!(count(&sandbox.events(), "reset"), 1);
+    let _ = sandbox.run("output T1 --list").exits(0).lacks("1.agent0");
+}
+
 #[test]
 fn in_place_goes_on_one_at_a_time_without_being_told_again() {
     let sandbox = sandbox();
