@@ -86,8 +86,8 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     let earlier = jobs.flatten().filter_map(|entry| Some((number(entry.path())?, entry.into_path())));
     let earlier = earlier.filter(|((earlier, _), _)| *earlier < fence);
     // One that never began is no try.
-    let begun = |dir: &Utf8Path| Job::at(dir).is_begun().unwrap_or(true);
-    let ((_, last_pass), last) = earlier.filter(|(_, dir)| begun(dir)).max()?;
+    let was_tried = |dir: &Utf8Path| Job::at(dir).started_at_ms().is_some();
+    let ((_, last_pass), last) = earlier.filter(|(_, dir)| was_tried(dir)).max()?;
     let (session, last) = (read(&last.join(FILE))?, Job::at(last));
     let same = (&session.agent, session.adapter, session.attempt);
     if last_pass != pass || same != (&wanted.agent, wanted.adapter, wanted.attempt) {
@@ -174,6 +174,8 @@ mod tests {
                 (job, session.expect("it has sessions"))
             };
             let (first, _) = session(1);
+            let started = r#"{"at_ms":0,"marker":"","spec":{"argv":[],"cwd":"/","grace_ms":0,"output_head":0,"output_tail":0}}"#;
+            disk::write(&first.dir().join("started.json"), started.as_bytes()).expect("a file");
             disk::write(&first.dir().join("output.log"), format!("{stream}\n").as_bytes()).expect("a file");
             let outcome = r#"{"ended":{"kind":"signalled","signal":9},"started_at_ms":0,"ended_at_ms":1}"#;
             disk::write(&first.dir().join("outcome.json"), outcome.as_bytes()).expect("a file");

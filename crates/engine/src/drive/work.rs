@@ -33,7 +33,7 @@ const SETUP: Span = Span::minutes(30);
 pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
     let (called, task) = (&order.site.called, &order.task.id);
     let job = order.agent_job(order.task.progress.confirmations);
-    // One of an earlier try would hold its lock for ever.
+    // One of an earlier try is let go: nobody is going to tell it anything.
     drop(called.take(task, &job));
     let made = make_place(order, || {
         let files = [PROMPT, agent::OUTBOX_FILE, fence::BEFORE];

@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
 use piton_core::redact::Stream;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::setsid;
 
 use super::cgroup::Group;
@@ -51,6 +53,10 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
         return Ok(());
     }
     let marker = job.marker();
+    if !hears_something(&job)? {
+        // Before it was told anything: then it is over, whatever it would have been told.
+        return job.conclude(&not_run(Ended::Stopped));
+    }
     let Some(Word { mut spec, secrets }) = hear()? else { return Ok(()) };
     let mut outcome = if job.stop_requested() {
         not_run(Ended::Stopped)
@@ -100,7 +106,22 @@ fn inherited_lock(job: &Job) -> Option<File> {
     (same && handed.try_lock().is_ok()).then_some(handed)
 }
 
-/// Wait for the engine's word that all is prepared. `None` if the engine is gone, or has thought better of it.
+/// Wait until the engine says something, or is gone. `false` if somebody wants the job to stop meanwhile.
+fn hears_something(job: &Job) -> Result<bool, KeeperError> {
+    let glance = Timespec::try_from(GLANCE).ok();
+    loop {
+        match poll(&mut [PollFd::new(&io::stdin(), PollFlags::IN)], glance.as_ref()) {
+            Ok(0) if job.stop_requested() => return Ok(false),
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(error) => {
+                return Err(KeeperError::file("wait for", Utf8Path::new("the standard input"))(error.into()));
+            }
+        }
+    }
+}
+
+/// The engine's word that all is prepared. `None` if the engine is gone, or has thought better of it.
 fn hear() -> Result<Option<Word>, KeeperError> {
     let mut line = String::new();
     io::stdin()

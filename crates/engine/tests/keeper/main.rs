@@ -532,6 +532,12 @@ fn a_keeper_that_was_called_ahead_is_the_one_that_begins() {
     let outcome = bench.job.run_with(called, || Ok::<_, KeeperError>(spec.clone()), &no_other).unwrap();
     assert_eq!((outcome.ended, bench.starts()), (Ended::Exited { code: 4 }, 1));
     assert!(bench.job.call_ahead(&keeper(), &[]).unwrap().is_none(), "it has ended");
+    // One that waits hears a wish to stop, like any other: nobody waits for it for ever.
+    let bench = Bench::new();
+    let called = bench.job.call_ahead(&keeper(), &[]).unwrap();
+    bench.job.settle().unwrap();
+    let prepare = || -> Result<_, KeeperError> { panic!("it is over") };
+    assert_eq!(bench.job.run_with(called, prepare, &no_other).unwrap().ended, Ended::Stopped);
     // One that is not needed leaves the job to others.
     let bench = Bench::new();
     drop(bench.job.call_ahead(&keeper(), &[]).unwrap());

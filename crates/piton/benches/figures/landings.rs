@@ -1,15 +1,13 @@
 //! What a task costs beside its agent: its start, and its landing.
 
-use std::fs;
 use std::ops::Range;
-use std::process::Stdio;
 use std::time::Duration;
 
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::Event;
 use piton_engine::journal::Journal;
 
-use crate::bench::{Figure, PITON, Project, Raw, median, plan, timed};
+use crate::bench::{Figure, Project, Raw, median, plan};
 use crate::gits::{Ran, Watch, covered};
 use crate::runs::began;
 
@@ -23,7 +21,7 @@ const STAMP: &str = "date +%s%N >> \"$HOME/.cache/began\"; echo $PITON_TASK > $P
 /// Tasks one after the other, in a repository of so many files.
 fn chain(files: usize) -> Vec<Figure> {
     let project = of_chain(files);
-    let (watch, stamp, least) = (Watch::beside(&project), stamp(&project), least(&project));
+    let (watch, stamp, commits) = (Watch::beside(&project), stamp(&project), commits(&project));
     let (lingering, before) = (watch.lingering(&project), watch.seen().len());
     let _ = project.piton("run plan.toml");
     let (journal, began) = (Told::by(&project), began(&project));
@@ -46,11 +44,9 @@ fn chain(files: usize) -> Vec<Figure> {
             "5 ms over the floor",
         ),
         Figure::over(
-            format!(
-                "the same, {files} files (floor: also, after such gits, a process of ours, two raw commits, nine files)"
-            ),
+            format!("the same, {files} files (floor: also two raw commits after such gits)"),
             started,
-            adding + least,
+            adding + commits,
             "–",
         ),
         Figure::over(
@@ -86,23 +82,14 @@ fn stamp(project: &Project) -> i128 {
     (0..21).map(once).min().unwrap()
 }
 
-/// What a start is made of beside its gits, by itself: a keeper that is a process, a journal that says before it that the task
-/// is under way, and then that it has a worktree; and, by our own choice, two folders with seven files for what passes between
-/// engine, keeper and agent. As long as it takes where a git has just made a worktree.
-fn least(project: &Project) -> Duration {
+/// What a start cannot be had without beside its gits: a journal that says before it that the task is under way, and then that
+/// it has a worktree. As long as such commits take where a git has just made a worktree.
+fn commits(project: &Project) -> Duration {
     let raw = Raw::open(&project.root);
-    let mut keeper = project.command(PITON, &project.root);
-    keeper.arg("keeper").stdout(Stdio::null()).stderr(Stdio::null());
     let once = |n: usize| {
         let place = project.root.join(format!("least-{n}"));
         project.git(&project.repo, &["worktree", "add", "-q", "--detach", place.as_str()]);
-        let commits = raw.commit(&"x".repeat(200)) + raw.commit(&"x".repeat(200));
-        let folder = project.repo.join(format!(".git/least-{n}/job"));
-        let make = || {
-            fs::create_dir_all(&folder).unwrap();
-            (0..7).for_each(|file| fs::write(folder.join(file.to_string()), "x".repeat(800)).unwrap());
-        };
-        let took = commits + timed(make).0 + timed(|| keeper.status().unwrap()).0;
+        let took = raw.commit(&"x".repeat(200)) + raw.commit(&"x".repeat(200));
         project.git(&project.repo, &["worktree", "remove", "--force", place.as_str()]);
         took
     };
