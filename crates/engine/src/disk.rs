@@ -64,6 +64,16 @@ pub fn replace(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     temp.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Write a file that most likely is there and holds nothing yet. Neither whole at once nor synced, and quicker than
+/// `std::fs::write`: what was cut short, some file systems write out when it is closed, even if it was empty.
+pub fn fill(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::options().write(true).create(true).truncate(false).open(path)?;
+    if file.metadata()?.len() > bytes.len() as u64 {
+        file.set_len(0)?;
+    }
+    file.write_all(bytes)
+}
+
 /// Make a file that holds `bytes` from its first moment, unless there is one. It is not synced.
 pub fn create_new(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     let mut builder = tempfile::Builder::new();
@@ -203,5 +213,15 @@ mod tests {
         assert!(!inside.join("link").is_symlink());
         assert_eq!(read_plain(&inside.join("a/b/c")).unwrap(), b"new");
         assert!(read_plain(&inside).is_err());
+    }
+
+    #[test]
+    fn what_is_filled_holds_that_and_nothing_of_before() {
+        let temp = tempfile::tempdir().unwrap();
+        let file = Utf8Path::from_path(temp.path()).unwrap().join("file");
+        for text in ["", "a", "longer than before", "short", "equal", ""] {
+            fill(&file, text.as_bytes()).unwrap();
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        }
     }
 }

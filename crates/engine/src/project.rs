@@ -200,10 +200,29 @@ impl Project {
             _ => plain,
         };
         if self.owner(&path).as_deref() != Some(run.as_str()) {
-            disk::sweep(&self.home.join("worktrees"));
-            disk::replace(&self.owner_record(&path), run.as_str().as_bytes())?;
+            self.claim_worktree(&path, run)?;
         }
         Ok(path)
+    }
+
+    /// All records of a run are one file under many names: to make a file takes a busy file system much longer than to name one
+    /// once more.
+    fn claim_worktree(&self, path: &Utf8Path, run: &RunId) -> io::Result<()> {
+        let (folder, record) = (self.home.join("worktrees"), self.owner_record(path));
+        let first = folder.join(format!("{run}.run"));
+        let is_named =
+            |file: &Utf8Path| std::fs::read(file).is_ok_and(|name| name == run.as_str().as_bytes());
+        if is_named(&first) && std::fs::hard_link(&first, &record).is_ok() {
+            return Ok(());
+        }
+        // The first one; or it was another run's; or this file system knows no such names, or has enough of them.
+        disk::sweep(&folder);
+        disk::replace(&record, run.as_str().as_bytes())?;
+        if !first.exists() {
+            // Then the next is a file of its own too.
+            let _ = std::fs::hard_link(&record, &first);
+        }
+        Ok(())
     }
 }
 
@@ -239,4 +258,41 @@ pub(crate) fn run_prefix(plan: &str) -> String {
 pub(crate) fn is_run_of(plan: &str, run: &str) -> bool {
     let tail = run.strip_prefix(&run_prefix(plan));
     tail.is_some_and(|tail| tail.len() == TAIL && tail.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worktree_has_one_owner_however_its_record_came_to_be() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = Utf8PathBuf::from_path_buf(temp.path().to_owned()).unwrap();
+        let (project, dir) = (Project::without_git(&root), root.join("trees"));
+        let (ours, theirs) = (RunId::new("ours-1").unwrap(), RunId::new("theirs-1").unwrap());
+        let place = |run: &RunId, name: &str| project.worktree_path(run, &dir, name).unwrap();
+        for name in ["T1", "T2", "T3"] {
+            assert_eq!(place(&ours, name), dir.join(name));
+            std::fs::create_dir_all(dir.join(name)).unwrap();
+        }
+        assert_eq!(place(&theirs, "T1"), dir.join("T1-theirs-1"), "the folder is another run's");
+        // A worktree that was taken over is not given back by a look at it, nor are those beside it.
+        project.give_worktree(&dir.join("T2"), &theirs).unwrap();
+        assert_eq!(place(&theirs, "T2"), dir.join("T2"));
+        assert_eq!(place(&ours, "T2"), dir.join("T2-ours-1"));
+        assert_eq!(project.owner(&dir.join("T3")).as_deref(), Some("ours-1"));
+        std::fs::remove_dir(dir.join("T3")).unwrap();
+        assert_eq!(place(&theirs, "T3"), dir.join("T3"), "nothing is there any more");
+        assert_eq!(project.owner(&dir.join("T3")).as_deref(), Some("theirs-1"));
+        assert_eq!(project.owner(&dir.join("T1")).as_deref(), Some("ours-1"));
+        // A power cut may leave any of them empty.
+        let records = project.home.join("worktrees").read_dir_utf8().unwrap();
+        for record in records.map(Result::unwrap) {
+            std::fs::write(record.path(), "").unwrap();
+        }
+        assert_eq!(project.owner(&dir.join("T1")), None);
+        assert_eq!(place(&ours, "T4"), dir.join("T4"));
+        assert_eq!(project.owner(&dir.join("T4")).as_deref(), Some("ours-1"));
+    }
 }

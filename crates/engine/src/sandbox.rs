@@ -89,6 +89,18 @@ impl Guard {
         self.is_in_force() && self.fences.writable.is_empty()
     }
 
+    fn encloses(&self) -> bool {
+        self.is_in_force() || self.fences.sandbox == Sandbox::On
+    }
+
+    /// Make what an agent in `place` will need for itself, while there is time.
+    pub(crate) fn make_room(&self, job: &Job, place: &Utf8Path) {
+        if self.encloses() {
+            // Where that is impossible, whoever needs it says so.
+            let _ = own_temporary(&self.temporary(place), job);
+        }
+    }
+
     /// Make the job of `agent` in `place` one that stays there and within its limits.
     pub(crate) fn enclose(
         &self,
@@ -109,7 +121,7 @@ impl Guard {
         spec.startup_ms = self.fences.startup.map(|span| span.0).or(spec.startup_ms);
         let memory = self.fences.memory_mib.map(|mib| u64::from(mib) * 1024 * 1024);
         spec.limits = Limits { memory, processes: self.fences.processes.map(u64::from) };
-        if self.is_in_force() || self.fences.sandbox == Sandbox::On {
+        if self.encloses() {
             let writable = self.writable(agent, spec, job, place)?;
             let needed = spec.fence.take().is_some_and(|fence| fence.required);
             let required = needed || self.fences.sandbox == Sandbox::On;
@@ -133,9 +145,7 @@ impl Guard {
             all.push(outbox.into());
         }
         let temporary = self.temporary(place);
-        if !temporary.iter().any(|folder| *folder == real(&temp_dir())) {
-            let own = job.dir().join(OWN_TEMPORARY);
-            disk::private_folder(&own)?;
+        if let Some(own) = own_temporary(&temporary, job)? {
             spec.env.insert("TMPDIR".to_owned(), own.into_string());
         }
         all.extend(temporary);
@@ -172,9 +182,20 @@ impl Guard {
     fn temporary(&self, place: &Utf8Path) -> Vec<Utf8PathBuf> {
         let place = real(place);
         let kept = [Some(self.root.as_path()), self.common.as_deref(), place.parent()];
-        let all = TEMPORARY.iter().map(Utf8PathBuf::from).chain([temp_dir()]).map(|folder| real(&folder));
+        let usual = Some(temp_dir()).filter(|usual| !TEMPORARY.contains(&usual.as_str()));
+        let all = TEMPORARY.iter().map(Utf8PathBuf::from).chain(usual).map(|folder| real(&folder));
         all.filter(|folder| !kept.iter().flatten().any(|kept| kept.starts_with(folder))).collect()
     }
+}
+
+/// A folder for the temporary files of one attempt, where the usual one is none of those it may write to.
+fn own_temporary(temporary: &[Utf8PathBuf], job: &Job) -> io::Result<Option<Utf8PathBuf>> {
+    if temporary.contains(&real(&temp_dir())) {
+        return Ok(None);
+    }
+    let own = job.dir().join(OWN_TEMPORARY);
+    disk::private_folder(&own)?;
+    Ok(Some(own))
 }
 
 /// Remove what an attempt that is over needed for itself only.

@@ -11,7 +11,7 @@ use piton_core::time::Span;
 use serde::{Deserialize, Serialize};
 
 use super::order::{Order, Trouble};
-use crate::git::{Fate, Uncommitted};
+use crate::git::{Fate, Uncommitted, Worktree};
 use crate::keeper::{Job, JobSpec, Outcome};
 use crate::sandbox::Guard;
 use crate::{agent, disk, sandbox, secrets};
@@ -42,14 +42,15 @@ pub(super) fn put_up(
     agent: &Agent,
     job: &Job,
     spec: &mut JobSpec,
+    worktree: Option<&Worktree>,
 ) -> Result<(), Trouble> {
     let place = order.workplace()?;
     guard.enclose(agent, spec, job, &place)?;
-    if let Some(seen) = look(order, !guard.keeps_from_checkout())? {
+    if let Some(seen) = look(order, worktree, !guard.keeps_from_checkout())? {
         let text = serde_json::to_vec(&seen).map_err(|error| Trouble::Defect(error.to_string()))?;
         // Neither whole at once nor synced: no agent begins before it is written, a torn one counts for none, and with
         // the power goes the agent, and what it did is made anew.
-        fs::write(job.dir().join(BEFORE), &text)?;
+        disk::fill(&job.dir().join(BEFORE), &text)?;
     }
     Ok(())
 }
@@ -58,9 +59,9 @@ fn remembered(job: &Job) -> Option<Seen> {
     serde_json::from_slice(&fs::read(job.dir().join(BEFORE)).ok()?).ok()
 }
 
-fn look(order: &Order, with_checkout: bool) -> Result<Option<Seen>, Trouble> {
+/// `worktree`: the agent's, which has none in place.
+fn look(order: &Order, worktree: Option<&Worktree>, with_checkout: bool) -> Result<Option<Seen>, Trouble> {
     let Some(repo) = &order.site.repo else { return Ok(None) };
-    let in_place = order.run.settings.no_commits;
     let refs = match repo.refs_in_files() {
         Some(refs) => refs,
         None => {
@@ -75,8 +76,8 @@ fn look(order: &Order, with_checkout: bool) -> Result<Option<Seen>, Trouble> {
     Ok(Some(Seen {
         refs,
         settings: repo.settings_seen(),
-        main_checkout: (with_checkout && !in_place).then(changes).transpose()?,
-        ties: if in_place { BTreeMap::new() } else { order.worktree()?.ties() },
+        main_checkout: (with_checkout && worktree.is_some()).then(changes).transpose()?,
+        ties: worktree.map(Worktree::ties).unwrap_or_default(),
     }))
 }
 
@@ -112,11 +113,16 @@ fn seen(order: &Order, job: &Job) -> Result<Vec<String>, Trouble> {
     let Some(before) = remembered(job) else { return Ok(Vec::new()) };
     // Before anything else is asked of git in there.
     let mut put_back = Vec::new();
-    if !before.ties.is_empty() {
-        let ties = order.worktree()?.tie_again(&before.ties)?;
+    let worktree = (!order.run.settings.no_commits).then(|| order.worktree()).transpose()?;
+    if let Some(worktree) = &worktree
+        && !before.ties.is_empty()
+    {
+        let ties = worktree.tie_again(&before.ties)?;
         put_back.extend(ties.iter().map(|name| format!("{name} of the worktree")));
     }
-    let Some(now) = look(order, before.main_checkout.is_some())? else { return Ok(Vec::new()) };
+    let Some(now) = look(order, worktree.as_ref(), before.main_checkout.is_some())? else {
+        return Ok(Vec::new());
+    };
     let mut told = Vec::new();
     refs(order, &before, &now, &mut put_back, &mut told)?;
     let names: BTreeSet<&String> = before.settings.keys().chain(now.settings.keys()).collect();

@@ -16,11 +16,11 @@ mod plan;
 mod reconcile;
 mod told;
 mod work;
+mod workers;
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
@@ -43,6 +43,7 @@ use reconcile::Rescues;
 pub use reconcile::lost_landings;
 use told::Told;
 pub use told::{NoPrompt, next_prompt};
+use workers::Workers;
 
 /// How often the engine looks for what other processes appended, and at the plan.
 const LOOK: Duration = Duration::from_millis(200);
@@ -151,6 +152,7 @@ struct Loop<'o> {
     plan_seen: Option<Result<Plan, String>>,
     plan_diff: Option<String>,
     inbox: Inbox,
+    workers: Workers,
     observer: &'o mut dyn Observer,
     under_way: HashMap<Action, Running>,
     resting: HashMap<Action, Instant>,
@@ -212,6 +214,7 @@ impl<'o> Loop<'o> {
             plan_seen: None,
             plan_diff: None,
             inbox,
+            workers: Workers::default(),
             observer,
             under_way: HashMap::new(),
             resting: HashMap::new(),
@@ -319,17 +322,15 @@ impl<'o> Loop<'o> {
         };
         self.under_way.insert(action.clone(), running);
         let done = self.inbox.sender.clone();
-        let name = action.task().map_or_else(|| "context".to_owned(), ToString::to_string);
-        let worker = move || {
+        let carry_out = move || {
             // What it was made from holds the engine's lock: once the loop has heard of the end, nothing of it
             // may be left.
             let commands = work();
             // The loop may have ended: then the next engine finds out what was done.
             let _ = done.send(Wake::Done(action, commands));
         };
-        let spawned = thread::Builder::new().name(name).spawn(worker);
-        spawned
-            .map(drop)
+        self.workers
+            .give(Box::new(carry_out))
             .map_err(|source| EngineError::Io { what: "cannot start a thread".to_owned(), source })
     }
 

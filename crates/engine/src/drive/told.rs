@@ -163,11 +163,12 @@ fn made(journal: &Journal, run: &Run, spec: &TaskSpec) -> Result<String, Journal
     let (mut needs, mut events) = (Vec::new(), Vec::new());
     for id in spec.depends_on.iter().take(NEEDS) {
         let Some(need) = journal.spec(&run.id, id)? else { continue };
-        // The plan's own event is what a story begins with, and may be long ago.
-        let mut told = journal.events(&run.id, 0, Some(id), 1)?;
         let last = journal.last_events(&run.id, Some(id), EVENTS)?;
-        told.extend(last);
-        events.extend(told);
+        if last.len() == EVENTS {
+            // The plan's own event is what a story begins with, and may be long ago.
+            events.extend(journal.events(&run.id, 0, Some(id), 1)?);
+        }
+        events.extend(last);
         needs.push(need);
     }
     if needs.is_empty() {

@@ -40,6 +40,9 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
         // Where none can be called, whoever needs it calls again, and says why.
         if let Ok(Some(keeper)) = job.call_ahead(&order.site.keeper, &files) {
             called.put(task, job.clone(), keeper);
+            if let Ok(place) = order.workplace() {
+                order.guard().make_room(&job, &place);
+            }
         }
     });
     if made.is_err() {
@@ -262,7 +265,8 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
 /// All that an agent begins with: what it is told, what it may touch, and how things are outside.
 fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Result<JobSpec, Trouble> {
     let spec = &order.spec;
-    if !order.run.settings.no_commits && !order.worktree()?.is_ready() {
+    let worktree = (!order.run.settings.no_commits).then(|| order.worktree()).transpose()?;
+    if worktree.as_ref().is_some_and(|worktree| !worktree.is_ready()) {
         return Err(Trouble::Transient(
             "the machine has started anew since the worktree was made".to_owned(),
         ));
@@ -273,7 +277,7 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
     let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
     // Nobody reads it before all of it is there.
-    fs::write(&path, text)?;
+    disk::fill(&path, text.as_bytes())?;
     let session = agent::Session::of(job, client, name, order.task.attempt)?;
     let prompt = agent::prompt_of(session.as_ref(), &path)?;
     let asked = order.run.settings.dialect == Dialect::Native;
@@ -283,7 +287,7 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
     // An agent's files and commits are all there is of its work, and nobody has synced them.
     job_spec.synced = order.touched()?;
-    fence::put_up(order, &guard, client, job, &mut job_spec)?;
+    fence::put_up(order, &guard, client, job, &mut job_spec, worktree.as_ref())?;
     Ok(job_spec)
 }
 

@@ -23,6 +23,17 @@ const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 const STEPS: usize = 4;
 
 impl Repo {
+    /// Where a ref is that all worktrees share and that has a plain file of its own; `None` where only git can tell.
+    pub(super) fn ref_in_file(&self, name: &str) -> Option<Oid> {
+        if !is_plain(name) {
+            return None;
+        }
+        let length = length(self.format());
+        let mut loose = Loose { length, direct: BTreeMap::new(), symbolic: Vec::new() };
+        loose.take(name.to_owned(), &self.common_dir().join(name))?;
+        loose.direct.remove(name)
+    }
+
     /// Every ref, and where it is; `None` where only git can tell.
     pub fn refs_in_files(&self) -> Option<BTreeMap<String, Oid>> {
         let (common, length) = (self.common_dir(), length(self.format()));

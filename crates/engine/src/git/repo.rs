@@ -215,7 +215,11 @@ impl Repo {
     }
 
     pub fn branch_tip(&self, branch: &str) -> Result<Option<Oid>, GitError> {
-        self.ref_tip(&super::branch::branch_ref(branch)?)
+        let name = super::branch::branch_ref(branch)?;
+        match self.ref_in_file(&name) {
+            Some(tip) => Ok(Some(tip)),
+            None => self.ref_tip(&name),
+        }
     }
 
     pub(super) fn write_refs(&self, lines: &str) -> Result<(), GitError> {

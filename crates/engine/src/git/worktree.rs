@@ -13,7 +13,7 @@ use super::repo::{self, Repo};
 use super::rescue::{Rescue, Rescued};
 use super::status::{self, Status};
 use crate::lock::Lock;
-use crate::{boot, crash};
+use crate::{boot, crash, disk};
 
 /// Git's own word for a worktree it has not finished making.
 const INITIALIZING: &str = "initializing";
@@ -266,9 +266,10 @@ impl Worktree {
         let call = repo.git().call(["worktree", "add", "--quiet", "--detach", "--no-checkout"]);
         let call = call.args(["--lock", "--reason", INITIALIZING]);
         call.args(["--", path.as_str(), base.as_str()]).run()?;
-        let entry = find_entry(repo, path)?;
-        let entry = entry.ok_or_else(|| GitError::NotARepository { path: path.to_owned() })?;
-        Ok(Worktree::at(repo, path, entry))
+        match Folder::look(repo, path)? {
+            Folder::Ours { entry } => Ok(Worktree::at(repo, path, entry)),
+            Folder::Free | Folder::Foreign => Err(GitError::NotARepository { path: path.to_owned() }),
+        }
     }
 
     /// A registered worktree whose folder exists: leave it if it is whole, else bring it to `base`.
@@ -549,7 +550,7 @@ fn ref_part(path: &Utf8Path) -> String {
 }
 
 fn write(path: &Utf8Path, line: &str) -> Result<(), GitError> {
-    fs::write(path, format!("{line}\n")).map_err(GitError::io(path))
+    disk::fill(path, format!("{line}\n").as_bytes()).map_err(GitError::io(path))
 }
 
 pub(super) fn remove_if_there(path: &Utf8Path) -> Result<bool, GitError> {

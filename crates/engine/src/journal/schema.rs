@@ -158,6 +158,8 @@ fn uri_escaped(path: &str) -> String {
 fn set_up(connection: &mut Connection) -> Result<(), rusqlite::Error> {
     connection.busy_handler(Some(patience()))?;
     connection.set_prepared_statement_cache_capacity(64);
+    // Otherwise a statement with a bound is compiled anew whenever it gets another, in case a better plan can be had for that.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // The cache grows only as it is used; a plan of 100,000 tasks is then written once, not in pieces.
     connection.execute_batch(
         "PRAGMA cache_size = -65536; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF;",

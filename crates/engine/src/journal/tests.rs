@@ -140,3 +140,19 @@ fn no_search_of_a_command_scans() {
         assert!(!slow, "{search}: {steps:?}");
     }
 }
+
+#[test]
+fn a_statement_is_compiled_once_whatever_it_is_bound_to() {
+    let temp = tempfile::tempdir().unwrap();
+    let journal = Journal::open(&Utf8PathBuf::from_path_buf(temp.path().to_owned()).unwrap()).unwrap();
+    let mut select = journal
+        .connection
+        .prepare("SELECT no FROM events WHERE task = ?1 AND no > ?2 ORDER BY no LIMIT ?3")
+        .unwrap();
+    for limit in [1, 200, 0] {
+        let found: Vec<i64> =
+            select.query_map(("T1", 0, limit), |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert!(found.is_empty());
+    }
+    assert_eq!(select.get_status(rusqlite::StatementStatus::RePrepare), 0);
+}

@@ -22,7 +22,7 @@ pub(super) struct Child {
 }
 
 impl Child {
-    pub(super) fn of(job: &Job, spec: &JobSpec, output: PipeWriter) -> Result<Child, String> {
+    pub(super) fn of(job: &Job, marker: &str, spec: &JobSpec, output: PipeWriter) -> Result<Child, String> {
         let (program, args) = spec.argv.split_first().ok_or("no program was named")?;
         // Checked apart, since a missing folder and a missing program give the same error.
         if !spec.cwd.is_dir() {
@@ -39,7 +39,7 @@ impl Child {
         for name in &spec.env_remove {
             command.env_remove(name);
         }
-        command.envs(&spec.env).envs(&spec.secrets).env(MARKER, job.marker());
+        command.envs(&spec.env).envs(&spec.secrets).env(MARKER, marker);
         bind(&mut command, spec);
         let (fence, unfenced) = (spec.fence.clone(), job.dir().join(UNFENCED));
         Ok(Child { command, program: program.clone(), fence, unfenced })

@@ -227,9 +227,10 @@ impl Keeper {
     fn tell(&mut self, spec: JobSpec) {
         let mut spec = spec.with_secrets_apart();
         let word = Word { secrets: std::mem::take(&mut spec.secrets), spec };
-        if let Some(mut ear) = self.word.take() {
+        if let (Some(mut ear), Ok(mut line)) = (self.word.take(), serde_json::to_vec(&word)) {
+            line.push(b'\n');
             // One that cannot be told is gone already: how it ended says more.
-            let _ = ear.write_all(format!("{}\n", serde_json::json!(word)).as_bytes());
+            let _ = ear.write_all(&line);
         }
     }
 
@@ -492,7 +493,7 @@ impl Job {
     /// there is no child yet, so half a word is none.
     pub(super) fn begin(&self, started: &Started) -> Result<(), KeeperError> {
         let path = self.dir.join(STARTED);
-        fs::write(&path, json(&path, started)?).map_err(KeeperError::file("write", &path))
+        disk::fill(&path, &json(&path, started)?).map_err(KeeperError::file("write", &path))
     }
 
     /// Say more about a job that has begun, which it never ceases to have.

@@ -12,7 +12,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
-use piton_core::redact::Stream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::setsid;
@@ -53,6 +52,7 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
         return Ok(());
     }
     let marker = job.marker();
+    let hands = Hands::hire();
     if !hears_something(&job)? {
         // Before it was told anything: then it is over, whatever it would have been told.
         return job.conclude(&not_run(Ended::Stopped));
@@ -64,7 +64,8 @@ pub fn keep(dir: &Utf8Path) -> Result<(), KeeperError> {
         let started = Started { at_ms: now_ms(), marker, spec: spec.clone(), group: None };
         job.begin(&started)?;
         spec.secrets = secrets;
-        supervise(&job, &spec, started).unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
+        let kept = hands.and_then(|hands| supervise(&job, &spec, started, &hands));
+        kept.unwrap_or_else(|reason| not_run(Ended::NotStarted { reason }))
     };
     // Told, and not tried again: a second sync says nothing about what the first one lost.
     outcome.not_synced = disk::sync_file_systems(&spec.synced).err().map(|error| error.to_string());
@@ -153,35 +154,63 @@ enum Event {
     Drained,
 }
 
+/// The threads beside the one that thinks. They are there before the word, since the child would have to wait for them.
+struct Hands {
+    child: Sender<Child>,
+    started: Receiver<Result<i32, String>>,
+    output: Sender<Reader>,
+    events: Receiver<Event>,
+}
+
+impl Hands {
+    fn hire() -> Result<Hands, String> {
+        let (tell, events) = mpsc::channel();
+        let (child, to_start) = mpsc::channel::<Child>();
+        let (output, to_read) = mpsc::channel::<Reader>();
+        let (tell_start, started) = mpsc::channel();
+        let drained = tell.clone();
+        small_thread("output", move || {
+            if let Ok(reader) = to_read.recv() {
+                reader.run(&drained);
+            }
+        })?;
+        small_thread("reaper", move || {
+            let Ok(child) = to_start.recv() else { return };
+            let child = child.start();
+            let _ = tell_start.send(child.clone());
+            // Its life is the child's, which would die with it.
+            let Ok(child) = child else { return };
+            processes::reap(child, |ended| {
+                // The keeper may have stopped listening: it ended the child itself.
+                let _ = tell.send(Event::Ended(ended));
+            });
+        })?;
+        Ok(Hands { child, started, output, events })
+    }
+
+    /// Start the child, and take what it says; its pid.
+    fn start(&self, child: Child, reader: Reader) -> Result<i32, String> {
+        let lost = "the thread that starts it was lost";
+        self.child.send(child).map_err(|_| lost)?;
+        let child = self.started.recv().map_err(|_| lost)??;
+        // Not before: it takes a while to know what the output must not hold. That thread waits for nothing else.
+        let _ = self.output.send(reader);
+        Ok(child)
+    }
+}
+
 /// Start the child and see it through. The error is why it could not be started.
-fn supervise(job: &Job, spec: &JobSpec, started: Started) -> Result<Outcome, String> {
+fn supervise(job: &Job, spec: &JobSpec, started: Started, hands: &Hands) -> Result<Outcome, String> {
     processes::adopt_orphans();
     let clock = Instant::now();
     let started_at_ms = started.at_ms;
     let log = Arc::new(Mutex::new(Log::new(job.dir(), spec.output_head, spec.output_tail)));
     let heard_ms = Arc::new(AtomicU64::new(0));
-    let (tell, events) = mpsc::channel();
-
     // Once there is a child, nothing may fail any more.
     let (pipe, writer) = io::pipe().map_err(|error| format!("cannot make a pipe: {error}"))?;
-    let reader = Reader { pipe, log: Arc::clone(&log), heard_ms: Arc::clone(&heard_ms), clock };
-    let drained = tell.clone();
-    let env: BTreeMap<String, String> = spec.env.clone().into_iter().chain(spec.secrets.clone()).collect();
-    // The child need not wait until it is known what its output must not hold.
-    small_thread("output", move || reader.run(secrets::of_environment(&env).stream(), &drained))?;
-    let child = Child::of(job, spec, writer)?;
-    let (send, start) = mpsc::channel();
-    small_thread("reaper", move || {
-        let child = child.start();
-        let _ = send.send(child.clone());
-        // Its life is the child's, which would die with it.
-        let Ok(child) = child else { return };
-        processes::reap(child, |ended| {
-            // The keeper may have stopped listening: it ended the child itself.
-            let _ = tell.send(Event::Ended(ended));
-        });
-    })?;
-    let child = start.recv().map_err(|_| "the thread that starts it was lost")??;
+    let env = spec.env.clone().into_iter().chain(spec.secrets.clone()).collect();
+    let reader = Reader { pipe, env, log: Arc::clone(&log), heard_ms: Arc::clone(&heard_ms), clock };
+    let child = hands.start(Child::of(job, &started.marker, spec, writer)?, reader)?;
     crash::point("keeper.spawned");
 
     let mut tree = Tree::kept(&started.marker, child);
@@ -192,7 +221,7 @@ fn supervise(job: &Job, spec: &JobSpec, started: Started) -> Result<Outcome, Str
         started,
         clock,
         heard_ms: &heard_ms,
-        events: &events,
+        events: &hands.events,
         pulse,
         gathered: false,
         felt_ms: 0,
@@ -210,7 +239,7 @@ fn supervise(job: &Job, spec: &JobSpec, started: Started) -> Result<Outcome, Str
     tree.disband();
     let deadline = Instant::now() + DRAIN;
     while !drained {
-        match events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        match hands.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(Event::Drained) => drained = true,
             Ok(Event::Ended(_)) => {}
             Err(_) => break,
@@ -323,6 +352,8 @@ fn millis(time: Duration) -> u64 {
 /// The thread that takes the output.
 struct Reader {
     pipe: PipeReader,
+    /// What the child gets besides what it inherits.
+    env: BTreeMap<String, String>,
     log: Arc<Mutex<Log>>,
     heard_ms: Arc<AtomicU64>,
     clock: Instant,
@@ -330,7 +361,8 @@ struct Reader {
 
 impl Reader {
     /// No secret gets to the disk.
-    fn run(mut self, mut clean: Stream, tell: &Sender<Event>) {
+    fn run(mut self, tell: &Sender<Event>) {
+        let mut clean = secrets::of_environment(&self.env).stream();
         let mut buffer = vec![0; 16 * 1024];
         loop {
             match self.pipe.read(&mut buffer) {

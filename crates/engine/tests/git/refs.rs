@@ -53,6 +53,12 @@ fn refs_in_files_are_those_that_git_lists_whatever_was_done_to_them() {
         for repo in [&repo, &seen_from_there] {
             let listed = repo.all_refs().unwrap();
             symbolic += usize::from(listed.contains_key("refs/remotes/origin/HEAD"));
+            for (name, branch) in
+                NAMES.iter().filter_map(|name| Some((*name, name.strip_prefix("refs/heads/")?)))
+            {
+                let tip = repo.branch_tip(branch).unwrap();
+                assert_eq!(tip.as_ref(), listed.get(name), "{branch} after git {done}");
+            }
             assert_eq!(repo.refs_in_files(), Some(listed), "after git {done}");
         }
     }
@@ -117,5 +123,21 @@ fn refs_that_are_not_plain_files_are_left_to_git() {
         // Also without the file that git leaves where branches would be.
         fs::remove_file(other.join(".git/refs/heads")).unwrap();
         assert_eq!(repo.refs_in_files(), None);
+    }
+}
+
+#[test]
+fn a_branch_whose_file_is_not_plain_is_gits_to_read() {
+    let sandbox = Sandbox::new();
+    let (repo, heads) = (sandbox.repo(), sandbox.project().join(".git/refs/heads"));
+    let tip = sandbox.oid("HEAD");
+    sandbox.git("symbolic-ref refs/heads/another refs/heads/main");
+    std::os::unix::fs::symlink("main", heads.join("linked")).unwrap();
+    write(&heads.join("torn"), "");
+    write(&heads.join("odd"), "no object\n");
+    assert_eq!(repo.branch_tip("another").unwrap(), Some(tip.clone()));
+    assert_eq!(repo.branch_tip("linked").unwrap(), Some(tip));
+    for broken in ["torn", "odd", "none", "none/below"] {
+        assert_eq!(repo.branch_tip(broken).ok().flatten(), None, "{broken}");
     }
 }

@@ -5,10 +5,10 @@ use std::fs;
 use std::ops::Range;
 use std::time::Duration;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value;
 
-use crate::bench::{Project, timed};
+use crate::bench::{Project, median, timed};
 
 /// Whoever sees the gits of a project.
 pub(crate) struct Watch {
@@ -35,21 +35,24 @@ impl Watch {
         watch
     }
 
-    /// How long a git that makes the files of a worktree takes, at least, until it is gone after it has said that it ends:
-    /// they are its own to write back.
-    pub(crate) fn lingering(&self, project: &Project) -> Duration {
-        let once = |n: usize| {
-            let (place, step) = (project.root.join(format!("by-hand-{n}")), ["reset", "--quiet", "--hard"]);
-            project
-                .git(&project.repo, &["worktree", "add", "-q", "--detach", "--no-checkout", place.as_str()]);
-            let took = timed(|| project.git(&place, &step)).0;
+    /// How much longer each of the two gits that make a worktree takes until it is gone, in the middle: their starts and their
+    /// ends are their own, and a process that has written much takes longer to end.
+    pub(crate) fn lingering(&self, project: &Project) -> [Duration; 2] {
+        let beyond = |folder: &Utf8Path, words: &[&str]| {
+            let took = timed(|| project.git(folder, words)).0;
             let ran = self.seen();
             let told = &ran[ran.len() - 1].time;
-            project.git(&project.repo, &["worktree", "remove", "--force", place.as_str()]);
-            let told = Duration::from_nanos(u64::try_from(told.end - told.start).unwrap());
-            took.saturating_sub(told)
+            took.saturating_sub(Duration::from_nanos(u64::try_from(told.end - told.start).unwrap()))
         };
-        (0..5).map(once).min().unwrap()
+        let once = |n: usize| {
+            let place = project.root.join(format!("by-hand-{n}"));
+            let add = ["worktree", "add", "-q", "--detach", "--no-checkout", place.as_str()];
+            let both = (beyond(&project.repo, &add), beyond(&place, &["reset", "--quiet", "--hard"]));
+            project.git(&project.repo, &["worktree", "remove", "--force", place.as_str()]);
+            both
+        };
+        let (add, reset): (Vec<Duration>, Vec<Duration>) = (0..7).map(once).unzip();
+        [median(add), median(reset)]
     }
 
     /// Which gits ran when, in nanoseconds since 1970, in the order in which they began. One that stays and waits for

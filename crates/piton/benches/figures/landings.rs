@@ -27,9 +27,12 @@ fn chain(files: usize) -> Vec<Figure> {
     let (journal, began) = (Told::by(&project), began(&project));
     let ran = watch.seen().into_iter().skip(before);
     // A worktree is added in two steps; what else runs beside them takes one away.
-    let adds = |git: &Ran| [" worktree add ", " reset "].iter().any(|step| git.words.contains(step));
+    let steps = [" worktree add ", " reset "];
+    let adds = |git: &Ran| steps.iter().any(|step| git.words.contains(step));
     let (mut adds, others): (Vec<Ran>, Vec<Ran>) = ran.partition(adds);
-    adds.iter_mut().filter(|git| git.words.contains(" reset ")).for_each(|git| git.lingers(lingering));
+    for (step, longer) in steps.into_iter().zip(lingering) {
+        adds.iter_mut().filter(|git| git.words.contains(step)).for_each(|git| git.lingers(longer));
+    }
     let start = |n: usize| journal.landed(n - 1)..i128::try_from(began[n - 1]).unwrap() - stamp;
     let landing = |n: usize| journal.verified(n)..journal.landed(n);
     let (started, adding) = middle(&adds, start);
