@@ -69,7 +69,7 @@ impl Place {
         let is_named = |made: &CommitMade| {
             repo.resolve(&made.hash).is_ok_and(|commit| repo.is_ancestor(&commit, &tip).unwrap_or(false))
         };
-        let may_be_empty = state.task(task).ok().flatten().is_some_and(|task| task.may_change_nothing);
+        let may_be_empty = state.task(task).ok().flatten().is_some_and(Task::may_stay_as_it_is);
         if !may_be_empty
             && is_untouched(project, repo, state, run, &tip, &tree)?
             && !named.iter().any(is_named)

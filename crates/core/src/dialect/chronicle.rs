@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::plan::{TaskId, TaskSpec};
 use crate::run::{
-    CheckResult, Class, CommitMade, Event, Holder, Next, Note, Past, Proof, Recorded, Report, Session,
-    Status, Tests, Verdict, verdict,
+    CheckResult, Class, CommitMade, Event, Holder, Next, Note, Past, Proof, Recorded, Reopening, Report,
+    Session, Status, Tests, Verdict, verdict,
 };
 use crate::time::{Span, Timestamp};
 
@@ -231,6 +231,10 @@ impl Chronicle {
                 self.on(task, |story| story.given_up = None);
             }
             Event::Reset { task, by } => self.on(task, |story| story.reset(by, at)),
+            Event::Reopened { task, reason, .. } => {
+                self.context = None;
+                self.on(task, |story| story.reopen(reason, at));
+            }
             Event::Skipped { task, by, reason } => self.on(task, |story| {
                 story.release();
                 story.skipped = Some(said(by, reason, at));
@@ -455,6 +459,20 @@ impl Story {
         self.given_up = None;
         self.skipped = None;
         self.open = Open::default();
+    }
+
+    /// What another task under its id did is not this one's.
+    fn reopen(&mut self, reason: &Reopening, at: Timestamp) {
+        self.completed = None;
+        self.merged_at = None;
+        self.release();
+        if let Reopening::Content { .. } = reason {
+            self.reset("piton", at);
+            self.commits.clear();
+            self.reports.clear();
+            self.checked.clear();
+            (self.changed, self.tests) = (None, None);
+        }
     }
 
     /// Somebody tells about it without saying that it is done or failed: advice is for the next attempt.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::past::Past;
+use super::reopen::Reopening;
 use super::task::{Holder, Intent, Proof};
 use super::usage::ByModel;
 use crate::plan::{Budget, Digest, Group, GroupId, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
@@ -224,6 +225,17 @@ pub enum Event {
         task: TaskId,
         by: String,
     },
+    /// A completed task is open again, since what it was completed for is not what is asked now.
+    Reopened {
+        task: TaskId,
+        reason: Reopening,
+        /// How it had been completed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        was: Option<Proof>,
+        /// Its checks run before any agent, on the target as it is: where they pass, there is nothing to do.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        checks_first: bool,
+    },
     Raised {
         task: TaskId,
         by: String,
@@ -309,6 +321,7 @@ impl Event {
             | Reset { task, .. }
             | Skipped { task, .. }
             | Unblocked { task, .. }
+            | Reopened { task, .. }
             | Raised { task, .. }
             | Adopted { task, .. }
             | GivenUp { task, .. }

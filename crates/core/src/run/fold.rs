@@ -324,6 +324,9 @@ impl State {
                 task.progress.advice.clear();
                 task.progress.reworked = 0;
             }),
+            Event::Reopened { task, reason, checks_first, .. } => {
+                self.reopen(task, reason, *checks_first, at, seq)
+            }
             Event::Skipped { task, .. } => self.update(task, at, |task| {
                 release(task);
                 task.decided = Status::Skipped;
@@ -453,6 +456,7 @@ impl State {
             task.decided = Status::Completed;
             task.holder = None;
             task.proof = Some(proof.clone());
+            task.reopened = None;
             task.progress = Progress { worktree: task.progress.worktree, landed_no, ..Progress::default() };
         })
     }
@@ -493,6 +497,7 @@ impl State {
             removed: false,
             spec_seq: seq,
             failure_seq: None,
+            reopened: None,
             proof: None,
             progress: Progress::default(),
             used: Bill::default(),
@@ -547,7 +552,7 @@ impl State {
 }
 
 /// End whatever is under way: results of it are stale from now on.
-fn release(task: &mut Task) {
+pub(super) fn release(task: &mut Task) {
     task.fence = task.fence.saturating_add(1);
     task.holder = None;
     task.progress.ready = false;

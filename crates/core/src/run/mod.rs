@@ -7,6 +7,7 @@ mod event;
 mod fold;
 mod past;
 mod provider;
+mod reopen;
 mod rules;
 mod schedule;
 mod state;
@@ -22,6 +23,7 @@ pub use event::{
 };
 pub use past::{Past, PastCommit, PastError, PastFeedback};
 pub use provider::{Entry, Outage, Outages, is_free, limits, refused, reviewer, stand_in, worker};
+pub use reopen::Reopening;
 pub use rules::decide;
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};

@@ -116,7 +116,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::Landed { task, fence, commit } => on.landed(task, *fence, commit),
         Command::NothingToLand { task, fence } => {
             let at = on.held(task, *fence, &[Status::Verified])?;
-            if !at.may_change_nothing {
+            if !at.may_stay_as_it_is() {
                 return Err(Refusal::because(format!("{task} must change something to be completed")));
             }
             let proof = Proof::Checked { tree: at.progress.tree.clone() };
@@ -429,7 +429,7 @@ impl<'a> Rules<'a> {
                 &format!("conflict markers left in {files}"),
                 &format!("Resolve the conflict markers in: {files}\n"),
             )
-        } else if !work.changed && !task.may_change_nothing {
+        } else if !work.changed && !task.may_stay_as_it_is() {
             fail("the agent changed nothing", "Your last attempt ended without changing any file.\n")
         } else if found_work && task.spent + task.progress.reworked >= task.budget {
             fail(

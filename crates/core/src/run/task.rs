@@ -135,6 +135,9 @@ pub struct Task {
     /// Where its spec and its last failure stand in the journal.
     pub spec_seq: u64,
     pub failure_seq: Option<u64>,
+    /// Where it stands that it was completed before and is open again.
+    #[serde(default)]
+    pub reopened: Option<u64>,
     pub proof: Option<Proof>,
     pub progress: Progress,
     /// What its tries have used, as far as their clients tell.
@@ -160,7 +163,12 @@ impl Task {
 
     /// Nobody has worked on it, and it may be done already.
     pub(super) fn looks_first(&self) -> bool {
-        self.check_first && self.spent == 0 && self.progress.tree.is_none()
+        (self.check_first && self.spent == 0 || self.progress.checks_first) && self.progress.tree.is_none()
+    }
+
+    /// It may be completed although nobody changes anything for it.
+    pub fn may_stay_as_it_is(&self) -> bool {
+        self.may_change_nothing || self.progress.checks_first
     }
 
     /// Whether its next start begins without an agent: with the checks of work that is there.
@@ -226,6 +234,8 @@ pub struct Progress {
     pub agent_done: bool,
     /// The checks were cut off: the next try begins with them, not with an agent.
     pub recheck: bool,
+    /// It was completed before: its checks run before any agent, and it may stay as it is.
+    pub checks_first: bool,
     /// Bring the worktree up to this commit first.
     pub behind: Option<Oid>,
     /// Where the last failure that an agent can mend stands in the journal: what the next try is told.

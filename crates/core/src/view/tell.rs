@@ -2,7 +2,7 @@
 
 use super::counted;
 use crate::run::{
-    AgentEnd, CheckResult, Class, Event, Holder, Next, Note, Proof, StopReason, Verdict, verdict,
+    AgentEnd, CheckResult, Class, Event, Holder, Next, Note, Proof, Reopening, StopReason, Verdict, verdict,
 };
 use crate::time::Timestamp;
 
@@ -128,6 +128,16 @@ pub fn tell(event: &Event) -> Told {
         Event::GivenUp { by, reason, .. } => {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason)) };
             (Tone::Bad, format!("given up by {by}{why}"))
+        }
+        Event::Reopened { reason, .. } => {
+            let why = match reason {
+                Reopening::Content { title } => {
+                    format!("the plan has another task under this id; it was: {}", one_line(title))
+                }
+                Reopening::Checks => "other checks decide about it now".to_owned(),
+                Reopening::Stale { reason } => one_line(reason).to_owned(),
+            };
+            (Tone::Warning, format!("completed before, and open again: {why}"))
         }
         Event::Raised { by, attempts, .. } => (Tone::Plain, format!("{by} allows {attempts} attempts")),
         Event::Noted { by, note } => match note {

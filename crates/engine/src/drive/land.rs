@@ -31,7 +31,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     });
     let ahead = ahead?;
     if !ahead.contains(verified) {
-        let nothing = base == Some(verified) || order.task.may_change_nothing;
+        let nothing = base == Some(verified) || order.task.may_stay_as_it_is();
         let reason = "its commit is in the target's history".to_owned();
         return Ok(vec![if nothing {
             Command::NothingToLand { task, fence }

@@ -15,7 +15,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 7;
+pub(super) const LAYOUT: i64 = 8;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -155,6 +155,8 @@ struct Rest {
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<Holder>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    reopened: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<Proof>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
@@ -210,6 +212,7 @@ impl TaskRow {
             removed,
             spec_seq,
             failure_seq,
+            reopened,
             proof,
             progress,
             used,
@@ -223,6 +226,7 @@ impl TaskRow {
             reviewers: reviewers.clone(),
             agent: (agent != USUAL_AGENT).then(|| agent.clone()),
             holder: holder.clone(),
+            reopened: *reopened,
             proof: proof.clone(),
             progress: (*progress != Progress::default()).then(|| progress.clone()),
             used: *used,
@@ -232,6 +236,7 @@ impl TaskRow {
             && judges.is_empty()
             && rest.agent.is_none()
             && holder.is_none()
+            && reopened.is_none()
             && proof.is_none()
             && rest.progress.is_none()
             && used.is_empty()
@@ -327,6 +332,7 @@ impl TaskRow {
             removed: self.flags & REMOVED != 0,
             spec_seq: unsigned(self.spec_seq),
             failure_seq: self.failure_seq.map(unsigned),
+            reopened: rest.reopened,
             proof: rest.proof,
             progress: rest.progress.unwrap_or_default(),
             used: rest.used,
@@ -544,7 +550,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                7,
+                8,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable"
             )

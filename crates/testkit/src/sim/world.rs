@@ -255,7 +255,7 @@ impl Sim {
         if looks && self.git.is_ancestor(verified, tip) {
             let reason = "its commit is in the target".to_owned();
             let nothing = self.git.tree(verified) == self.git.tree(base);
-            return vec![if nothing && task.may_change_nothing {
+            return vec![if nothing && task.may_stay_as_it_is() {
                 Command::NothingToLand { task: id, fence }
             } else {
                 Command::LandingFound { task: id, commit: oid(verified), reason }
