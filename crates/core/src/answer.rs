@@ -49,6 +49,30 @@ pub fn answer(question: &str, said: &str) -> Option<String> {
     (!is_destructive(question) && !is_destructive(&answer)).then_some(answer)
 }
 
+/// The question that an agent ends with, from all that it said: its last line, or the last one before options to choose
+/// from.
+pub fn closing_question(said: &str) -> Option<&str> {
+    let lines = said.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let mut lines = lines.take(OPTIONS).skip_while(|line| is_option(line));
+    let last = lines.next()?.trim_matches(['*', '_', '"', '`']);
+    // A quotation is somebody else's question.
+    (last.ends_with(['?', '\u{ff1f}']) && !last.starts_with('>')).then_some(last)
+}
+
+/// So many lines are looked at: nobody offers more than this to choose from.
+const OPTIONS: usize = 12;
+
+/// `- SQLite`, `2) SQLite`, `b. SQLite`: a choice, and no question itself.
+fn is_option(line: &str) -> bool {
+    let bulleted = line.starts_with(['-', '*', '+', '•']) && !line.starts_with("**");
+    let counted = line.split_once(['.', ')']).is_some_and(|(count, rest)| {
+        let is_number = !count.is_empty() && count.len() <= 2 && count.bytes().all(|b| b.is_ascii_digit());
+        let is_letter = count.len() == 1 && count.bytes().all(|b| b.is_ascii_alphabetic());
+        (is_number || is_letter) && rest.starts_with(' ')
+    });
+    (bulleted || counted) && !line.ends_with('?')
+}
+
 fn is_recommended(line: &str) -> bool {
     place(line).is_some()
 }
@@ -76,6 +100,24 @@ mod tests {
         assert_eq!(answer("Which store?", said).as_deref(), Some("2. SQLite"));
         assert_eq!(answer("Shall I add an index?", "").as_deref(), Some("yes"));
         assert_eq!(answer("the plan contradicts itself", ""), None, "that is no question");
+    }
+
+    #[test]
+    fn a_question_at_the_end_is_one_without_any_word_for_it() {
+        let said = "I looked at the store.\n\nShall I add an index?\n\n";
+        assert_eq!(closing_question(said), Some("Shall I add an index?"));
+        let said = "**Which store?**\n1. Plain files\n2. SQLite (Recommended)\n- or none\n";
+        assert_eq!(closing_question(said), Some("Which store?"));
+        for said in [
+            "",
+            "Shall I add an index?\nI did.",
+            "Why? Because it is slow.",
+            "> Shall I add an index?",
+            "Which?\n<signal>DONE</signal>",
+            "- one\n- two",
+        ] {
+            assert_eq!(closing_question(said), None, "{said}");
+        }
     }
 
     #[test]

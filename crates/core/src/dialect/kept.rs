@@ -408,7 +408,7 @@ pub fn told(dialect: Dialect, task: &TaskId, name: &str, before: &[u8], after: &
         return Some(Told { what, report: parsed.report(), entries: own, guardrails: Vec::new() });
     }
     if dialect == Dialect::Iterative && name != iterative::state::FILE {
-        return told_in_words(name, before, after);
+        return told_in_words(task, name, before, after);
     }
     let read = |bytes| parse(bytes).ok().map(|(value, _)| value);
     let (before, after) = (read(before)?, read(after)?);
@@ -419,8 +419,9 @@ pub fn told(dialect: Dialect, task: &TaskId, name: &str, before: &[u8], after: &
 }
 
 /// What an agent of the iterative system wrote into its copy of the log or of the lessons: everything that is new there,
-/// whatever unit it names. Its last entry may say that the unit is done, or blocked.
-pub fn told_in_words(name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
+/// whatever unit it names. Its last entry about its own unit may say that the unit is done, or blocked; what it writes
+/// about another one says nothing of either.
+pub fn told_in_words(task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
     let (before, after) = (entries::text(before), entries::text(after));
     let mut told =
         Told { what: None, report: Report::default(), entries: Vec::new(), guardrails: Vec::new() };
@@ -429,7 +430,7 @@ pub fn told_in_words(name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
             let new = progress::added(&before, &after).into_iter().map(|section| section.text);
             told.entries = new.collect();
             let mut read = told.entries.iter().map(|entry| progress::parse(entry));
-            let last = read.rfind(|entry| entry.head.kind == progress::Kind::Iteration).unwrap_or_default();
+            let last = read.rfind(|entry| entry.is_iteration_of(task)).unwrap_or_default();
             told.report = last.report();
             told.what = match last {
                 _ if last.is_blocked() => {

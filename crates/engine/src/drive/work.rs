@@ -242,7 +242,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         }
         None => agent::end_of(&outcome.ended, &heard, said.as_ref(), spec),
     };
-    let end = if order.run.settings.auto_answer { answered(end, tail) } else { end };
+    let end = if order.run.settings.auto_answer { answered(end, tail, said.is_some()) } else { end };
     let over = budget::over(&job).filter(|_| outcome.ended == Ended::Stopped);
     let used = heard.used.clone().or_else(|| over.as_ref().and_then(|_| agent::so_far(client, &job)));
     // A client that holds itself to what is left of a budget ends as if it were its own.
@@ -316,9 +316,15 @@ fn said_in_words(order: &Order, tail: &str) -> Option<agent::Message> {
     rwkit::said::said(tail).map(|report| agent::Message { said: agent::Said::Done, report })
 }
 
-/// A question that may be answered without a person is: the next try is told the answer.
-fn answered(end: AgentEnd, tail: &str) -> AgentEnd {
-    let AgentEnd::Blocked { reason } = &end else { return end };
+/// A question that may be answered without a person is: the next try is told the answer. Who ended with one, and with no
+/// word that it is done, asked as well.
+fn answered(end: AgentEnd, tail: &str, has_reported: bool) -> AgentEnd {
+    let reason = match &end {
+        AgentEnd::Blocked { reason } => Some(reason.as_str()),
+        AgentEnd::Done if !has_reported => answer::closing_question(tail),
+        _ => None,
+    };
+    let Some(reason) = reason else { return end };
     match answer::answer(reason, tail) {
         None => end,
         Some(answer) => AgentEnd::Failed {

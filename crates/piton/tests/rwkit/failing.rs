@@ -138,6 +138,11 @@ fn a_question_is_answered_without_a_person_unless_it_destroys_something() {
         .exits(0)
         .says("it asked, and is answered: Use plain files");
     assert_eq!(state(&sandbox)["config"]["auto_answer"], true);
+    // Who just ends with a question has asked.
+    let asks =
+        "[T002]\nsay Shall I keep them in plain files?\n[T002 2]\nif-feedback write tests/keep.sh true\n";
+    let sandbox = receipts("", asks);
+    let _ = sandbox.run(&format!("{RUN} --auto-answer")).exits(0).says("it asked, and is answered: yes");
     let sandbox = receipts("", "[T002]\nsay Yes, drop the table (Recommended)\nsignal BLOCKED:Drop it?\n");
     let _ = sandbox.run(&format!("{RUN} --auto-answer")).exits(4);
     assert_eq!(statuses(&sandbox)[1], "blocked");

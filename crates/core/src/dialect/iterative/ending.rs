@@ -57,8 +57,9 @@ mod tests {
     fn ended(printed: &str, wrote: &str) -> AgentEnd {
         let unit = TaskId::new("T1").expect("a valid id");
         let heard = heard(Output { text: printed, ..Output::default() }, &unit, Timestamp(0));
-        let log = format!("## T1 - Iteration 1\n{wrote}\n");
-        let told: Vec<Told> = told_in_words("progress.md", b"", log.as_bytes()).into_iter().collect();
+        let head = if wrote.starts_with("## ") { "" } else { "## T1 - Iteration 1\n" };
+        let log = format!("{head}{wrote}\n");
+        let told: Vec<Told> = told_in_words(&unit, "progress.md", b"", log.as_bytes()).into_iter().collect();
         ending(&heard, &told)
     }
 
@@ -73,6 +74,9 @@ mod tests {
         assert_eq!(ended("<signal>TESTS_PASS</signal>", ""), failed("not finished", ""));
         assert_eq!(ended("<signal>T2_DONE</signal>", ""), failed("not finished", ""));
         assert_eq!(ended("", "**Signal:** T1_DONE"), AgentEnd::Done, "the log is its word as well");
+        let others = "## T2 - Iteration 1\n**Did:** it\n**Signal:** T2_DONE";
+        assert_eq!(ended("", others), failed("not finished", ""), "another unit's signal says nothing");
+        assert_eq!(ended("", "**Signal:** T2_DONE"), failed("not finished", ""));
     }
 
     #[test]

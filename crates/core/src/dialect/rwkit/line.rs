@@ -34,9 +34,13 @@ impl Head {
             {
                 priority = Some(said);
             } else if story.is_none()
-                && let Some(id) = words.story(bare, priority.is_some())
+                && let Some((id, is_own)) = words.story(bare, priority.is_some())
             {
                 story = Some(Said { value: id, at: word });
+                if !is_own {
+                    // It may be the first word of the text as well, which then is whole.
+                    break;
+                }
             } else {
                 break;
             }
@@ -140,11 +144,12 @@ impl Words<'_> {
         }
     }
 
-    /// A story, or a word that stands for one: `ALL`, `DB`. What follows such a word begins like a sentence, and a
-    /// priority comes before it; otherwise it is a word of the text.
-    fn story(&self, word: &str, has_priority: bool) -> Option<String> {
+    /// A story, or a word that stands for one: `ALL`, `DB`. A priority comes before such a word. Where what follows does
+    /// not begin like a sentence (`DB make index`, `API routes`), nobody can tell whether it is a word of the text,
+    /// too: the second value says that it is not.
+    fn story(&self, word: &str, has_priority: bool) -> Option<(String, bool)> {
         if let Some(id) = story_id(word) {
-            return Some(id);
+            return Some((id, true));
         }
         let capitals = word.bytes().filter(u8::is_ascii_uppercase).count();
         let is_word = (2..=16).contains(&word.len())
@@ -154,9 +159,9 @@ impl Words<'_> {
                 .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || b"-_".contains(&byte));
         let piece = &self.text[self.pieces[self.nth].clone()];
         let behind = piece.split_whitespace().nth(1).and_then(|next| next.chars().next());
-        let sentence = behind.is_none_or(|c| !c.is_lowercase() && !"-–—/&+".contains(c));
-        (is_word && has_priority && (word == "ALL" || (sentence && behind.is_some())))
-            .then(|| word.to_owned())
+        let is_own = word == "ALL" || behind.is_some_and(|c| !c.is_lowercase());
+        let is_story = word == "ALL" || behind.is_some_and(|c| !"-–—/&+".contains(c));
+        (is_word && has_priority && is_story).then(|| (word.to_owned(), is_own))
     }
 }
 

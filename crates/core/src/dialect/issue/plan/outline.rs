@@ -137,8 +137,8 @@ struct Builder<'l, 'f> {
 struct Section {
     /// The level of the heading `Tasks`, below which we are.
     tasks: Option<u8>,
-    /// The last heading is about something else that has boxes.
-    criteria: bool,
+    /// The level of a heading about criteria or tests, below which we are: they have boxes that are no tasks.
+    criteria: Option<u8>,
     told: bool,
 }
 
@@ -160,7 +160,7 @@ impl Builder<'_, '_> {
                     self.close_details(nth);
                     self.open.clear();
                     section = self.heading(nth, line, *level, &section);
-                    let foreign = (scoped && section.tasks.is_none()) || section.criteria;
+                    let foreign = (scoped && section.tasks.is_none()) || section.criteria.is_some();
                     if !foreign
                         && !self.heading_task(nth, line)
                         && *level > 1
@@ -171,8 +171,8 @@ impl Builder<'_, '_> {
                 }
                 Kind::Rule => self.close_details(nth),
                 Kind::Item(item) => {
-                    let foreign = (scoped && section.tasks.is_none()) || section.criteria;
-                    self.item(nth, line, item, foreign, &mut section.told);
+                    let foreign = (scoped && section.tasks.is_none()) || section.criteria.is_some();
+                    self.item(nth, line, item, foreign, &mut section);
                 }
                 _ => {}
             }
@@ -190,8 +190,11 @@ impl Builder<'_, '_> {
             self.chapter = None;
         }
         let tasks = if is_tasks(said) { Some(level) } else { before.tasks.filter(|above| *above < level) };
-        let criteria = ["criteria", "definition of done"].iter().any(|word| plain.contains(word));
-        Section { tasks, criteria: criteria && !is_tasks(said), told: false }
+        // A part of such a part is one as well.
+        let within = before.criteria.filter(|above| *above < level);
+        let criteria = within.or(is_about_proof(&plain).then_some(level));
+        let criteria = criteria.filter(|_| !is_tasks(said) && !is_phase);
+        Section { tasks, criteria, told: false }
     }
 
     /// `### TASK-2.7.1: Name`, with boxes below it that have no numbers: a task, and these are its steps. What says its
@@ -250,11 +253,13 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn item(&mut self, nth: usize, line: &Line, item: &Item, foreign: bool, told: &mut bool) {
+    fn item(&mut self, nth: usize, line: &Line, item: &Item, foreign: bool, section: &mut Section) {
         let said = &self.text[line.text.clone()];
-        let counted = number(said).filter(|_| self.criteria.is_none());
+        // Whatever stands below `Acceptance Criteria` may be counted, and is no task for that.
+        let counts = self.criteria.is_none() && section.criteria.is_none();
+        let counted = number(said).filter(|_| counts);
         let ordinal = item.ordinal.as_ref().map(|at| &self.text[at.clone()]);
-        let ordinal = ordinal.filter(|_| !foreign && self.criteria.is_none());
+        let ordinal = ordinal.filter(|_| !foreign && counts);
         let mut id = counted.map(|(id, _)| id).or(ordinal);
         let mut own = None;
         if let Some(text) = id {
@@ -271,7 +276,7 @@ impl Builder<'_, '_> {
         while self.open.pop_if(|(indent, _)| *indent >= Some(line.indent)).is_some() {}
         let above = self.open.last().map(|(_, node)| *node);
         if id.is_none() && above.is_none() && foreign {
-            if !std::mem::replace(told, true) {
+            if !std::mem::replace(&mut section.told, true) {
                 let message = "boxes in this part of the file are not read as tasks";
                 self.found
                     .push(Diagnostic::warning(line.text.clone(), message).label("nor are those below it"));
@@ -457,6 +462,19 @@ impl Builder<'_, '_> {
 /// `Criteria:`, with nothing behind it: they stand below.
 fn is_criteria(bullet: &str) -> bool {
     field(bullet).is_some_and(|(name, value)| name.ends_with("criteria") && value.is_empty())
+}
+
+/// A heading, in lower case, about how it is known that all is done: `Acceptance Criteria`, `Testing Strategy`.
+fn is_about_proof(heading: &str) -> bool {
+    let words = heading.trim_matches(|c: char| !c.is_alphanumeric());
+    let strategy = |rest: &str| {
+        let rest = rest.trim_start_matches("ing").trim_start();
+        ["strategy", "plan", "approach", "checklist", "cases", "scenarios"]
+            .iter()
+            .any(|word| rest.starts_with(word))
+    };
+    ["criteria", "definition of done"].iter().any(|word| heading.contains(word))
+        || words.strip_prefix("test").is_some_and(strategy)
 }
 
 fn is_tasks(heading: &str) -> bool {

@@ -204,7 +204,17 @@ struct Line {
     at: Option<Range<usize>>,
     tails: Vec<End>,
     heads: Vec<End>,
+    /// Ids above or below a corner that the line comes to from the left.
+    turns: Vec<End>,
     points_nowhere: bool,
+}
+
+impl Line {
+    /// `T2 ──┘` below a `T3`: where nothing else says which way a line goes, its corner does.
+    fn settle_turns(&mut self) {
+        let is_arrow = self.heads.is_empty() && !self.points_nowhere && !self.tails.is_empty();
+        if is_arrow { &mut self.heads } else { &mut self.tails }.append(&mut self.turns);
+    }
 }
 
 impl<'r> Grid<'r> {
@@ -251,6 +261,11 @@ impl<'r> Grid<'r> {
         let stands = |c: Option<char>| c.is_some_and(|c| "|│┃║+".contains(c));
         let alone = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
         let none = Ends::default();
+        // A line of another row may end at the head of an arrow: `T1 ──► T3` above `T2 ──┘`.
+        let rises = |c: Option<char>| c.is_some_and(|c| "│┃║|┘╯╝┛└╰╚┗".contains(c));
+        let falls = |c: Option<char>| c.is_some_and(|c| "│┃║|┐╮╗┓┌╭╔┏".contains(c));
+        let met =
+            Ends { up: falls(at(y.checked_sub(1), Some(x))), down: rises(at(Some(y + 1), Some(x))), ..none };
         let ends = match sign {
             '─' | '━' | '═' | '┄' | '┈' | '╌' => Ends { left: true, right: true, ..none },
             '-' | '=' if runs(before) || runs(after) => Ends { left: true, right: true, ..none },
@@ -270,13 +285,13 @@ impl<'r> Grid<'r> {
                 Ends { left: runs(before), right: runs(after), up: above, down: below, ..none }
             }
             '>' if before.is_some_and(|c| "-=─━═".contains(c)) => {
-                Ends { left: true, head: Some(Head::Right), ..none }
+                Ends { left: true, head: Some(Head::Right), ..met }
             }
             '<' if after.is_some_and(|c| "-=─━═".contains(c)) => {
                 Ends { right: true, head: Some(Head::Left), ..none }
             }
             '→' | '►' | '▶' | '⟶' | '➔' | '➜' | '➤' | '⇒' | '▸' => {
-                Ends { left: true, head: Some(Head::Right), ..none }
+                Ends { left: true, head: Some(Head::Right), ..met }
             }
             '←' | '◄' | '◀' | '⟵' | '⇐' => Ends { right: true, head: Some(Head::Left), ..none },
             '▼' | '↓' | '⇓' | '▾' => Ends { up: true, head: Some(Head::Down), ..none },
@@ -341,12 +356,14 @@ impl<'r> Grid<'r> {
             if ends.right && !has(y, x + 1, |ends| ends.left) {
                 line.tails.extend(beside(&wires, row, y, x + 1..row.cells.len()));
             }
+            let is_corner = ends.left && !ends.right && ends.up != ends.down;
+            let upright = if is_corner { &mut line.turns } else { &mut line.tails };
             let above = y.checked_sub(1).filter(|above| !has(*above, x, |ends| ends.down));
             if let Some(above) = above.filter(|_| ends.up) {
-                line.tails.extend(near(self.rows, above, x));
+                upright.extend(near(self.rows, above, x));
             }
             if ends.down && !has(y + 1, x, |ends| ends.up) {
-                line.tails.extend(near(self.rows, y + 1, x));
+                upright.extend(near(self.rows, y + 1, x));
             }
             let Some(head) = ends.head else { continue };
             let sideways = |target: Option<usize>| {
@@ -367,6 +384,7 @@ impl<'r> Grid<'r> {
             line.heads.extend(met);
         }
         self.wires = wires;
+        lines.values_mut().for_each(Line::settle_turns);
         lines
     }
 }
@@ -456,6 +474,14 @@ mod tests {
         means("T1\n│\n▼\nT2", "T1<T2");
         means("T1\n |\n v\nT2", "T1<T2");
         means("T1 → T2 ↘\n          T4\nT1 → T3 ↗", "T1<T2 T2<T4 T1<T3 T3<T4");
+    }
+
+    #[test]
+    fn a_second_row_may_end_in_a_corner_below_what_it_leads_to() {
+        means("T1 ──► T3 ──► T5\nT2 ────┘\nT4 (independent)", "T1<T3 T3<T5 T2<T3");
+        means("T1 ──► T3\nT2 ──┘", "T1<T3 T2<T3");
+        means("T2 ────┐\nT1 ──► T3", "T2<T3 T1<T3");
+        means("T1 --> T3\nT2 ---┘", "T1<T3 T2<T3");
     }
 
     #[test]

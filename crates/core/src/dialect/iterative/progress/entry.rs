@@ -84,6 +84,12 @@ impl Entry {
         self.head.kind != Kind::Other && texts.iter().all(|text| text.is_empty())
     }
 
+    /// It tells of an iteration of this unit.
+    pub fn is_iteration_of(&self, unit: &TaskId) -> bool {
+        let is_own = |own: &TaskId| own.as_str().eq_ignore_ascii_case(unit.as_str());
+        self.head.kind == Kind::Iteration && self.head.unit.as_ref().is_some_and(is_own)
+    }
+
     /// It says that a person is needed.
     pub fn is_blocked(&self) -> bool {
         let word = self.signal.split(':').next().unwrap_or_default().trim();

@@ -77,7 +77,7 @@ impl Writer<'_> {
             phase: self.phase(),
             current_task,
             current_phase,
-            current_iteration: current.map_or(0, |(_, story)| iterations(story)),
+            current_iteration: current.map_or(0, |(task, story)| iterations(task, story)),
             tasks,
             phases,
             // Where nothing is committed there are none to be shown.
@@ -132,7 +132,7 @@ impl Writer<'_> {
         UnitEntry {
             status: word,
             reason: self.reason(task, story, status).filter(|reason| !reason.is_empty()),
-            iterations_used: begun.then(|| iterations(story)),
+            iterations_used: begun.then(|| iterations(task, story)),
             confirmations_used: begun.then_some(story.confirmations),
             verification_passed: is_done.then(|| task.proof != Some(Proof::Reported)),
             max_iterations: task.budget,
@@ -169,9 +169,11 @@ impl Writer<'_> {
     }
 }
 
-/// A pass that was to confirm and found work has done an iteration's work.
-fn iterations(story: &Story) -> u32 {
-    story.attempt.saturating_add(story.reworked)
+/// A pass that was to confirm and found work has done an iteration's work. The one that found some when none was left
+/// has not: it showed that the unit is not finished.
+fn iterations(task: &Task, story: &Story) -> u32 {
+    let most = task.budget.max(story.attempt);
+    story.attempt.saturating_add(story.reworked).min(most)
 }
 
 /// What somebody listed before this run, then its own, oldest first.

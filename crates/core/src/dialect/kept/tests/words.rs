@@ -2,7 +2,8 @@
 
 use super::super::*;
 use crate::dialect::chronicle::bench::Bench;
-use crate::run::Command;
+use crate::plan::TaskId;
+use crate::run::{Command, Report};
 
 const LOG: &str = "# Progress Log\n\n## L0-001 - Iteration 1 - 2026-01-14\n**Did:** a\n**Remaining:** b\n";
 
@@ -46,8 +47,10 @@ fn lessons_go_into_the_journal_and_back() {
 
 #[test]
 fn what_an_agent_writes_into_its_copies_is_told() {
-    let log =
-        |more: &str| told_in_words("progress.md", LOG.as_bytes(), format!("{LOG}\n{more}\n").as_bytes());
+    let unit = TaskId::new("L0-001").expect("a valid id");
+    let log = |more: &str| {
+        told_in_words(&unit, "progress.md", LOG.as_bytes(), format!("{LOG}\n{more}\n").as_bytes())
+    };
     let told = log("## L0-001 - Iteration 2\n**Did:** c\n**Remaining:** d").expect("an entry");
     assert_eq!((told.report.note.as_str(), told.report.feedback.as_str()), ("c", "d"));
     assert_eq!((told.what, told.entries.len()), (None, 1));
@@ -56,9 +59,19 @@ fn what_an_agent_writes_into_its_copies_is_told() {
     let told = log("## L0-001 - Iteration 2\n**Signal:** BLOCKED: no key").expect("an entry");
     assert!(matches!(&told.what, Some(What::Blocked { reason, .. }) if reason == "no key"), "{told:?}");
     assert!(log("").is_none());
-    let told = told_in_words("guardrails.md", b"# Guardrails\n", b"# Guardrails\n\n## A\n- **Do**: x\n");
+    // About another unit it is kept, and decides nothing of this one: done, blocked, or what is left to do.
+    for signal in ["L0-002_DONE", "BLOCKED: no key"] {
+        let told = log(&format!("## L0-002 - Iteration 1\n**Remaining:** x\n**Signal:** {signal}"));
+        let told = told.expect("an entry");
+        assert_eq!((told.what, told.entries.len()), (None, 1));
+        assert_eq!(told.report, Report::default());
+    }
+    let told = log("## L0-001 - Iteration 2\n**Signal:** L0-001_DONE\n\n## L0-002 - Iteration 1\n**Did:** y");
+    assert!(matches!(told.expect("entries").what, Some(What::ReportDone { .. })));
+    let told =
+        told_in_words(&unit, "guardrails.md", b"# Guardrails\n", b"# Guardrails\n\n## A\n- **Do**: x\n");
     assert_eq!(told.expect("a lesson").guardrails, ["## A\n- **Do**: x"]);
-    assert!(told_in_words("tasks.md", b"", b"## A\n").is_none());
+    assert!(told_in_words(&unit, "tasks.md", b"", b"## A\n").is_none());
 }
 
 #[test]

@@ -295,6 +295,21 @@ fn a_plan_without_numbers_is_counted() {
     assert_eq!(read.list, "plan.md");
 }
 
+/// Whether it has a heading for its tasks or not, and however the boxes are counted.
+#[test]
+fn boxes_about_criteria_and_tests_of_a_plan_are_no_tasks() {
+    let parts = "- [ ] First\n- [ ] Second\n\n## Acceptance Criteria\n\n- [ ] 1. it works\n- [ ] 2. it is fast\n\n### Edge cases\n\n- [ ] none crash\n\n## Testing Strategy\n\n- [ ] unit tests\n  - [ ] 1.1 of the parser\n1. [ ] by hand\n";
+    for heading in ["## Tasks", "## Steps"] {
+        let text = format!("# Plan: Issue #9 - Small\n\n{heading}\n\n{parts}");
+        let read = reading_with(&folder(&[("plan.md", &text)]), "issue-9", &Config::default(), false);
+        assert_eq!(tree(&read), ["task 1", "task 2"], "{heading}");
+        assert_eq!(told(&read).matches("are not read as tasks").count(), 3, "{}", told(&read));
+    }
+    // Phases that are about tests have tasks.
+    let text = "## Tasks\n### Phase 1: Testing\n- [ ] 1. write them\n### Testing\n- [ ] 2. run them\n";
+    assert_eq!(tree(&reading(&folder(&[("tasks.md", text)]))), ["task 1", "task 2"]);
+}
+
 #[test]
 fn requirements_are_covered_by_tasks_and_their_tests() {
     let read = reading(&invoices());

@@ -38,6 +38,20 @@ fn a_pass_that_finds_work_is_an_iteration_and_a_confirmation() {
 }
 
 #[test]
+fn no_more_iterations_are_used_than_there_may_be() {
+    let mut bench = bench(Mode::Development, vec![unit("T1", &[], 2)]);
+    bench.attach();
+    falls_short(&mut bench, "T1");
+    bench.start("T1");
+    bench.ready("T1");
+    pass(&mut bench, "T1", Some((1, "one")));
+    pass(&mut bench, "T1", Some((2, "and more")));
+    let unit = &json(&bench)["tasks"]["T1"];
+    assert_eq!((&unit["status"], &unit["max_iterations"]), (&value_of!("timeout"), &value_of!(2)));
+    assert_eq!((&unit["iterations_used"], &unit["confirmations_used"]), (&value_of!(2), &value_of!(1)));
+}
+
+#[test]
 fn a_reset_counts_from_the_beginning() {
     let mut bench = stuck();
     bench.accept(&Command::Reset { task: id("T3"), by: "ann".to_owned() });
