@@ -138,8 +138,19 @@ fn run_in(
     open: impl FnOnce(&Utf8Path) -> Result<Option<Journal>, JournalError>,
 ) -> Outcome<FoundRun> {
     let plan = which.plan.as_deref().map(|given| reading::place(given, None)).transpose()?;
-    let plan = plan.map(|(path, _)| path);
-    let project = project(which.project_path.as_deref().or(plan.as_deref().map(reading::folder_of)))?;
+    let mut plan = plan.map(|(path, _)| path);
+    let mut project = match &plan {
+        Some(plan) => of_plan(plan, which.project_path.as_deref())?,
+        None => project(which.project_path.as_deref())?,
+    };
+    if plan.is_none() && which.run.is_none() && !Journal::exists(&project.home) {
+        // Whoever stands in the folder of a plan that lies outside of its project means that plan.
+        let around = reading::place(&here()?, None).ok().map(|(path, _)| path);
+        if let Some(around) = around.filter(|_| which.project_path.is_none()) {
+            project = of_plan(&around, None)?;
+            plan = Some(around);
+        }
+    }
     let Some(journal) = open(&project.home)? else {
         return Err(no_run(&project, plan.as_deref()));
     };
@@ -152,6 +163,41 @@ fn run_in(
         None => choose(&runs, which.run.as_deref(), &project)?,
     };
     Ok(FoundRun { project, journal, run })
+}
+
+/// The project of a plan, wherever the plan lies and wherever we are: the one that has its run. Without a run it is the
+/// one that the plan names, else the one around it.
+pub(crate) fn of_plan(plan: &Utf8Path, given: Option<&Utf8Path>) -> Outcome<Project> {
+    if given.is_some() {
+        return project(given);
+    }
+    let (named, around) = (reading::project_named(plan), reading::folder_of(plan).to_owned());
+    let likeliest = project(Some(named.as_deref().unwrap_or(&around)));
+    let mut seen: Vec<Utf8PathBuf> = Vec::new();
+    // Whoever began the run may have named the project on the command line: then its state file says where that is.
+    let others = [Some(around), reading::project_in_state(plan), here().ok()];
+    let top = |folder: &Utf8PathBuf| {
+        let is_top = |above: &&Utf8Path| above.join(".git").exists();
+        folder.canonicalize_utf8().ok()?.ancestors().find(is_top).map(Utf8Path::to_owned)
+    };
+    let is_likeliest = |folder: &Utf8PathBuf| {
+        likeliest.as_ref().is_ok_and(|likeliest| top(folder).as_ref() == Some(&likeliest.root))
+    };
+    let others = others.into_iter().flatten().filter(|folder| folder.is_dir() && !is_likeliest(folder));
+    let others = others.filter_map(|folder| Project::around(&folder).ok());
+    for candidate in likeliest.as_ref().ok().cloned().into_iter().chain(others) {
+        if seen.contains(&candidate.home) {
+            continue;
+        }
+        seen.push(candidate.home.clone());
+        let has_run = |journal: Journal| Ok::<_, Failure>(journal.runs()?.iter().any(|run| run.plan == plan));
+        // A journal that cannot be read is reported by whoever opens it to use it.
+        let journal = Journal::open_existing(&candidate.home).ok().flatten();
+        if journal.map(has_run).transpose()?.unwrap_or(false) {
+            return Ok(candidate);
+        }
+    }
+    likeliest
 }
 
 /// The attempt that we are called from, if an agent calls us.

@@ -13,7 +13,7 @@ use piton_core::diagnostic::{Diagnostic, Severity};
 use piton_core::dialect::issue::plan::IssueReading;
 use piton_core::dialect::iterative::plan::IterativeReading;
 use piton_core::dialect::rwkit::{self as lists, plan::RwkitReading};
-use piton_core::dialect::{Folder, Reading, execute, native};
+use piton_core::dialect::{Folder, Reading, execute, kept, native};
 use piton_core::plan::{Check, Dialect, Plan};
 use piton_core::view::counted;
 use piton_engine::secrets;
@@ -37,8 +37,6 @@ pub(crate) struct FoundPlan {
     /// The file, or the folder of a plan that is one.
     pub path: Utf8PathBuf,
     pub plan: Plan,
-    /// Where the plan itself says the project is.
-    pub project_path: Option<Utf8PathBuf>,
     /// What else the folder of an issue tells.
     pub issue: Option<Box<IssueReading>>,
     /// What else a todolist tells.
@@ -217,14 +215,7 @@ fn understand_native(path: &Utf8Path, text: &str) -> Outcome<Read> {
         return Err(refused(path, errors, picture));
     }
     Ok((
-        FoundPlan {
-            path: path.to_owned(),
-            plan: reading.plan,
-            project_path: None,
-            issue: None,
-            list: None,
-            iterative: None,
-        },
+        FoundPlan { path: path.to_owned(), plan: reading.plan, issue: None, list: None, iterative: None },
         picture,
     ))
 }
@@ -238,7 +229,7 @@ fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome
         config = self::config(project)?;
     }
     let mut reading = execute::plan::read(folder, stem, &config.clone().unwrap_or_default(), how.strict);
-    let said = reading.project_path.as_ref().map(|said| path.join(said));
+    let said = project_named(path);
     // Where the plan lies elsewhere, the project's own defaults count.
     if config.is_none()
         && let Some(project) = said.as_deref().filter(|said| said.is_dir())
@@ -252,16 +243,25 @@ fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome
     }
     let picture = pictured(path, path, &reading)?;
     Ok((
-        FoundPlan {
-            path: path.to_owned(),
-            plan: reading.plan,
-            project_path: said,
-            issue: None,
-            list: None,
-            iterative: None,
-        },
+        FoundPlan { path: path.to_owned(), plan: reading.plan, issue: None, list: None, iterative: None },
         picture,
     ))
+}
+
+/// Where a plan says its project is: its manifest does, or, if it lies outside of every repository, its state file.
+pub(crate) fn project_named(plan: &Utf8Path) -> Option<Utf8PathBuf> {
+    let manifest = std::fs::read(plan.join("manifest.json")).ok();
+    let said = manifest.and_then(|bytes| execute::plan::project_path(&bytes)).map(|said| plan.join(said));
+    let is_outside = || !plan.ancestors().any(|folder| folder.join(".git").exists());
+    said.or_else(|| project_in_state(plan).filter(|_| is_outside()))
+}
+
+/// The project that the state file of a plan names, if there is such a folder.
+pub(crate) fn project_in_state(plan: &Utf8Path) -> Option<Utf8PathBuf> {
+    let bytes = std::fs::read(plan.join(execute::state::FILE)).ok()?;
+    let (state, _) = kept::parse(&bytes).ok()?;
+    let said = plan.join(state.get("project_path")?.as_str().filter(|said| !said.trim().is_empty())?);
+    said.is_dir().then_some(said)
 }
 
 /// The problems of a plan drawn into its files, which lie in this folder; errors end here.

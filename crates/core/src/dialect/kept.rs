@@ -35,6 +35,16 @@ pub fn is_of_project(dialect: Dialect) -> bool {
     dialect == Dialect::Rwkit
 }
 
+/// Where in a project the plans of a system usually lie, if each is a folder.
+pub fn usual_folder(dialect: Dialect) -> Option<&'static str> {
+    match dialect {
+        Dialect::Execute => Some("docs/tasks"),
+        Dialect::Issue => Some(".claude/plans"),
+        Dialect::Iterative => Some(".claude/iterative"),
+        Dialect::Native | Dialect::Rwkit => None,
+    }
+}
+
 /// A state file as it should be.
 #[derive(Clone, Debug)]
 pub struct Picture {

@@ -12,11 +12,11 @@ use piton_core::run::{Command, Note, Report};
 
 use super::order::{Order, Trouble};
 use crate::agent::{Message, Said};
-use crate::disk;
 use crate::keeper::Job;
+use crate::{disk, files};
 
-/// The files of which there are copies, with their places in the project, if the plan lies in it. In place there are
-/// none: there it is the log that an agent of the iterative system writes into.
+/// The files of which there are copies, with their places in the project. In place there are none: there it is the log
+/// that an agent of the iterative system writes into.
 fn places(order: &Order) -> Result<Vec<(&'static str, Utf8PathBuf)>, Trouble> {
     if order.run.settings.no_commits && order.run.settings.dialect == Dialect::Iterative {
         return Ok(vec![(progress::FILE, Utf8Path::new(&order.run.plan).join(progress::FILE))]);
@@ -31,11 +31,16 @@ fn inside(order: &Order) -> Result<Option<Utf8PathBuf>, Trouble> {
     if order.run.settings.no_commits {
         return Ok(None);
     }
-    let (dialect, root) = (order.run.settings.dialect, order.site.project.root.canonicalize_utf8()?);
-    if kept::is_of_project(dialect) {
-        return Ok(Some(Utf8PathBuf::new()));
+    let plan = Utf8Path::new(&order.run.plan);
+    Ok(files::folder_in_project(&order.site.project, order.run.settings.dialect, plan))
+}
+
+/// Where one of these files really is: with the plan, which may lie outside of the project.
+fn source(order: &Order, name: &str) -> Utf8PathBuf {
+    match kept::is_of_project(order.run.settings.dialect) {
+        true => order.site.project.root.join(name),
+        false => Utf8Path::new(&order.run.plan).join(name),
     }
-    Ok(Utf8Path::new(&order.run.plan).strip_prefix(&root).ok().map(Utf8Path::to_owned))
 }
 
 /// Put the copies where the agent looks for them. They are never part of the work.
@@ -46,7 +51,7 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
         (order.site.settle_files)();
     }
     for (name, place) in places {
-        let found = fs::read(order.site.project.root.join(&place));
+        let found = fs::read(source(order, name));
         // What the copy was when the agent began.
         let before = kept_at(job, name);
         if before.exists() {
@@ -69,7 +74,7 @@ fn show(order: &Order) -> Result<(), Trouble> {
     for name in kept::shown_along(order.run.settings.dialect) {
         let place = inside.join(name);
         let copy = order.workplace()?.join(&place);
-        if let (false, Ok(text)) = (copy.exists(), fs::read(order.site.project.root.join(&place))) {
+        if let (false, Ok(text)) = (copy.exists(), fs::read(source(order, name))) {
             disk::write_below(&order.workplace()?, &place, &text)?;
         }
     }

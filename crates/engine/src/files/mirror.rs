@@ -146,10 +146,7 @@ impl Mirror {
     /// What is kept here is nobody's work: git does not see it, and no check is blamed for changing it.
     pub(super) fn hide(&self) {
         let root = self.project.root.canonicalize_utf8().unwrap_or_else(|_| self.project.root.clone());
-        let folder = match kept::is_of_project(self.dialect) {
-            true => Some(Utf8Path::new("")),
-            false => self.plan.strip_prefix(&root).ok(),
-        };
+        let folder = folder_in_project(&self.project, self.dialect, &self.plan);
         let (Some(folder), Ok(Some(repo))) = (folder, self.project.repo_or_store()) else { return };
         let files: Vec<Utf8PathBuf> =
             kept::offered(self.dialect).iter().map(|name| folder.join(name)).collect();
@@ -440,6 +437,17 @@ impl Mirror {
     pub(super) fn real_path(&self, path: &Utf8Path) -> Result<Utf8PathBuf, FilesError> {
         real_path(&self.project, path)
     }
+}
+
+/// The folder in the project where agents find copies of a plan's files: the plan's own. For a plan that lies elsewhere
+/// it is the folder in which its system keeps plans.
+pub fn folder_in_project(project: &Project, dialect: Dialect, plan: &Utf8Path) -> Option<Utf8PathBuf> {
+    if kept::is_of_project(dialect) {
+        return Some(Utf8PathBuf::new());
+    }
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let own = plan.strip_prefix(root).ok().map(Utf8Path::to_owned);
+    own.or_else(|| Some(Utf8Path::new(kept::usual_folder(dialect)?).join(plan.file_name()?)))
 }
 
 /// Where a state file really is: a link is followed, but not out of the project and the plan.

@@ -22,10 +22,9 @@ use crate::find::{self, FoundRun};
 use crate::reading::{self, Aside, FoundPlan, How};
 use crate::ui;
 
-/// The project a plan is for: where the command line says, else where the plan does, else the one around it.
+/// The project a plan is for: where the command line says, else where its run is, else where the plan says or lies.
 pub(crate) fn project_of(args: &Run, found: &FoundPlan) -> Outcome<Project> {
-    let start = args.project_path.clone().or_else(|| found.project_path.clone());
-    find::project(Some(&start.unwrap_or_else(|| reading::folder_of(&found.path).to_owned())))
+    find::of_plan(&found.path, args.project_path.as_deref())
 }
 
 /// The run to work on, made if need be, and the proof that nobody else works on it.

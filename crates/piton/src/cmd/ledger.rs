@@ -28,7 +28,8 @@ pub(crate) fn next(args: &Next) -> Outcome<Exit> {
         if args.which.plan.is_some() { find::run_for_ledger(&args.which) } else { find::run(&args.which) }?;
     if found.has_state_file()? && find::attempt()?.is_none() {
         // Unless somebody wrote into the state file: what is next may depend on it.
-        found = find::run_to_change(&Which { run: Some(found.run.to_string()), ..args.which.clone() })?;
+        let (run, project) = (Some(found.run.to_string()), Some(found.project.root.clone()));
+        found = find::run_to_change(&Which { run, plan: None, project_path: project })?;
         found.settle_file()?;
     }
     let FoundRun { mut journal, run, .. } = found;

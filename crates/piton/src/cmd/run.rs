@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         session: session(args, &found.plan),
         owned: owned(&found, &project),
         sandbox,
-        plan_now: watch(&found, &journal.specs(&run)?),
+        plan_now: watch(&found, &project, &journal.specs(&run)?),
         keeper: keeper()?,
         prompts,
         project: project.clone(),
@@ -339,10 +339,10 @@ fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
 }
 
 /// The plan as it is, once its files were written.
-fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> PlanNow {
+fn watch(found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
     let (path, dialect) = (found.path.clone(), found.plan.settings.dialect);
     let tests = begin::checks_found(dialect, specs);
-    let project = found.project_path.clone();
+    let project = project.root.clone();
     let mut seen = reading::stamp(&path);
     Box::new(move || {
         let now = reading::stamp(&path);
@@ -350,7 +350,7 @@ fn watch(found: &FoundPlan, specs: &[TaskSpec]) -> PlanNow {
             return None;
         }
         seen = now;
-        let how = How { project: project.as_deref(), tests: tests.as_deref(), ..How::default() };
+        let how = How { project: Some(&project), tests: tests.as_deref(), ..How::default() };
         Some(match reading::read(&path, dialect, how) {
             Ok((found, _)) => Ok(found.plan),
             Err(failure) => Err(failure.message),

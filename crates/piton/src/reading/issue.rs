@@ -101,7 +101,6 @@ pub(super) fn understand(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outc
     let found = FoundPlan {
         path: path.to_owned(),
         plan: issue.sequence(),
-        project_path: None,
         issue: Some(Box::new(issue)),
         list: None,
         iterative: None,

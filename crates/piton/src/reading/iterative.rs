@@ -92,7 +92,6 @@ pub(super) fn understand(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outc
     let found = FoundPlan {
         path: path.to_owned(),
         plan: read.reading.plan.clone(),
-        project_path: None,
         issue: None,
         list: None,
         iterative: Some(Box::new(read)),

@@ -45,7 +45,6 @@ pub(super) fn understand(path: &Utf8Path, source: &Folder, how: How<'_>) -> Outc
     let found = FoundPlan {
         path: path.to_owned(),
         plan: list.reading.plan.clone(),
-        project_path: None,
         issue: None,
         list: Some(Box::new(list)),
         iterative: None,

@@ -5,6 +5,7 @@ mod add;
 mod example;
 mod export;
 mod files;
+mod outside;
 mod resume;
 mod rewritten;
 mod runs;

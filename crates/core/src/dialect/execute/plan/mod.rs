@@ -20,6 +20,7 @@ mod xml;
 
 pub use add::add;
 pub use lint::lint;
+pub use outline::project_path;
 pub use read::read;
 pub use starter::starter;
 pub(in crate::dialect) use steps::{looks_like_a_command, removes_git};

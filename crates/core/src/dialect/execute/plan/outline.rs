@@ -78,6 +78,12 @@ impl Manifest {
     }
 }
 
+/// Where `manifest.json` says the project is, if it says so. Only this is looked at.
+pub fn project_path(manifest: &[u8]) -> Option<String> {
+    let decoded = text::decode(manifest, false);
+    Manifest::read(&decoded.text, &mut Found::new(false)).project_path
+}
+
 fn open(document: &str, found: &mut Found) -> Option<Node> {
     if document.trim().is_empty() {
         found.push(Diagnostic::error(0..0, "this file is empty").label("an object is expected"));
