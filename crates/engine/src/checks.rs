@@ -316,7 +316,7 @@ pub(crate) fn review(
     cwd: &Utf8Path,
     fenced: bool,
 ) -> Result<JobSpec, KeeperError> {
-    let prompt = job.dir().join("prompt.md");
+    let prompt = job.dir().join(agent::PROMPT);
     if !prompt.exists() {
         let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&prompt, text.as_bytes()));
         written.map_err(|source| KeeperError::File { deed: "write", path: prompt.clone(), source })?;

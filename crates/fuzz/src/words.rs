@@ -3,7 +3,7 @@
 use piton_core::message::{self, RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::{Argv, Check, RunId, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Caller, Prompts, prompt};
-use piton_core::signal::{Output, Signal, heard, last_signal};
+use piton_core::signal::{Output, Reach, Signal, heard};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
 
@@ -83,21 +83,24 @@ pub(crate) fn signal(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let id = TaskId::new("T1").expect("a letter and a digit");
     let now = Timestamp(1_800_000_000_000);
-    let Some(signal) = same(|| last_signal(&text, &id, now)) else { return };
-    let last =
-        text.lines().map(str::trim).rfind(|line| !line.is_empty()).expect("a signal is said somewhere");
-    assert!(last.contains("<signal>") && last.ends_with("</signal>"));
+    let read = |text: &str| heard(Output { text, ..Output::default() }, &id, now).signal;
+    let Some(signal) = same(|| read(&text)) else { return };
+    assert!(text.to_lowercase().contains("signal"));
     // Written down again it says the same.
     let written = match &signal {
         Signal::Done => "DONE".to_owned(),
-        Signal::Failed(reason) => format!("FAILED:{reason}"),
+        Signal::Failed(reason) if !reason.starts_with("it says both") => format!("FAILED:{reason}"),
         Signal::Blocked(reason) => format!("BLOCKED:{reason}"),
         Signal::Retry(reason) => format!("RETRY:{reason}"),
         Signal::Refused(reason) => format!("REFUSED:{reason}"),
         Signal::Limit(until) => format!("LIMIT:{until}"),
-        other => panic!("{other:?} is no word for the last line"),
+        _ => return,
     };
-    let again = last_signal(&format!("<signal>{written}</signal>"), &id, now);
+    // A reason over several lines may hold what is not the agent's own in a line of its own.
+    if written.contains('\n') || written.to_lowercase().contains("signal") {
+        return;
+    }
+    let again = read(&format!("<signal>{written}</signal>"));
     match (signal, again) {
         // To the second, and only where a calendar has it.
         (Signal::Limit(until), Some(Signal::Limit(read))) => {
@@ -112,7 +115,9 @@ pub(crate) fn signal(bytes: &[u8]) {
 pub(crate) fn unit_signal(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let id = TaskId::new("T1").expect("a letter and a digit");
-    let say = |text: &str, prompt: &str, cut: bool| heard(Output { text, cut, prompt }, &id, Timestamp(0));
+    let say = |text: &str, prompt: &str, cut: bool| {
+        heard(Output { text, cut, prompt, reach: Reach::Message }, &id, Timestamp(0))
+    };
     let said = same(|| say(&text, "", false));
     assert!(said.signal.is_none() || text.to_lowercase().contains("signal"));
     assert!(!said.claims_done() || said.blocker().is_none());

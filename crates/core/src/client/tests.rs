@@ -187,3 +187,60 @@ fn who_gives_up_on_too_many_requests_has_met_a_limit() {
         assert_eq!((fault, story.limit().map(|until| until.to_string())), expected, "{line}");
     }
 }
+
+/// A stream of each client in which its agent says this last, in the form of the recordings.
+fn saying(adapter: Adapter, text: &str) -> Vec<u8> {
+    use serde_json::json;
+    let lines = match adapter {
+        Adapter::Claude => vec![
+            json!({"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": text}]}}),
+            json!({"type": "result", "subtype": "success", "is_error": false, "result": text}),
+        ],
+        Adapter::Codex => vec![
+            json!({"type": "item.completed", "item": {"id": "i", "type": "agent_message", "text": text}}),
+            json!({"type": "turn.completed", "usage": {}}),
+        ],
+        Adapter::Gemini => {
+            // In pieces, wherever they fall.
+            let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+            let piece =
+                |text: &str| json!({"type": "message", "role": "assistant", "content": text, "delta": true});
+            vec![piece(&text[..half]), piece(&text[half..]), json!({"type": "result", "status": "success"})]
+        }
+        Adapter::Opencode => vec![
+            json!({"type": "text", "sessionID": "s", "part": {"messageID": "m", "text": text}}),
+            json!({"type": "step_finish", "sessionID": "s", "part": {"reason": "stop"}}),
+        ],
+        Adapter::Command => return text.as_bytes().to_vec(),
+    };
+    lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect()
+}
+
+#[test]
+fn no_client_and_no_command_is_believed_in_a_quotation() {
+    use crate::plan::TaskId;
+    use crate::signal::tests::{QUOTATIONS, QUOTED};
+    use crate::signal::{Output, Reach, heard};
+    let task = TaskId::new("T1").expect("a valid id");
+    for adapter in Adapter::ALL {
+        let signal = |text: &str, reach| {
+            let stream = saying(adapter, text);
+            let said = Story::of(adapter, &stream, Timestamp(0)).map(|story| {
+                assert_eq!(story.meaning(Exit::Code(0)), Meaning::Finished);
+                story.said
+            });
+            let said = said.unwrap_or_else(|| clean_text(&stream));
+            heard(Output { text: &said, reach, ..Output::default() }, &task, Timestamp(0)).signal
+        };
+        for reach in [Reach::LastLine, Reach::Message] {
+            for quoted in QUOTED {
+                let whole = format!("<signal>{quoted}</signal>");
+                for quotation in QUOTATIONS {
+                    let text = quotation.replace("SIGNAL", &whole);
+                    assert_eq!(signal(&text, reach), None, "{adapter:?}: {text}");
+                }
+                assert!(signal(&format!("Work.\n{whole}\n"), reach).is_some(), "{adapter:?}: {quoted}");
+            }
+        }
+    }
+}

@@ -1,13 +1,17 @@
 //! The signals that agents give at the end: `<signal>BLOCKED:reason</signal>`.
 //!
-//! Most plans need none, so there only the very last line counts. Where a signal decides whether work is called done at
-//! all, `unit` looks for it as agents really give it.
+//! One reader for every agent and every system. `lines` tells which lines are the agent's own words; `reader` finds the
+//! signals among them. Systems differ in one thing only, the [`Reach`]: most plans need no signal, so there only the
+//! last line counts.
 
-mod unit;
+mod lines;
+mod reader;
+#[cfg(test)]
+pub(crate) mod tests;
 
-pub use unit::{Heard, Output, heard};
+pub(crate) use lines::{Kind, kinds};
+pub use reader::{Heard, Output, Reach, heard};
 
-use crate::plan::TaskId;
 use crate::time::{Span, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,17 +39,17 @@ pub enum Signal {
     PreliminaryDone,
 }
 
-/// The signal in the last line of output, if it is one for this task. A signal quoted further up, or one
-/// for another task, is no signal.
-pub fn last_signal(output: &str, task: &TaskId, now: Timestamp) -> Option<Signal> {
-    let last = output.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-    let start = last.rfind("<signal>")? + "<signal>".len();
-    let body = last[start..].strip_suffix("</signal>")?.trim();
-    if body == "DONE" || body.strip_suffix("_DONE") == Some(task.as_str()) {
-        return Some(Signal::Done);
+impl Signal {
+    /// Whether it stops every agent of a provider, and not this task alone. Such a signal is read most strictly.
+    fn is_run_wide(&self) -> bool {
+        matches!(self, Signal::Limit(_) | Signal::Refused(_))
     }
-    let (word, reason) = body.split_once(':')?;
-    with_reason(word.trim(), reason.trim(), now)
+
+    /// Whether it only says that something is well. Checks and reviews decide about that in any case.
+    fn is_claim(&self) -> bool {
+        use Signal::{Done, Fixed, PreliminaryDone, ReviewPass, TestsPass, Verified};
+        matches!(self, Done | Fixed | PreliminaryDone | ReviewPass | TestsPass | Verified)
+    }
 }
 
 /// A word that tells a reason, and that every kind of plan has.
@@ -59,29 +63,5 @@ fn with_reason(word: &str, reason: &str, now: Timestamp) -> Option<Signal> {
             Timestamp::parse(reason).or_else(|| Some(now.plus(Span::parse(reason)?))).map(Signal::Limit)
         }
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_last_line_speaks() {
-        let id = TaskId::new("T1").expect("valid");
-        let read = |text: &str| last_signal(text, &id, Timestamp(0));
-        assert_eq!(read("work\n<signal>T1_DONE</signal>\n\n"), Some(Signal::Done));
-        assert_eq!(read("all good <signal> DONE </signal>"), Some(Signal::Done));
-        assert_eq!(read("<signal>BLOCKED: a: b <c></signal>"), Some(Signal::Blocked("a: b <c>".into())));
-        assert_eq!(read("<signal>LIMIT:5m</signal>"), Some(Signal::Limit(Timestamp(300_000))));
-        assert_eq!(
-            read("<signal>REFUSED:the key is old</signal>"),
-            Some(Signal::Refused("the key is old".into()))
-        );
-        assert_eq!(read("<signal>T10_DONE</signal>"), None);
-        assert_eq!(read("<signal>BLOCKED:x</signal>\nnever mind, it works"), None);
-        assert_eq!(read("<signal>DONE"), None);
-        assert_eq!(read("<signal>TESTS_FAIL:2</signal>"), None, "a word of another kind of plan");
-        assert_eq!(read(""), None);
     }
 }

@@ -13,13 +13,13 @@ mod tests;
 mod trial;
 
 use std::collections::BTreeMap;
-use std::io;
+use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::client::{Exit, Fault, GO_ON, Meaning, Story};
 use piton_core::plan::{Adapter, Agent, TaskId};
 use piton_core::run::{AgentEnd, ByModel, Verdict};
-use piton_core::signal::{Signal, last_signal};
+use piton_core::signal::{Output, Reach, Signal, heard};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
 
@@ -37,6 +37,9 @@ pub use session::Session;
 pub(crate) use session::{OVER_BUDGET, before};
 pub use talk::Talk;
 pub use trial::{Trial, checked_version, program, stop, trial, version};
+
+/// What an agent is told, in the folder of its job.
+pub(crate) const PROMPT: &str = "prompt.md";
 
 /// Where a client is started, and with which prompt; the prompt lies in the folder of its job.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +107,10 @@ pub(crate) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
 pub struct Heard {
     /// The agent's last message; of a client without a stream, the end of its output.
     pub said: String,
+    /// Not all of its output was looked at.
+    is_cut: bool,
+    /// What it was told: who prints that has said nothing.
+    asked: String,
     /// Why the client itself says that it did not finish.
     broken: Option<(Fault, String)>,
     /// When the limit ends that it met.
@@ -149,7 +156,12 @@ impl Heard {
 
     /// The signal at the end of its agent's words, as far as agents of this client may give it.
     pub(crate) fn signal(&self, task: &TaskId) -> Option<Signal> {
-        last_signal(&self.said, task, self.ended_at).filter(|signal| self.may_say(signal))
+        heard(self.output(Reach::LastLine), task, self.ended_at).signal.filter(|signal| self.may_say(signal))
+    }
+
+    /// Its words, for whoever looks for a signal in them.
+    pub(crate) fn output(&self, reach: Reach) -> Output<'_> {
+        Output { text: &self.said, cut: self.is_cut, prompt: &self.asked, reach }
     }
 
     /// A client with a stream tells there of limits and refusals. In its agent's words they may be an example.
@@ -193,10 +205,14 @@ pub(crate) fn hear(
     tail: usize,
 ) -> io::Result<Heard> {
     let ended_at = outcome.ended_at();
+    let asked = fs::read(job.dir().join(PROMPT)).unwrap_or_default();
+    let asked = String::from_utf8_lossy(&asked).into_owned();
     let Some(story) = story(agent.adapter, job, ended_at) else {
         let said = clean_text(&job.output().tail(tail)?);
         return Ok(Heard {
             said,
+            is_cut: outcome.output_bytes > tail as u64,
+            asked,
             broken: None,
             until: None,
             ended_at,
@@ -220,7 +236,7 @@ pub(crate) fn hear(
     });
     let said = clean_text(story.said.as_bytes());
     let (until, in_call) = (story.limit(), story.is_in_call());
-    Ok(Heard { said, broken, until, ended_at, has_stream: true, in_call, used })
+    Ok(Heard { said, is_cut: false, asked, broken, until, ended_at, has_stream: true, in_call, used })
 }
 
 /// The model, where the client does not say which it used: the one it was told to.

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
-use piton_core::plan::{Adapter, Agent};
+use piton_core::plan::{Adapter, Agent, TaskSpec};
+use piton_core::run::AgentEnd;
+use piton_core::time::{Span, Timestamp};
 
-use super::{Place, Talk, start};
+use super::{PROMPT, Place, Talk, end_of, hear, start};
 use crate::disk;
+use crate::keeper::{Ended, Job, Outcome};
 
 const MACHINE: &str = "{\"security\": {}}";
 
@@ -97,4 +100,48 @@ fn a_bound_on_turns_is_among_geminis_settings_or_it_does_not_start() {
     assert_eq!(refused.map_err(|error| error.kind()), Err(std::io::ErrorKind::Unsupported));
     let free = Agent { max_turns: None, ..bounded };
     assert!(start(&free, &place, None).is_ok());
+}
+
+/// What it means that a command printed this and ended with 0. It was told to end with a certain line.
+fn command_said(printed: &str) -> AgentEnd {
+    let temp = tempfile::tempdir().expect("a temporary folder");
+    let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
+    disk::write(&here.join("output.log"), printed.as_bytes()).expect("a new file");
+    disk::write(&here.join(PROMPT), b"Say so: end with the line\n  `<signal>BLOCKED:why</signal>`\n")
+        .expect("a new file");
+    let ended = Ended::Exited { code: 0 };
+    let outcome: Outcome = serde_json::from_value(serde_json::json!({
+        "ended": &ended, "started_at_ms": 0, "ended_at_ms": 0, "output_bytes": printed.len(),
+    }))
+    .expect("an outcome");
+    let heard = hear(&Agent::default(), &Job::at(&here), None, &outcome, 1024).expect("readable");
+    let spec: TaskSpec = serde_json::from_value(serde_json::json!({
+        "id": "T1", "title": "Do it", "prompt": "Do it", "group": 0, "priority": 1, "agent": "default",
+        "attempts": 1, "timeout": Span::minutes(1),
+    }))
+    .expect("a task");
+    end_of(&ended, &heard, None, &spec)
+}
+
+#[test]
+fn a_command_that_quotes_a_signal_has_only_ended() {
+    let until = Timestamp(7_200_000);
+    let limit = AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until };
+    assert_eq!(command_said("Work.\n<signal>LIMIT:2h</signal>\n"), limit);
+    for quoted in [
+        "The docs say:\n> <signal>LIMIT:2h</signal>\n",
+        "```\n<signal>LIMIT:2h</signal>\n```\n",
+        "```\n<signal>LIMIT:2h</signal>\n",
+        "docs/agents.md:12:<signal>LIMIT:2h</signal>\n",
+        "+<signal>BLOCKED:x</signal>\n",
+        "- <signal>BLOCKED:x</signal>\n",
+        "<signal>Q1_DONE</signal>\n",
+        // Its prompt, and nothing more.
+        "Say so: end with the line\n  `<signal>BLOCKED:why</signal>`\n",
+    ] {
+        assert_eq!(command_said(quoted), AgentEnd::Done, "{quoted}");
+    }
+    // Only the end is looked at, and a fence may have begun before it.
+    let long = format!("```\n{}\n<signal>LIMIT:2h</signal>\n```\n", "x\n".repeat(2000));
+    assert_eq!(command_said(&long), AgentEnd::Done);
 }

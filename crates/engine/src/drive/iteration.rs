@@ -12,7 +12,7 @@ use piton_core::dialect::kept::Told;
 use piton_core::dialect::text;
 use piton_core::plan::{Dialect, Iterative, Mode, TaskSpec};
 use piton_core::run::{AgentEnd, Command, Note, Run, Task};
-use piton_core::signal::{Output, Signal, heard};
+use piton_core::signal::{Reach, Signal, heard};
 
 use super::order::Order;
 use crate::agent::{self, Message, Said};
@@ -60,7 +60,6 @@ pub(super) fn end(
     order: &Order,
     ended: &Ended,
     client: &agent::Heard,
-    output: Output<'_>,
     told: &[Told],
     said: Option<&Message>,
 ) -> Option<(AgentEnd, Vec<Command>)> {
@@ -68,7 +67,7 @@ pub(super) fn end(
     if order.run.settings.dialect != Dialect::Iterative {
         return None;
     }
-    let mut heard = heard(output, &order.task.id, client.ended_at);
+    let mut heard = heard(client.output(Reach::Message), &order.task.id, client.ended_at);
     heard.signal.take_if(|signal| !client.may_say(signal));
     if about(&order.run, &order.task).is_none() {
         // Whoever mends what the review found may do so without a word, or ask for a person.

@@ -8,20 +8,18 @@ use piton_core::plan::{Agent, Argv, Check, Dialect, Oid};
 use piton_core::run::{
     self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, Verdict, Work,
 };
-use piton_core::signal::Output;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{answer, message};
 
 use super::order::{Order, Trouble};
 use super::{budget, copy, feedback, fence, iteration};
+use crate::agent::PROMPT;
 use crate::checks::{Bench, Cut, First, NoResult};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
 use crate::{agent, checks, crash, disk};
 
-/// What an agent is told, in the folder of its job.
-const PROMPT: &str = "prompt.md";
 /// How much of the end of an agent's output is looked at.
 const TAIL: usize = 16 * 1024;
 /// So many files that a task made or changed are told.
@@ -224,11 +222,8 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let token = job.spec()?.and_then(|spec| spec.env.get(agent::TOKEN).cloned()).unwrap_or_default();
     let left = agent::take(&job.dir().join(agent::OUTBOX_FILE), &token);
     let reported = left.message;
-    let asked = fs::read_to_string(job.dir().join(PROMPT)).unwrap_or_default();
-    let cut = client.adapter.is_command() && outcome.output_bytes > TAIL as u64;
-    let output = Output { text: tail, cut, prompt: &asked };
     let iterated = match heard.is_finished() {
-        true => iteration::end(order, &outcome.ended, &heard, output, &told, reported.as_ref()),
+        true => iteration::end(order, &outcome.ended, &heard, &told, reported.as_ref()),
         false => None,
     };
     let said = reported.or_else(|| copy::report(&told)).or_else(|| said_in_words(order, tail));

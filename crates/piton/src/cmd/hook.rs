@@ -8,7 +8,7 @@ use std::io::Read;
 
 use piton_core::hook;
 use piton_core::run::Holder;
-use piton_core::signal::last_signal;
+use piton_core::signal::{Output, heard};
 use piton_engine::agent::Attempt;
 use piton_engine::clock;
 
@@ -54,7 +54,8 @@ pub(crate) fn hook(args: &Hook) -> Exit {
 /// Whether an agent that ends with these words has said what came of its task, there or by a report.
 fn of_attempt(last: &str) -> Exit {
     let Ok(Some(attempt)) = Attempt::around_us() else { return FINE };
-    if attempt.has_reported() || last_signal(last, &attempt.task, clock::now()).is_some() {
+    let output = Output { text: last, ..Output::default() };
+    if attempt.has_reported() || heard(output, &attempt.task, clock::now()).signal.is_some() {
         return FINE;
     }
     let task = &attempt.task;

@@ -50,13 +50,14 @@ mod tests {
     use super::*;
     use crate::dialect::kept::told_in_words;
     use crate::plan::TaskId;
-    use crate::signal::{Output, heard};
+    use crate::signal::{Output, Reach, heard};
     use crate::time::Timestamp;
 
     /// An agent that prints this, and writes this below the heading of its entry.
     fn ended(printed: &str, wrote: &str) -> AgentEnd {
         let unit = TaskId::new("T1").expect("a valid id");
-        let heard = heard(Output { text: printed, ..Output::default() }, &unit, Timestamp(0));
+        let output = Output { text: printed, reach: Reach::Message, ..Output::default() };
+        let heard = heard(output, &unit, Timestamp(0));
         let head = if wrote.starts_with("## ") { "" } else { "## T1 - Iteration 1\n" };
         let log = format!("{head}{wrote}\n");
         let told: Vec<Told> = told_in_words(&unit, "progress.md", b"", log.as_bytes()).into_iter().collect();

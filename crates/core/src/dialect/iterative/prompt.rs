@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
     use crate::plan::TaskId;
-    use crate::signal::{Output, heard};
+    use crate::signal::{Output, Reach, heard};
     use crate::time::Timestamp;
 
     fn iteration(criteria: &[String]) -> Iteration<'_> {
@@ -197,7 +197,7 @@ mod tests {
             let told = Iteration { title: &title, number, guardrails: &lessons, ..iteration(&criteria) }.prompt();
             prop_assert!(tokens(&told) < MOST_TOKENS, "{}", told);
             let unit = TaskId::new("T3").expect("a valid id");
-            let output = Output { text: &told, cut: false, prompt: &told };
+            let output = Output { text: &told, prompt: &told, reach: Reach::Message, cut: false };
             prop_assert_eq!(heard(output, &unit, Timestamp(0)).signal, None);
         }
     }

@@ -1,14 +1,13 @@
-//! The signal of an agent that works on a unit of an iterative plan: the last well-formed one for this unit, wherever
-//! it stands, unless somebody else said it. Code, quotes, code in a sentence and the echoed prompt are not the agent's
-//! word.
+//! The signal of an agent: the last well-formed one for its task, in the agent's own words and in a line of its own.
+//! Code, quotes, lists, diffs, matches of a search and the echoed prompt are not the agent's word.
 
+use super::lines::{Kind, kinds};
 use super::{Signal, with_reason};
-use crate::fence::Fence;
 use crate::plan::TaskId;
 use crate::time::Timestamp;
 
 /// Characters of a reason. It goes into files and to people: a screen is enough.
-const LONGEST_REASON: usize = 2000;
+pub(super) const LONGEST_REASON: usize = 2000;
 /// Lines that a signal may go over. Beyond that its end was forgotten.
 const LONGEST_SIGNAL: usize = 40;
 
@@ -20,6 +19,17 @@ pub struct Output<'a> {
     pub cut: bool,
     /// What the agent was told, which some print before anything else.
     pub prompt: &'a str,
+    pub reach: Reach,
+}
+
+/// Where in an output a signal is looked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// In the last line that is not blank: whoever says nothing is judged by the exit status.
+    #[default]
+    LastLine,
+    /// In all of it, the last one counts: whoever says nothing has not finished.
+    Message,
 }
 
 /// What was understood.
@@ -46,24 +56,26 @@ impl Heard {
     }
 }
 
-/// The agent's signal for this unit. Whoever says both that it is done and that it is blocked has failed.
-pub fn heard(output: Output<'_>, unit: &TaskId, now: Timestamp) -> Heard {
+/// The agent's signal for this task. Whoever says both that it is done and that it is blocked has failed.
+pub fn heard(output: Output<'_>, task: &TaskId, now: Timestamp) -> Heard {
     let mut heard = Heard::default();
     let (mut done, mut blocked) = (false, None);
     for found in found(output) {
-        let Some((signal, oddity)) = read(&found.body, unit, now) else {
-            if found.tagged {
-                heard.notes.push(format!("`{}` is no signal for {unit}", shown(&found.body)));
+        let Some((signal, oddity)) = read(&found.body, task, now) else {
+            if found.form.is_tagged() {
+                heard.notes.push(format!("`{}` is no signal for {task}", shown(&found.body)));
             }
             continue;
         };
-        heard.notes.extend(
-            found
-                .oddity
-                .into_iter()
-                .chain(oddity)
-                .map(|odd| format!("`{}` was taken for a signal, although it {odd}", shown(&found.body))),
-        );
+        let odd: Vec<&str> = found.form.oddity().into_iter().chain(oddity).collect();
+        if !found.counts(&signal, output.reach, odd.is_empty()) {
+            if found.place != Place::Before {
+                heard.notes.push(format!("`{}` {NOT_TAKEN}", shown(&found.body)));
+            }
+            continue;
+        }
+        let told = |odd: &str| format!("`{}` was taken for a signal, although it {odd}", shown(&found.body));
+        heard.notes.extend(odd.into_iter().map(told));
         heard.signal = Some(signal);
         done |= heard.claims_done();
         if let Some(reason) = heard.blocker() {
@@ -77,106 +89,151 @@ pub fn heard(output: Output<'_>, unit: &TaskId, now: Timestamp) -> Heard {
     heard
 }
 
+const NOT_TAKEN: &str = "was not taken for a signal: a signal stands alone in a line of its own, at the end, and not in \
+                         code, a quote, a list or a diff";
+
 /// Something that may be a signal.
 struct Found {
     body: String,
-    /// In tags, and not only a field.
-    tagged: bool,
-    oddity: Option<&'static str>,
+    form: Form,
+    place: Place,
+}
+
+/// How it is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// In tags, alone in its line.
+    Alone,
+    Escaped,
+    NotClosed,
+    /// Alone in its line, and written as code.
+    Code,
+    /// `**Signal:** <signal>T1_DONE</signal>`.
+    TaggedField,
+    /// `**Signal:** T1_DONE`, without tags.
+    Field,
+    /// In tags, as a sentence of its own behind another.
+    Behind,
+    /// In tags, and perhaps in a fence: nobody knows what was cut off.
+    Doubtful,
+    /// In tags, among other words or in a line that is not the agent's own.
+    Among,
+}
+
+/// Where it stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Its last line is the last one of the output.
+    Last,
+    /// In the last paragraph.
+    Ending,
+    Before,
+}
+
+impl Form {
+    fn is_tagged(self) -> bool {
+        !matches!(self, Form::Field | Form::Among)
+    }
+
+    fn oddity(self) -> Option<&'static str> {
+        match self {
+            Form::Alone | Form::Among => None,
+            Form::Escaped => Some("is escaped"),
+            Form::NotClosed => Some("is not closed"),
+            Form::Code => Some("is written as code"),
+            Form::TaggedField => Some("is in a field"),
+            Form::Field => Some("is a field and not in signal tags"),
+            Form::Behind => Some("stands behind other words"),
+            Form::Doubtful => Some("may stand in code of which the beginning was cut off"),
+        }
+    }
+}
+
+impl Found {
+    /// Whether this signal counts here. What costs more is read more strictly: what stops a whole provider counts only
+    /// in its proper form as the very last line.
+    fn counts(&self, signal: &Signal, reach: Reach, is_proper: bool) -> bool {
+        let at_end = match reach {
+            Reach::LastLine => self.place == Place::Last,
+            Reach::Message => self.place != Place::Before,
+        };
+        match self.form {
+            Form::Among => false,
+            _ if signal.is_run_wide() => self.place == Place::Last && self.form == Form::Alone && is_proper,
+            Form::Alone | Form::Escaped | Form::NotClosed => at_end || reach == Reach::Message,
+            Form::Code => at_end,
+            Form::TaggedField | Form::Field => at_end && reach == Reach::Message,
+            Form::Behind => at_end && signal.is_claim(),
+            Form::Doubtful => (at_end || reach == Reach::Message) && signal.is_claim(),
+        }
+    }
 }
 
 /// Every place that could hold a signal, in order.
 fn found(output: Output<'_>) -> Vec<Found> {
     let lines: Vec<&str> = output.text.lines().collect();
-    let spoken = spoken(&lines, output);
-    let last_block = last_block(&lines);
+    let strict = kinds(&lines, false);
+    let kinds = if output.cut { kinds(&lines, true) } else { strict.clone() };
+    let echoed = echoed(&lines, output);
+    let (ending, last) = ending(&lines);
+    let place = |line: usize| match line {
+        line if line == last => Place::Last,
+        line if line >= ending => Place::Ending,
+        _ => Place::Before,
+    };
     let mut found = Vec::new();
     let mut at = 0;
     while at < lines.len() {
-        let line = lines[at];
+        let here = at;
         at += 1;
-        if !spoken[at - 1] {
+        if echoed[here] {
             continue;
         }
-        let whole = unescaped(line);
-        let escaped = whole != line;
-        let (mut rest, oddity) = match opening(&whole) {
-            Some(Opening::Bare(rest)) => (rest.to_owned(), None),
-            Some(Opening::Odd(rest, why)) if at > last_block => (rest.to_owned(), Some(why)),
-            Some(Opening::Field(word)) if at > last_block => {
-                let oddity = Some("is a field and not in signal tags");
-                found.push(Found { body: word.to_owned(), tagged: false, oddity });
+        let whole = unescaped(lines[here]);
+        if kinds[here] != Kind::Own {
+            found.extend(among(&whole, place(here)));
+            continue;
+        }
+        let (mut rest, form) = match opening(&whole) {
+            Some((rest, Form::Field)) => {
+                found.push(Found { body: rest.to_owned(), form: Form::Field, place: place(here) });
                 continue;
             }
-            _ => continue,
+            Some((rest, Form::Alone)) if strict[here] != Kind::Own => (rest, Form::Doubtful),
+            Some((rest, Form::Alone)) if whole != lines[here] => (rest, Form::Escaped),
+            Some(opened) => opened,
+            None => {
+                found.extend(among(&whole, place(here)));
+                continue;
+            }
         };
-        let odd = oddity.or(escaped.then_some("is escaped"));
         // Several may follow each other in one line; the last may go on in the next lines.
+        let mut in_line = Vec::new();
         while let Some(inner) = strip_tag(rest.trim_start(), "<signal>") {
             if let Some((body, after)) = up_to_close(inner) {
-                found.push(Found { body: body.trim().to_owned(), tagged: true, oddity: odd });
-                rest = after.to_owned();
+                in_line.push(Found { body: body.trim().to_owned(), form, place: place(here) });
+                rest = after;
                 continue;
             }
-            let (body, next) = over_lines(inner, &lines, &spoken, at);
-            let oddity = if next.is_none() { Some("is not closed") } else { odd };
+            let (body, next) = over_lines(inner, &lines, &kinds, at);
+            let form = if next.is_none() && form == Form::Alone { Form::NotClosed } else { form };
             at = next.unwrap_or(at);
-            found.push(Found { body: body.trim().to_owned(), tagged: true, oddity });
-            break;
+            in_line.push(Found { body: body.trim().to_owned(), form, place: place(at - 1) });
+            rest = "";
         }
+        if !rest.trim_matches(|c: char| c.is_whitespace() || END_DRESS.contains(&c)).is_empty() {
+            in_line.iter_mut().for_each(|found| found.form = Form::Among);
+        }
+        found.extend(in_line);
     }
     found
 }
 
-/// Which lines are the agent's own words.
-fn spoken(lines: &[&str], output: Output<'_>) -> Vec<bool> {
-    let fences = |mut fence: Option<Fence>| -> (Vec<bool>, bool) {
-        let code = lines.iter().map(|line| {
-            let (open, code) = Fence::after(fence.take(), line);
-            fence = open;
-            code
-        });
-        let code = code.collect();
-        (code, fence.is_some())
-    };
-    let (mut code, open) = fences(None);
-    if let Some(mark) = cut_fence(lines).filter(|_| open && output.cut) {
-        let (closed, still_open) = fences(Some(mark));
-        if !still_open {
-            code = closed;
-        }
-    }
-    let echoed = echoed(lines, output);
-    let mut before = Indented::Blank;
-    let spoken = lines.iter().zip(code).zip(echoed).map(|((line, code), echoed)| {
-        before = Indented::after(before, line);
-        !code && !echoed && before != Indented::Code && !line.trim_start().starts_with('>')
-    });
-    spoken.collect()
-}
-
-/// The fence that the first one closes, if it may.
-fn cut_fence(lines: &[&str]) -> Option<Fence> {
-    lines.iter().find_map(|line| Fence::opened_by(line)).filter(|fence| fence.bare)
-}
-
-/// Lines that are indented after a blank one are code, too.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Indented {
-    Blank,
-    Code,
-    Text,
-}
-
-impl Indented {
-    fn after(before: Indented, line: &str) -> Indented {
-        let deep = line.starts_with("    ") || line.starts_with('\t');
-        match before {
-            _ if line.trim().is_empty() => Indented::Blank,
-            Indented::Blank | Indented::Code if deep => Indented::Code,
-            _ => Indented::Text,
-        }
-    }
+/// What looks like a signal among other words. Only told of at the end, where somebody may have meant it.
+fn among(line: &str, place: Place) -> Option<Found> {
+    let inner = &line[find_tag(line, "<signal>").filter(|_| place == Place::Last)? + "<signal>".len()..];
+    let (body, _) = up_to_close(inner)?;
+    Some(Found { body: body.trim().to_owned(), form: Form::Among, place })
 }
 
 /// Lines of the prompt that the agent printed: such as stand there below the same line as here. Of what was cut off,
@@ -210,48 +267,50 @@ fn echoed(lines: &[&str], Output { prompt, cut, .. }: Output<'_>) -> Vec<bool> {
     printed.iter().map(is_told).collect()
 }
 
-/// The number of lines before the last paragraph.
-fn last_block(lines: &[&str]) -> usize {
-    let end = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |last| last + 1);
-    lines[..end].iter().rposition(|line| line.trim().is_empty()).map_or(0, |blank| blank + 1)
+/// The first line of the last paragraph, and the last line.
+fn ending(lines: &[&str]) -> (usize, usize) {
+    let last = lines.iter().rposition(|line| !line.trim().is_empty()).unwrap_or(0);
+    let blank = lines[..last].iter().rposition(|line| line.trim().is_empty());
+    (blank.map_or(0, |blank| blank + 1), last)
 }
 
-/// How a line that may hold a signal begins.
-enum Opening<'l> {
-    /// With the tag, or with what only makes it stand out.
-    Bare(&'l str),
-    /// Otherwise, and still likely meant. Counts at the end alone.
-    Odd(&'l str, &'static str),
-    /// `**Signal:** T1_DONE`, without tags. Counts at the end alone.
-    Field(&'l str),
-}
+/// Signs that clients and agents put before and behind a line to make it stand out. None of them marks a list item.
+const DRESS: &[char] = &['⏺', '●', '✅', '\u{feff}', '\u{200b}'];
+const END_DRESS: &[char] = &['*', '_', '.', '!', '`', '✅', '\u{200b}'];
 
-fn opening(line: &str) -> Option<Opening<'_>> {
-    const DRESS: &[char] = &['#', '*', '_', '-', '+', '•', '⏺', '●', '✅', '→', '\u{feff}', '\u{200b}'];
+/// How a line that may hold a signal begins, and where its first one does.
+fn opening(line: &str) -> Option<(&str, Form)> {
     let bare = line.trim_start_matches(|c: char| c.is_whitespace() || DRESS.contains(&c));
+    let bare = bare.trim_start_matches(['*', '_']);
     if strip_tag(bare, "<signal>").is_some() {
-        return Some(Opening::Bare(bare));
+        return Some((bare, Form::Alone));
     }
     if let Some(code) = bare.strip_prefix('`') {
         let code = code.trim_start_matches('`').trim_end_matches(['`', '.', '*', ' ']);
         let alone = !code.contains('`') && strip_tag(code, "<signal>").is_some();
-        return alone.then_some(Opening::Odd(code, "is written as code"));
+        return alone.then_some((code, Form::Code));
     }
     let label = bare.get(..6).filter(|label| label.eq_ignore_ascii_case("signal")).map(|_| &bare[6..]);
     if let Some(value) = label {
         let value = value.trim_start_matches(['*', '_', ' ']);
         let value = value.strip_prefix([':', '：'])?.trim_start_matches(['*', '_', ' ']).trim();
         let value = value.trim_matches('`');
-        return Some(match strip_tag(value, "<signal>") {
-            Some(_) => Opening::Odd(value, "is in a field"),
-            None => Opening::Field(value),
-        });
+        let tagged = strip_tag(value, "<signal>").is_some();
+        return Some((value, if tagged { Form::TaggedField } else { Form::Field }));
     }
-    // A sentence of its own behind another.
+    // A sentence of its own behind another, if that is one: not the match of a search, a comment, or a title.
     let start = find_tag(bare, "<signal>")?;
     let before = bare[..start].trim_end();
-    let apart = before.ends_with(['.', '!', ')']) && !before.contains('`') && !before.contains(['"', '“']);
-    apart.then(|| Opening::Odd(&bare[start..], "stands behind other words"))
+    let is_sentence = before.starts_with(|c: char| c.is_alphanumeric())
+        && !before.contains(['`', '"', '“', '|', '<', '>'])
+        && !before.split_whitespace().next().is_some_and(is_location);
+    (is_sentence && before.ends_with(['.', '!', ')'])).then(|| (&bare[start..], Form::Behind))
+}
+
+/// `src/a.rs:12:words`, `notes.md:` and the like, as searches put them before a line.
+fn is_location(first: &str) -> bool {
+    let name = first.trim_end_matches(':');
+    first.contains(['/', '=']) || name.contains(':') || name.len() < first.len() && name.contains('.')
 }
 
 /// What stands before the closing tag, and what behind it, if it is in this line and no other begins before it.
@@ -271,13 +330,13 @@ fn up_to_close(inner: &str) -> Option<(&str, &str)> {
 }
 
 /// A signal that is closed in a later line, with the line behind it; or, if it never is, the rest of its own line.
-fn over_lines(inner: &str, lines: &[&str], spoken: &[bool], next: usize) -> (String, Option<usize>) {
+fn over_lines(inner: &str, lines: &[&str], kinds: &[Kind], next: usize) -> (String, Option<usize>) {
     let mut body = inner.to_owned();
     for (nth, line) in lines.iter().enumerate().skip(next).take(LONGEST_SIGNAL) {
         let line = unescaped(line);
         let begins = find_tag(&line, "<signal>");
         let ends = find_tag(&line, "</signal>");
-        if !spoken[nth] || begins.is_some_and(|begins| ends.is_none_or(|ends| begins < ends)) {
+        if kinds[nth] == Kind::Shown || begins.is_some_and(|begins| ends.is_none_or(|ends| begins < ends)) {
             break;
         }
         body.push('\n');
@@ -355,6 +414,3 @@ fn shown(body: &str) -> String {
         None => line,
     }
 }
-
-#[cfg(test)]
-mod tests;

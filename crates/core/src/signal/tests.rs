@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
+use super::reader::LONGEST_REASON;
 use super::*;
+use crate::plan::TaskId;
 use crate::run::{Verdict, verdict};
 
 fn unit() -> TaskId {
@@ -10,7 +12,7 @@ fn unit() -> TaskId {
 }
 
 fn say(text: &str) -> Heard {
-    heard(Output { text, ..Output::default() }, &unit(), Timestamp(0))
+    heard(Output { text, reach: Reach::Message, ..Output::default() }, &unit(), Timestamp(0))
 }
 
 fn signal(text: &str) -> Option<Signal> {
@@ -80,6 +82,10 @@ fn what_is_code_a_quote_or_an_example_is_not_said() {
         "Example:\n\n    <signal>T1_DONE</signal>\n",
         "\"<signal>T1_DONE</signal>\"",
         "| done | <signal>T1_DONE</signal> |",
+        "- Completion:\n  <signal>T1_DONE</signal>",
+        "1. say this:\n\n   <signal>T1_DONE</signal>",
+        "<signal>T1_DONE</signal> is what I would say.",
+        "### <signal>T1_DONE</signal>",
     ] {
         assert_eq!(signal(text), None, "{text}");
     }
@@ -90,7 +96,10 @@ fn what_is_code_a_quote_or_an_example_is_not_said() {
 fn the_prompt_is_not_the_agents_word() {
     let prompt = "# T1: Do it\n\nEnd with this line:\n<signal>T1_DONE</signal>\nor with the reason:\n\
                   <signal>BLOCKED:the reason</signal>\n";
-    let said = |text: &str| heard(Output { text, cut: false, prompt }, &unit(), Timestamp(0)).signal;
+    let said = |text: &str| {
+        heard(Output { text, prompt, reach: Reach::Message, ..Output::default() }, &unit(), Timestamp(0))
+            .signal
+    };
     for echo in
         [prompt.to_owned(), prompt.replace('\n', "\n  "), format!("prompt:\n{prompt}\nI cannot go on.\n")]
     {
@@ -145,7 +154,7 @@ fn done_and_blocked_at_once_is_not_done() {
 fn odd_forms_are_understood_and_told() {
     plainly("<signal> T1_DONE </signal>", &Signal::Done);
     plainly("**<signal>T1_DONE</signal>**", &Signal::Done);
-    plainly("- <signal>\nT1_DONE\n</signal>\r\n", &Signal::Done);
+    plainly("<signal>\nT1_DONE\n</signal>\r\n", &Signal::Done);
     for text in [
         "<signal>t1_done</signal>",
         "<SIGNAL>T1_done</SIGNAL>",
@@ -228,7 +237,9 @@ fn of_a_check_the_exit_status_decides_and_not_its_words() {
 #[test]
 fn of_output_that_was_cut_the_first_fence_may_be_an_end() {
     let text = "let x;\n```\nAll done.\n<signal>T1_DONE</signal>\n";
-    let said = |text, cut| heard(Output { text, cut, prompt: "" }, &unit(), Timestamp(0)).signal;
+    let said = |text, cut| {
+        heard(Output { text, cut, reach: Reach::Message, ..Output::default() }, &unit(), Timestamp(0)).signal
+    };
     assert_eq!(said(text, true), Some(Signal::Done));
     assert_eq!(said(text, false), None);
     assert_eq!(said("x\n```sh\n<signal>T1_DONE</signal>\n", true), None, "this one begins here");
@@ -274,7 +285,7 @@ proptest! {
     /// Whatever a prompt holds, who only prints it has said nothing.
     #[test]
     fn an_echoed_prompt_never_is_a_signal(prompt in any_text(), cut in any::<bool>()) {
-        let output = Output { text: &prompt, cut, prompt: &prompt };
+        let output = Output { text: &prompt, cut, prompt: &prompt, reach: Reach::Message };
         prop_assert_eq!(heard(output, &unit(), Timestamp(0)).signal, None);
     }
 
@@ -298,4 +309,147 @@ proptest! {
         prop_assert_eq!(blocked(&before), blocked(&after));
         prop_assert_eq!(before.claims_done(), after.claims_done());
     }
+}
+
+/// Outputs that end with a signal which somebody else said, with `SIGNAL` where it stands.
+pub(crate) const QUOTATIONS: &[&str] = &[
+    "The docs say:\n\n> SIGNAL\n",
+    "> > SIGNAL",
+    "  > SIGNAL",
+    "```\nSIGNAL\n```",
+    "```text\nSIGNAL",
+    "~~~\nSIGNAL\n~~~\n",
+    "~~~\nSIGNAL",
+    "Example:\n\n    SIGNAL",
+    "Example:\n\n\tSIGNAL",
+    "Example:\n    SIGNAL",
+    "An agent ends with `SIGNAL`",
+    "An agent ends with SIGNAL",
+    "An agent ends thus: SIGNAL",
+    "- SIGNAL",
+    "* SIGNAL",
+    "+ SIGNAL",
+    "• SIGNAL",
+    "1. SIGNAL",
+    "2) SIGNAL",
+    "- for example\n  SIGNAL",
+    "- for example\n\n  SIGNAL",
+    "docs/agents.md:164:SIGNAL",
+    "docs/agents.md:SIGNAL",
+    "docs/agents.md: SIGNAL",
+    "docs/agents.md-164-SIGNAL",
+    "164:SIGNAL",
+    "   164\tSIGNAL",
+    "-SIGNAL",
+    "+SIGNAL",
+    "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,2 +1,3 @@\n+new\n SIGNAL\n",
+    "@@ -1 +1,2 @@\n one\n+two\n SIGNAL",
+    "--- x\n+++ y\n SIGNAL",
+    "| LIMIT | SIGNAL |",
+    "\"SIGNAL\"",
+    "'SIGNAL'",
+    "echo 'SIGNAL'",
+    "// SIGNAL",
+    "# SIGNAL",
+    "/* SIGNAL */",
+    "<!-- SIGNAL -->",
+    "<!--\nSIGNAL\n-->",
+    "<pre>\nSIGNAL\n</pre>",
+    "SIGNAL is what a command prints",
+    "SIGNAL, or so",
+];
+
+/// What an agent may quote, all of which would change something if it were believed.
+pub(crate) const QUOTED: &[&str] = &[
+    "LIMIT:2h",
+    "LIMIT:2026-11-15T08:00:00Z",
+    "REFUSED:the key is old",
+    "BLOCKED:no key",
+    "FAILED:no",
+    "RETRY:net",
+    "T1_DONE",
+];
+
+#[test]
+fn a_quotation_at_the_very_end_is_believed_in_no_plan() {
+    for quotation in QUOTATIONS {
+        for quoted in QUOTED {
+            let text = quotation.replace("SIGNAL", &format!("<signal>{quoted}</signal>"));
+            for (reach, cut) in [(Reach::LastLine, false), (Reach::LastLine, true), (Reach::Message, false)] {
+                // Of what was cut off nobody knows whether a fence begins or ends here: then a claim is let through.
+                if cut && *quoted == "T1_DONE" {
+                    continue;
+                }
+                let output = Output { text: &text, cut, prompt: "", reach };
+                assert_eq!(heard(output, &unit(), Timestamp(0)).signal, None, "{text}");
+            }
+        }
+    }
+}
+
+/// As it is, in every plan.
+#[test]
+fn a_signal_alone_in_the_last_line_counts_in_every_plan() {
+    for (before, after) in [
+        ("", ""),
+        ("Work.\n", "\n\n"),
+        ("Work.\n\n", "\r\n"),
+        ("- a\n- b\n", ""),
+        ("- a\n\n", "\n"),
+        ("> quoted\n\n", ""),
+        ("```\ncode\n```\n", "\n"),
+        ("diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b\n", ""),
+        ("  ", "  "),
+        ("**", "**"),
+        ("⏺ ", ""),
+    ] {
+        for reach in [Reach::LastLine, Reach::Message] {
+            for quoted in QUOTED {
+                let text = format!("{before}<signal>{quoted}</signal>{after}");
+                let output = Output { text: &text, cut: false, prompt: "", reach };
+                let heard = heard(output, &unit(), Timestamp(0));
+                assert!(heard.signal.is_some() && heard.notes.is_empty(), "{text:?}: {heard:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn where_the_exit_status_speaks_only_the_last_line_does() {
+    let read = |text: &str| heard(Output { text, ..Output::default() }, &unit(), Timestamp(0)).signal;
+    assert_eq!(read("work\n<signal>T1_DONE</signal>\n\n"), Some(Signal::Done));
+    assert_eq!(read("All good. <signal> DONE </signal>"), Some(Signal::Done));
+    assert_eq!(read("<signal>BLOCKED: a: b <c></signal>"), Some(Signal::Blocked("a: b <c>".into())));
+    assert_eq!(read("<signal>BLOCKED: a\nb</signal>"), Some(Signal::Blocked("a\nb".into())));
+    assert_eq!(read("end with the line\n  `<signal>BLOCKED:b</signal>`"), Some(Signal::Blocked("b".into())));
+    assert_eq!(read("<signal>T10_DONE</signal>"), None);
+    assert_eq!(read("<signal>BLOCKED:x</signal>\nnever mind, it works"), None);
+    assert_eq!(read("<signal>BLOCKED:x</signal>\n```\ncode\n```"), None);
+    assert_eq!(read("I stop. <signal>BLOCKED:x</signal>"), None, "only a claim may stand behind other words");
+    assert_eq!(read("**Signal:** BLOCKED: x"), None, "a field of the log of an iterative plan");
+    assert_eq!(read(""), None);
+}
+
+/// It parks every agent of a provider.
+#[test]
+fn a_limit_counts_only_in_its_proper_form_as_the_very_last_line() {
+    for text in [
+        "<signal>LIMIT:5m</signal>\nBye.",
+        "<signal>LIMIT:5m",
+        "<signal>limit:5m</signal>",
+        "`<signal>LIMIT:5m</signal>`",
+        "&lt;signal&gt;LIMIT:5m&lt;/signal&gt;",
+        "**Signal:** LIMIT:5m",
+        "All is well. <signal>LIMIT:5m</signal>",
+        "<signal>REFUSED:x</signal>\n\nBye.",
+    ] {
+        assert_eq!(signal(text), None, "{text}");
+    }
+    plainly("Work.\n<signal>LIMIT:5m</signal>\n", &Signal::Limit(Timestamp(300_000)));
+}
+
+#[test]
+fn what_was_not_taken_at_the_end_is_told() {
+    insta::assert_snapshot!(say("- <signal>T1_DONE</signal>").notes.join("\n"), @"`T1_DONE` was not taken for a signal: a signal stands alone in a line of its own, at the end, and not in code, a quote, a list or a diff");
+    assert_eq!(say("- <signal>T1_DONE</signal>\n\nNot yet.").notes, [""; 0]);
 }
