@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
-use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskId, TaskSpec, WorktreeSetup};
 use piton_core::prompt::Prompts;
 use piton_core::run::{AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, Verdict, verdict};
 use piton_core::signal::Signal;
@@ -14,13 +14,14 @@ use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{prompt, review, runners};
 
-use crate::git::GitError;
+use crate::check_worktrees::{Kind, Lease, NoWorktree, Places, Pool};
+use crate::git::{GitError, Repo};
 use crate::journal::{CommandError, Journal, JournalError};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
 use crate::project::Project;
 use crate::prompts::NoPrompts;
 use crate::sandbox::{self, Guard};
-use crate::{agent, clock, disk, prompts, secrets};
+use crate::{agent, clock, crash, disk, prompts, secrets};
 
 /// How much of the end of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
@@ -29,6 +30,8 @@ const TAIL: usize = 16 * 1024;
 const READ: usize = 4 * 1024 * 1024;
 /// In the folder of a review that somebody else makes than it was meant for: who.
 const REVIEWER: &str = "reviewer";
+/// The longest a set-up command may take.
+pub(crate) const SET_UP: Span = Span::minutes(30);
 /// A check whose keeper was lost is run again, but not for ever.
 const MOST_DEATHS: u32 = 5;
 
@@ -40,7 +43,7 @@ pub struct Bench<'a> {
     pub home: &'a Utf8Path,
     /// Begins the names of the jobs: what the same check has to be asked only once for.
     pub name: String,
-    pub cwd: &'a Utf8Path,
+    pub cwd: Utf8PathBuf,
     pub env: BTreeMap<String, String>,
     pub keeper: &'a [String],
     /// Those that checks may be made by.
@@ -135,8 +138,7 @@ impl Bench<'_> {
         check: &Check,
         begin: &dyn Fn(&Job, Option<&str>) -> bool,
     ) -> Result<CheckResult, NoResult> {
-        let cwd =
-            check.cwd.as_ref().map_or_else(|| self.cwd.to_owned(), |below| self.cwd.join(below.as_str()));
+        let cwd = check.cwd.as_ref().map_or_else(|| self.cwd.clone(), |below| self.cwd.join(below.as_str()));
         for death in 0..MOST_DEATHS {
             let job = Job::at(self.folder(check, death));
             let reviewer = check.reviewer().map(|agent| self.who(&job, agent)).transpose()?;
@@ -167,7 +169,7 @@ impl Bench<'_> {
             spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
             spec.wall_ms = Some(check.timeout.0);
             if let Some(client) = reviewer.as_ref().and_then(|agent| self.agents.get(agent)) {
-                let enclosed = self.guard.enclose(client, &mut spec, &job, self.cwd);
+                let enclosed = self.guard.enclose(client, &mut spec, &job, &self.cwd);
                 enclosed.map_err(|source| {
                     NoResult::Keeper(KeeperError::File {
                         deed: "prepare",
@@ -190,6 +192,56 @@ impl Bench<'_> {
         let job = Job::at(self.folder(check, MOST_DEATHS - 1));
         let reason = format!("it died {MOST_DEATHS} times");
         Ok(self.result(check, &job, Verdict::Broken { reason }, Span(0)))
+    }
+
+    /// The job of a check that has begun on this tree, whoever began it, and has not died.
+    fn begun(&self, check: &Check) -> Result<Option<Job>, KeeperError> {
+        for death in 0..MOST_DEATHS {
+            let job = Job::at(self.folder(check, death));
+            if !job.is_begun()? {
+                return Ok(None);
+            }
+            if job.outcome()?.is_none_or(|outcome| outcome.ended != Ended::Died) {
+                return Ok(Some(job));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Run the plan's set-up command where checks are about to run. What is wrong with it, if it does not succeed: as
+    /// a result, since the work may have broken it.
+    fn set_up(
+        &self,
+        command: &Argv,
+        lease: &Lease,
+        begin: &dyn Fn(&Job) -> bool,
+    ) -> Result<Option<CheckResult>, NoResult> {
+        let mut failed = None;
+        // Once more: it may have been the network.
+        for _ in 0..2 {
+            let job = Job::at(self.jobs.join(format!("{}.set-up.{}", self.name, clock::now().0)));
+            let mut spec = JobSpec::new(command.words(), lease.path());
+            spec.env = self.env.clone();
+            spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
+            spec.wall_ms = Some(SET_UP.0);
+            if !begin(&job) {
+                return Err(NoResult::Stopped);
+            }
+            let outcome = job.run(&spec, self.keeper).map_err(NoResult::Keeper)?;
+            let verdict = match outcome.ended {
+                Ended::Exited { code: 0 } => return Ok(None),
+                Ended::Stopped => return Err(NoResult::Stopped),
+                Ended::Exited { code } => Verdict::Fail { exit: code },
+                ended => Verdict::Broken { reason: format!("it did not succeed ({ended:?})") },
+            };
+            let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
+            let (name, timeout) = ("set-up".to_owned(), SET_UP);
+            let check = Check { name, run: command.clone(), timeout, cwd: None };
+            let output = clean_text(&job.output().tail(TAIL).unwrap_or_default());
+            let tail = verdict::excerpt(&output, TAIL).to_owned();
+            failed = Some(CheckResult { tail, ..self.result(&check, &job, verdict, took) });
+        }
+        Ok(failed)
     }
 
     fn folder(&self, check: &Check, death: u32) -> Utf8PathBuf {
@@ -294,6 +346,42 @@ impl Bench<'_> {
     }
 }
 
+/// Run one check on exactly a commit: in a worktree of Piton's own, which holds that commit before it and after. `begin` is
+/// asked before anything starts; `judge` runs the check, and asks what it is given before it does.
+pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
+    bench: &mut Bench<'b>,
+    places: &mut Places<'_>,
+    check: &Check,
+    begin: &dyn Fn(&Job) -> bool,
+    judge: impl FnOnce(&mut Bench<'b>, &dyn Fn(&Job) -> bool) -> Result<CheckResult, E>,
+) -> Result<CheckResult, E> {
+    let (commit, tree, setup, Pool { project, repo, .. }) =
+        (places.commit, places.tree, places.setup, places.pool);
+    let begun = bench.begun(check).map_err(NoWorktree::Keeper)?;
+    let lease = places.take(Kind::of(check), begun.as_ref())?;
+    // What runs there is not disturbed, and what ran there is looked at before anything else.
+    if !begun.is_some_and(|job| lease.was_last(&job)) {
+        lease.make_exact(commit).map_err(NoWorktree::Git)?;
+        lease.copy(project, repo, commit, setup)?;
+        if let (Some(mark), Some(command)) = (lease.lacks_set_up(setup, tree), &setup.setup) {
+            let failed = bench.set_up(command, lease, &|job| begin(job) && lease.begin(job).is_ok())?;
+            if let Some(failed) = failed {
+                places.is_spoilt = true;
+                return Ok(failed);
+            }
+            lease.mark_set_up(&mark).map_err(NoWorktree::Git)?;
+            lease.make_exact(commit).map_err(NoWorktree::Git)?;
+        }
+        crash::point("check.placed");
+    }
+    lease.path().clone_into(&mut bench.cwd);
+    let mut result = judge(bench, &|job| lease.begin(job).is_ok())?;
+    if let Some(reason) = lease.deviation(commit).map_err(NoWorktree::Git)? {
+        result.verdict = Verdict::Broken { reason };
+    }
+    Ok(result)
+}
+
 /// What the end of a review means for the provider of whoever made it, if anything.
 pub(crate) fn outage(heard: &agent::Heard) -> Option<AgentEnd> {
     // A program of one's own says it in its last line, whatever the task.
@@ -339,12 +427,27 @@ pub enum NoReport {
     #[error(transparent)]
     Prompts(#[from] NoPrompts),
     #[error(transparent)]
-    Keeper(KeeperError),
+    Keeper(#[from] KeeperError),
+    #[error(transparent)]
+    Worktree(#[from] NoWorktree),
     #[error("the check was stopped")]
     Stopped,
 }
 
-/// Run a task's checks in a place, for somebody who asks: earlier answers do not count. `tell` hears of each.
+impl From<NoResult> for NoReport {
+    fn from(no: NoResult) -> NoReport {
+        match no {
+            NoResult::Keeper(error) => NoReport::Keeper(error),
+            NoResult::Stopped | NoResult::Out { .. } | NoResult::First(_) | NoResult::Cut(_) => {
+                NoReport::Stopped
+            }
+        }
+    }
+}
+
+/// Run a task's checks on what is in a checkout, for somebody who asks: earlier answers do not count. `tell` hears of each.
+/// What is ignored there has no say: the checks run in a worktree of Piton's own. Only where work is done in place, or
+/// there is no git, they run in the checkout itself.
 pub fn run_all(
     project: &Project,
     run: &RunId,
@@ -357,54 +460,141 @@ pub fn run_all(
     if spec.checks.is_empty() {
         return Ok((None, Vec::new()));
     }
+    let facts = facts(project, run)?;
+    let in_place = facts.as_ref().is_some_and(|run| run.settings.no_commits);
+    let outputs = facts.as_ref().map(|run| project.outputs(run)).unwrap_or_default();
+    let asked = Asked { project, run, spec, facts: facts.as_ref(), name, keeper };
+    if let Some(repo) = project.repo()?.filter(|_| !in_place) {
+        let tree = repo.worktree_tree_with(place, &outputs)?;
+        let commit = repo.commit_of(place, &tree)?;
+        let results = asked.judge_commit(repo, &commit, &tree, tell)?;
+        return Ok((Some(tree), results));
+    }
     let repo = project.repo_or_store()?;
-    let outputs = facts(project, run)?.map(|run| project.outputs(&run)).unwrap_or_default();
     let tree_now = || repo.map(|repo| repo.worktree_tree_with(place, &outputs)).transpose();
     let tree = tree_now()?;
-    let (agents, fences) = reviewers(project, run, spec)?;
-    let prompts = if agents.is_empty() { Prompts::default() } else { prompts::of(project)? };
-    let jobs = project.task_folder(run, &spec.id);
-    let bench = Bench {
-        jobs: &jobs,
-        home: &project.home,
-        name: format!("{name}{}.check", clock::now().0),
-        cwd: place,
-        env: BTreeMap::new(),
-        keeper,
-        agents: Cow::Borrowed(&agents),
-        entries: BTreeMap::new(),
-        guard: Guard::new(&fences, sandbox::wished(), project),
-        prompts: &prompts,
-    };
-    let begun = RefCell::new(Vec::new());
-    let begin = |job: &Job, agent: Option<&str>| {
-        let agent = agent.map(|agent| AgentJob { agent: agent.to_owned(), job: job.clone() });
-        begun.borrow_mut().extend(agent);
-        true
-    };
-    let mut results = Vec::new();
-    for check in &spec.checks {
+    let results = asked.judge(place, |bench, check, begin| {
         tell(check);
-        let ran = bench.run(check, &begin);
-        book(project, run, &spec.id, &agents, &begun.take())?;
-        let mut result = match ran {
-            Ok(result) => result,
-            Err(NoResult::Cut(cut)) => cut.result,
-            Err(NoResult::Stopped | NoResult::Out { .. } | NoResult::First(_)) => {
-                return Err(NoReport::Stopped);
-            }
-            Err(NoResult::Keeper(error)) => return Err(NoReport::Keeper(error)),
-        };
+        let mut result = heard(bench.run(check, begin))?;
         let now = tree_now()?;
         if let (Some(repo), Some(before), Some(after)) = (repo, &tree, &now)
             && before != after
-            && touches_work(project, run, &repo.diff_names(before, after)?)?
+            && touches_work(project, asked.facts, &repo.diff_names(before, after)?)
         {
             result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
         }
-        results.push(result);
-    }
+        Ok(Some(result))
+    })?;
     Ok((tree, results))
+}
+
+/// The same on a commit.
+pub fn run_all_on(
+    project: &Project,
+    run: &RunId,
+    spec: &TaskSpec,
+    commit: &Oid,
+    name: &str,
+    keeper: &[String],
+    tell: &dyn Fn(&Check),
+) -> Result<(Option<Oid>, Vec<CheckResult>), NoReport> {
+    let Some(repo) = project.repo()?.filter(|_| !spec.checks.is_empty()) else {
+        return Ok((None, Vec::new()));
+    };
+    let facts = facts(project, run)?;
+    let asked = Asked { project, run, spec, facts: facts.as_ref(), name, keeper };
+    let tree = repo.tree_of(commit)?;
+    let results = asked.judge_commit(repo, commit, &tree, tell)?;
+    Ok((Some(tree), results))
+}
+
+/// Somebody asks for a task's checks.
+struct Asked<'a> {
+    project: &'a Project,
+    run: &'a RunId,
+    spec: &'a TaskSpec,
+    facts: Option<&'a Run>,
+    name: &'a str,
+    keeper: &'a [String],
+}
+
+impl Asked<'_> {
+    fn judge_commit(
+        &self,
+        repo: &Repo,
+        commit: &Oid,
+        tree: &Oid,
+        tell: &dyn Fn(&Check),
+    ) -> Result<Vec<CheckResult>, NoReport> {
+        let usual = self.project.worktree_dir();
+        let dir =
+            self.facts.and_then(|run| run.worktree_dir.as_deref()).map_or(usual.as_path(), Utf8Path::new);
+        let none = WorktreeSetup::default();
+        let setup = self.facts.map_or(&none, |run| &run.settings.worktree);
+        let pool = Pool { project: self.project, repo, run: self.run, dir };
+        let mut places = Places::new(pool, commit, tree, setup);
+        self.judge(dir, |bench, check, begin| {
+            if places.is_spoilt {
+                return Ok(None);
+            }
+            tell(check);
+            let run = |bench: &mut Bench<'_>, note: &dyn Fn(&Job) -> bool| {
+                heard(bench.run(check, &|job, agent| begin(job, agent) && note(job)))
+            };
+            on_commit(bench, &mut places, check, &|_| true, run).map(Some)
+        })
+    }
+
+    /// Run the checks one after the other, each as `one` does it until that says nothing, and book what reviewers have used.
+    fn judge(
+        &self,
+        place: &Utf8Path,
+        mut one: impl FnMut(&mut Bench<'_>, &Check, &Begin<'_>) -> Result<Option<CheckResult>, NoReport>,
+    ) -> Result<Vec<CheckResult>, NoReport> {
+        let Asked { project, run, spec, .. } = self;
+        let (agents, fences) = reviewers(self.facts, spec);
+        let prompts = if agents.is_empty() { Prompts::default() } else { prompts::of(project)? };
+        let jobs = project.task_folder(run, &spec.id);
+        let mut bench = Bench {
+            jobs: &jobs,
+            home: &project.home,
+            name: format!("{}{}.check", self.name, clock::now().0),
+            cwd: place.to_owned(),
+            env: BTreeMap::new(),
+            keeper: self.keeper,
+            agents: Cow::Borrowed(&agents),
+            entries: BTreeMap::new(),
+            guard: Guard::new(&fences, sandbox::wished(), project),
+            prompts: &prompts,
+        };
+        let begun = RefCell::new(Vec::new());
+        let begin = |job: &Job, agent: Option<&str>| {
+            let agent = agent.map(|agent| AgentJob { agent: agent.to_owned(), job: job.clone() });
+            begun.borrow_mut().extend(agent);
+            true
+        };
+        let mut results = Vec::new();
+        for check in &spec.checks {
+            let ran = one(&mut bench, check, &begin);
+            book(project, run, &spec.id, &agents, &begun.take())?;
+            match ran? {
+                Some(result) => results.push(result),
+                None => break,
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// Asked before a job begins, with the agent that is to review; may refuse it.
+type Begin<'a> = dyn Fn(&Job, Option<&str>) -> bool + 'a;
+
+/// A reviewer that was cut off has found nothing.
+fn heard(ran: Result<CheckResult, NoResult>) -> Result<CheckResult, NoReport> {
+    match ran {
+        Err(NoResult::Cut(cut)) => Ok(cut.result),
+        ran => Ok(ran?),
+    }
 }
 
 /// Whoever asks for a review pays for it, whatever comes of it.
@@ -430,9 +620,8 @@ fn book(
     Ok(())
 }
 
-fn touches_work(project: &Project, run: &RunId, files: &[String]) -> Result<bool, JournalError> {
-    let facts = facts(project, run)?;
-    Ok(files.iter().any(|file| facts.as_ref().is_none_or(|facts| is_work(project, facts, file))))
+fn touches_work(project: &Project, facts: Option<&Run>, files: &[String]) -> bool {
+    files.iter().any(|file| facts.is_none_or(|facts| is_work(project, facts, file)))
 }
 
 /// The plan's own files, in which a claim may be made, are no work; nor is what somebody makes on the way to change the
@@ -452,18 +641,14 @@ fn facts(project: &Project, run: &RunId) -> Result<Option<Run>, JournalError> {
 }
 
 /// The agents of the run, if one of them is to review, and what holds them back.
-fn reviewers(
-    project: &Project,
-    run: &RunId,
-    spec: &TaskSpec,
-) -> Result<(BTreeMap<String, Agent>, Fences), JournalError> {
-    if !spec.checks.iter().any(|check| matches!(check.run, Argv::Review { .. })) {
-        return Ok(Default::default());
+fn reviewers(facts: Option<&Run>, spec: &TaskSpec) -> (BTreeMap<String, Agent>, Fences) {
+    if !spec.checks.iter().any(|check| check.reviewer().is_some()) {
+        return Default::default();
     }
-    let settings = facts(project, run)?.map(|facts| facts.settings).unwrap_or_default();
+    let settings = facts.map(|facts| facts.settings.clone()).unwrap_or_default();
     let mut agents = settings.agents;
     secrets::restore(&mut agents);
-    Ok((agents, settings.fences))
+    (agents, settings.fences)
 }
 
 /// The checks among `wanted` that have no pass on this tree in this environment, each command once.

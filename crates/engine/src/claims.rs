@@ -12,10 +12,8 @@ use piton_core::run::{
 };
 
 use crate::checks::{self, NoReport, is_work};
-use crate::crash;
-use crate::git::{GitError, Repo, Rescue, Worktree};
-use crate::lock::Lock;
-use crate::project::{self, Project};
+use crate::git::{GitError, Repo};
+use crate::project::Project;
 
 /// So many files that a task made or changed are told.
 const FILES: usize = 200;
@@ -28,8 +26,8 @@ pub type Judgement = (Option<Oid>, Vec<CheckResult>);
 pub enum Place {
     /// A checkout, as it is.
     Folder(Utf8PathBuf),
-    /// A commit that is checked out nowhere: in a worktree that is made for it.
-    Commit { commit: Oid, worktree: Utf8PathBuf },
+    /// A commit that is checked out nowhere.
+    Commit { commit: Oid },
 }
 
 /// Why a claim is not judged at all.
@@ -85,7 +83,7 @@ impl Place {
         {
             return Ok(Place::Folder(path.clone()));
         }
-        Ok(Place::Commit { commit: tip, worktree: worktree(dir, &run.id) })
+        Ok(Place::Commit { commit: tip })
     }
 
     /// Run the checks there, now. `tell` hears of each.
@@ -98,31 +96,11 @@ impl Place {
         keeper: &[String],
         tell: &dyn Fn(&Check),
     ) -> Result<Judgement, NoReport> {
-        let (commit, path) = match self {
-            Place::Folder(path) => {
-                return checks::run_all(project, run, spec, path, name, keeper, tell);
-            }
-            Place::Commit { commit, worktree } => (commit, worktree),
-        };
-        let Some(repo) = project.repo()? else { return Ok((None, Vec::new())) };
-        let lock = project.home.join(format!("locks/claims-{run}.lock"));
-        let _alone = Lock::take(&lock).map_err(|source| GitError::Io { path: lock, source })?;
-        let worktree = Worktree::add(repo, path, commit)?.worktree;
-        worktree.checkout_detached(commit)?;
-        let judged = checks::run_all(project, run, spec, path, name, keeper, tell);
-        crash::point("claims.judged");
-        // What the checks left behind is nobody's work. What cannot be removed now is named by `piton clean`.
-        let _ = worktree.checkout_detached(commit);
-        let rescue = Rescue::at(&format!("{run}/claims"), "Left in the worktree for claims");
-        let _ = Worktree::remove(repo, path, &rescue);
-        path.parent().into_iter().for_each(project::remove_worktree_dir);
-        judged
+        match self {
+            Place::Folder(path) => checks::run_all(project, run, spec, path, name, keeper, tell),
+            Place::Commit { commit } => checks::run_all_on(project, run, spec, commit, name, keeper, tell),
+        }
     }
-}
-
-/// The worktree in which claims are judged, one per run.
-pub fn worktree(dir: &Utf8Path, run: &RunId) -> Utf8PathBuf {
-    dir.join(format!(".claims-{run}"))
 }
 
 /// For a report that names no file: what git says was made since the last task was completed. Only where tasks come one

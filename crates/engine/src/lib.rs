@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod boot;
+pub mod check_worktrees;
 pub mod checks;
 pub mod claims;
 pub mod clock;

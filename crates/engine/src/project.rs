@@ -166,6 +166,13 @@ impl Project {
         self.home.join("runs").join(run.as_str()).join(task.as_str())
     }
 
+    /// Where worktrees go if nobody says otherwise: beside the project, in a folder of its own so that projects do not
+    /// clash.
+    pub fn worktree_dir(&self) -> Utf8PathBuf {
+        let name = self.root.file_name().unwrap_or("project");
+        self.root.parent().unwrap_or(&self.root).join(".worktrees").join(name)
+    }
+
     /// Where the worktree of this name is, if this run ever made one. Looks only.
     pub fn worktree_path_if_owned(&self, run: &RunId, dir: &Utf8Path, name: &str) -> Option<Utf8PathBuf> {
         let paths = [dir.join(format!("{name}-{run}")), dir.join(name)];

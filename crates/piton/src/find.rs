@@ -274,12 +274,6 @@ pub(crate) fn beginning(project: &Project) -> Outcome<Lock> {
     project.beginning_lock().map_err(Failure::io(format!("cannot lock {}", project.home)))
 }
 
-/// Beside the project, in a folder of its own so that projects do not clash.
-pub(crate) fn worktree_dir(project: &Project) -> Utf8PathBuf {
-    let name = project.root.file_name().unwrap_or("project");
-    project.root.parent().unwrap_or(&project.root).join(".worktrees").join(name)
-}
-
 fn no_run(project: &Project, plan: Option<&Utf8Path>) -> Failure {
     let of = plan.map(|plan| format!(" of {}", shown(plan))).unwrap_or_default();
     let plan = plan.map_or("PLAN".to_owned(), shown);

@@ -10,7 +10,7 @@ use piton_core::time::Span;
 
 use super::budget;
 use super::order::{Order, Trouble};
-use crate::git::Worktree;
+use crate::check_worktrees::Kind;
 use crate::keeper::Ended;
 use crate::{agent, checks, clock, crash, sandbox, secrets};
 
@@ -20,20 +20,13 @@ const LONGEST: Span = Span::minutes(15);
 const MOST_WORDS: usize = 8 * 1024;
 
 /// What the writer has to say about these results. Nothing, if none is asked for.
-pub(super) fn written(
-    order: &Order,
-    worktree: &Worktree,
-    commit: &Oid,
-    results: &[CheckResult],
-) -> Result<Vec<Command>, Trouble> {
+pub(super) fn written(order: &Order, commit: &Oid, results: &[CheckResult]) -> Result<Vec<Command>, Trouble> {
     let Some(name) = order.run.settings.feedback.as_deref().filter(|_| is_of_use(order, results)) else {
         return Ok(Vec::new());
     };
     let client = order.run.settings.agents.get(name);
     let undefined = || Trouble::Defect(format!("the agent `{name}` is not defined"));
-    let asked = client.ok_or_else(undefined).and_then(|client| ask(order, (name, client), worktree, results));
-    // Whatever it did there is not the agent's work.
-    worktree.checkout_detached(commit)?;
+    let asked = client.ok_or_else(undefined).and_then(|client| ask(order, (name, client), commit, results));
     crash::point("feedback.ended");
     let (by, task) = (feedback_writer(name), order.task.id.clone());
     let mut told = Vec::new();
@@ -74,7 +67,7 @@ fn is_of_use(order: &Order, results: &[CheckResult]) -> bool {
 fn ask(
     order: &Order,
     (name, client): (&str, &Agent),
-    worktree: &Worktree,
+    commit: &Oid,
     results: &[CheckResult],
 ) -> Result<(agent::Heard, Ended), Trouble> {
     let tree = order.tree()?;
@@ -95,11 +88,18 @@ fn ask(
         return Err(Trouble::Transient(budget::words(&bound)));
     }
     let client = &budget::held(client, order);
-    let mut spec = checks::review(client, &text, &job, worktree.path(), fenced)?;
+    // Where reviewers look at work: whatever it does there has no effect on any command.
+    let dir = order.worktree_dir()?;
+    let mut lease = order.pool(&dir)?.take(Kind::Review, commit, job.is_begun()?.then_some(&job))?;
+    if !lease.was_last(&job) {
+        lease.make_exact(commit)?;
+        lease.begin(&job)?;
+    }
+    let mut spec = checks::review(client, &text, &job, lease.path(), fenced)?;
     spec.env.extend(agent::environment(&order.run.id, &order.task.id, order.task.attempt));
     spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
     spec.wall_ms = Some(LONGEST.min(order.spec.timeout).0);
-    order.guard().enclose(client, &mut spec, &job, worktree.path())?;
+    order.guard().enclose(client, &mut spec, &job, lease.path())?;
     if !order.running.begin(&job, Some(name)) {
         return Err(Trouble::Stopped);
     }

@@ -2,7 +2,6 @@
 
 use std::thread;
 
-use camino::Utf8PathBuf;
 use piton_core::message;
 use piton_core::plan::Oid;
 use piton_core::run::{CheckResult, Class, Command, Intent, Verdict, verdict};
@@ -66,7 +65,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let settings = &order.run.settings;
     let text = message::merge(&order.spec, &order.run.id, group, commits, settings.commit_prefix.as_deref());
     let candidate = repo.commit_tree(&tree, &[&tip, verified], &text, settings.author.as_deref())?;
-    let (results, rescued) = prove(order, &candidate, &tree)?;
+    let results = prove(order, &candidate, &tree)?;
     if let Some(reason) = verdict::reason(&results) {
         let feedback = format!(
             "Your work passes alone, but not together with what landed in the meantime, which is now merged\n\
@@ -85,7 +84,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
                 feedback,
             }
         };
-        return Ok(rescued.into_iter().chain([failed]).collect());
+        return Ok(vec![failed]);
     }
     repo.sync_objects([&candidate])?;
     repo.change_refs(&[
@@ -94,29 +93,14 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     ])?;
     crash::point("land.durable");
     let intent = Intent { old: tip, candidate };
-    let prepared = Command::PrepareLanding { task, fence, tree, intent, results };
-    Ok(rescued.into_iter().chain([prepared]).collect())
+    Ok(vec![Command::PrepareLanding { task, fence, tree, intent, results }])
 }
 
-/// Every check that has a say in the merged tree, except those that have passed on it. With what was rescued from the
-/// worktree they run in.
-fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<(Vec<CheckResult>, Option<Command>), Trouble> {
+/// Every check that has a say in the merged tree, except those that have passed on it.
+fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<Vec<CheckResult>, Trouble> {
     let all = order.spec.checks.iter().chain(&order.neighbours).chain(&order.run.settings.landing_checks);
     let wanted = checks::unproven(all, tree, &order.task.progress.passes);
-    if wanted.is_empty() {
-        return Ok((Vec::new(), None));
-    }
-    let (path, rescue) = (integration_path(order)?, work::rescue(order));
-    let (worktree, rescued) =
-        Worktree::add_rescuing(order.repo()?, &path, candidate, &rescue, || ())?.parts();
-    worktree.make_ready(order.run.id.as_str())?;
-    let results = work::run_on(order, &worktree, candidate, &wanted, tree, &order.jobs())?;
-    Ok((results, rescued.map(|kept| order.rescued(kept))))
-}
-
-/// The worktree in which merged trees are proven, one per run. Task ids do not begin with a dot.
-pub(super) fn integration_path(order: &Order) -> Result<Utf8PathBuf, Trouble> {
-    Ok(order.worktree_dir()?.join(format!(".landing-{}", order.run.id)))
+    work::run_on(order, candidate, &wanted, tree)
 }
 
 /// Move the target, or find out what became of the last try to do so.

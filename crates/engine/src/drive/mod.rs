@@ -31,6 +31,7 @@ use piton_core::run::{
 use piton_core::time::Timestamp;
 use piton_core::view;
 
+use crate::check_worktrees::Pool;
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
@@ -550,11 +551,12 @@ impl<'o> Loop<'o> {
         if *reason == StopReason::Completed
             && let (Some(repo), Some(dir)) =
                 (&self.site.repo, self.state.run().and_then(|run| run.worktree_dir.clone()))
-            && let Some(kept) = tidy(repo, camino::Utf8Path::new(&dir), &self.run)
         {
-            let text = format!("what was left in the worktree for merged trees is kept at {}", kept.name);
-            let note = Note::Entry { task: None, text };
-            last.push(Command::Note { by: "Piton".to_owned(), note });
+            for kept in tidy(&self.site.project, repo, camino::Utf8Path::new(&dir), &self.run) {
+                let text = format!("what was left in a worktree for checks is kept at {}", kept.name);
+                let note = Note::Entry { task: None, text };
+                last.push(Command::Note { by: "Piton".to_owned(), note });
+            }
         }
         last.push(Command::Detach { engine: self.name.clone(), reason: reason.clone() });
         let left = self.commit(&last)?;
@@ -571,17 +573,14 @@ fn starts(wanted: &[Action]) -> Vec<Command> {
     wanted.iter().filter_map(start).collect()
 }
 
-/// The worktree for merged trees, and the folder of worktrees if that was the last of it. And the pin of a
-/// change of the project's description, which the journal knows of by now. Says what was rescued.
-fn tidy(repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) -> Option<git::Rescued> {
+/// The worktrees for checks, and the folder of worktrees if that was the last of it. And the pin of a change of the
+/// project's description, which the journal knows of by now. Says what was rescued.
+fn tidy(project: &Project, repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) -> Vec<git::Rescued> {
     if let Ok(unpin) = git::RefChange::unpin(&context::pin_name(run)) {
         // A pin too much does no harm: the next engine that ends here takes it away.
         let _ = repo.change_refs(&[unpin]);
     }
-    let path = dir.join(format!(".landing-{run}"));
-    let rescue = git::Rescue::at(&format!("{run}/landing"), "Left in the worktree for merged trees");
-    // What cannot be removed now is named by `piton clean`.
-    let removed = git::Worktree::remove(repo, &path, &rescue);
+    let rescued = Pool { project, repo, run, dir }.remove();
     project::remove_worktree_dir(dir);
-    removed.ok()?.rescued
+    rescued
 }

@@ -14,6 +14,7 @@ use piton_core::prompt::Prompts;
 use piton_core::run::{self, Action, CheckResult, Class, Command, Run, Task};
 
 use super::told::Told;
+use crate::check_worktrees::{NoWorktree, Pool};
 use crate::checks::{AgentJob, Bench, Cut, First, NoResult};
 use crate::clock;
 use crate::git::{GitError, Repo, Rescued, Worktree};
@@ -197,6 +198,16 @@ impl From<NoResult> for Trouble {
     }
 }
 
+impl From<NoWorktree> for Trouble {
+    fn from(no: NoWorktree) -> Trouble {
+        match no {
+            NoWorktree::Git(error) => Trouble::Git(error),
+            NoWorktree::Keeper(error) => Trouble::Keeper(error),
+            NoWorktree::Io { source, .. } => Trouble::Io(source),
+        }
+    }
+}
+
 impl Trouble {
     pub(super) fn class(&self) -> Class {
         match self {
@@ -344,8 +355,8 @@ impl Order {
         Guard::new(&self.run.settings.fences, self.site.sandbox, &self.site.project)
     }
 
-    /// Where this attempt's checks of a tree run.
-    pub(super) fn bench<'a>(&'a self, jobs: &'a Utf8Path, cwd: &'a Utf8Path, tree: &Oid) -> Bench<'a> {
+    /// How this attempt's checks of a tree run: in place, unless they are given another place.
+    pub(super) fn bench<'a>(&'a self, jobs: &'a Utf8Path, tree: &Oid) -> Bench<'a> {
         let name = format!("{}.check.{}", self.fence(), tree.short());
         let mut env = crate::agent::environment(&self.run.id, &self.task.id, self.task.attempt);
         env.insert("CI".to_owned(), "true".to_owned());
@@ -354,8 +365,13 @@ impl Order {
         let now = clock::now();
         let who = |agent: &String| run::reviewer(&self.run, agent, &self.task.id, now);
         let entries = agents.keys().map(|agent| (agent.clone(), who(agent))).collect();
-        let guard = self.guard();
+        let (guard, cwd) = (self.guard(), project.root.clone());
         Bench { jobs, home: &project.home, name, cwd, env, keeper, agents, entries, guard, prompts }
+    }
+
+    /// The worktrees that checks run in. `dir`: the folder of the run's worktrees.
+    pub(super) fn pool<'a>(&'a self, dir: &'a Utf8Path) -> Result<Pool<'a>, Trouble> {
+        Ok(Pool { project: &self.site.project, repo: self.repo()?, run: &self.run.id, dir })
     }
 
     /// The command that tells what was kept of a worktree.

@@ -1,7 +1,5 @@
 //! From the start of an attempt to its verdict: worktree, agent, commit, checks.
 
-use std::fs;
-
 use camino::Utf8Path;
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Agent, Argv, Check, Dialect, Oid};
@@ -15,6 +13,7 @@ use piton_core::{answer, message};
 use super::order::{Order, Trouble};
 use super::{budget, copy, feedback, fence, iteration};
 use crate::agent::PROMPT;
+use crate::check_worktrees::{CopyError, Places, copy_file};
 use crate::checks::{Bench, Cut, First, NoResult};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
@@ -24,8 +23,6 @@ use crate::{agent, checks, crash, disk};
 const TAIL: usize = 16 * 1024;
 /// So many files that a task made or changed are told.
 const FILES: usize = 200;
-/// The longest a set-up command may take.
-const SETUP: Span = Span::minutes(30);
 
 /// Make the worktree ready for a try, whatever is there now. While git writes its files, a keeper for its agent is called.
 pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
@@ -157,20 +154,17 @@ fn settle_earlier_jobs(order: &Order) -> Result<(), Trouble> {
 fn set_up(order: &Order) -> Result<(), Trouble> {
     let (setup, path) = (&order.run.settings.worktree, order.workplace()?);
     for file in &setup.copy {
-        let from = order.site.project.root.join(file.as_str());
-        if !from.is_file() {
-            continue;
-        }
-        disk::write_below(&path, Utf8Path::new(file.as_str()), &fs::read(&from)?)?;
-        fs::set_permissions(path.join(file.as_str()), fs::metadata(&from)?.permissions())?;
-        // Copied files are often secrets: they must not come back as part of the work.
-        order.repo()?.exclude(file.as_str())?;
+        let copied = copy_file(&order.site.project, order.repo()?, &path, file.as_str());
+        copied.map_err(|error| match error {
+            CopyError::Git(error) => Trouble::Git(error),
+            CopyError::Io(error) => Trouble::Io(error),
+        })?;
     }
     let Some(command) = &setup.setup else { return Ok(()) };
     let mut spec = JobSpec::new(command.words(), &path);
     spec.env = agent::environment(&order.run.id, &order.task.id, order.task.attempt);
     spec.env_remove = agent::NOT_INHERITED.map(str::to_owned).to_vec();
-    spec.wall_ms = Some(SETUP.0);
+    spec.wall_ms = Some(checks::SET_UP.0);
     spec.synced = order.touched()?;
     let job = order.job("setup");
     if !order.running.begin(&job, None) {
@@ -436,7 +430,6 @@ fn keep(order: &Order, repo: &Repo, base: &Oid, commit: &Oid) -> Result<(), Trou
 /// Run the task's checks on its commit.
 pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     let tree = order.tree()?;
-    let jobs = order.jobs();
     let mut wanted = checks::unproven(&order.spec.checks, tree, &order.task.progress.passes);
     if order.task.awaits_confirmation() {
         // Agents judge what is finished: they are dear, and what is found meanwhile they would have to judge again.
@@ -444,17 +437,9 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     }
     // They may be stopped at any of them, and what passed before need not be paid for again.
     wanted.sort_by_key(|check| check.reviewer().is_some());
-    let in_place = order.run.settings.no_commits;
-    // The commit is all that matters: a worktree that was lost since is made again from it.
-    let make = || -> Result<Added, Trouble> {
-        let (path, rescue) = (order.workplace()?, rescue(order));
-        Ok(Worktree::add_rescuing(order.repo()?, &path, order.commit()?, &rescue, || ())?)
-    };
-    let (worktree, rescued) = (!in_place).then(make).transpose()?.map(Added::parts).unzip();
-    let rescued = rescued.flatten().map(|kept| order.rescued(kept));
-    let ran = match &worktree {
-        Some(worktree) => run_on(order, worktree, order.commit()?, &wanted, tree, &jobs),
-        None => run_in_place(order, &wanted, tree, &jobs),
+    let ran = match order.run.settings.no_commits {
+        false => run_on(order, order.commit()?, &wanted, tree),
+        true => run_in_place(order, &wanted, tree),
     };
     let mut results = match ran {
         // What has failed has failed, whatever a reviewer would have said.
@@ -463,9 +448,9 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         ran => ran?,
     };
     results.extend(fence::protected(order, tree)?);
-    let advice = match &worktree {
-        Some(worktree) => feedback::written(order, worktree, order.commit()?, &results)?,
-        None => Vec::new(),
+    let advice = match order.run.settings.no_commits {
+        false => feedback::written(order, order.commit()?, &results)?,
+        true => Vec::new(),
     };
     crash::point("check.ended");
     let ended = Command::ChecksEnded {
@@ -475,33 +460,29 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
         results,
     };
     // After the failure it is about.
-    Ok(rescued.into_iter().chain([ended]).chain(advice).collect())
+    Ok([ended].into_iter().chain(advice).collect())
 }
 
-/// Run checks in a worktree that is exactly that commit, before each of them and after.
+/// Run checks on exactly that commit, in worktrees that no agent works in.
 pub(super) fn run_on(
     order: &Order,
-    worktree: &Worktree,
     commit: &Oid,
     wanted: &[&Check],
     tree: &Oid,
-    jobs: &Utf8Path,
 ) -> Result<Vec<CheckResult>, Trouble> {
-    let mut bench = order.bench(jobs, worktree.path(), tree);
+    let (jobs, dir) = (order.jobs(), order.worktree_dir()?);
+    let mut bench = order.bench(&jobs, tree);
+    let mut places = Places::new(order.pool(&dir)?, commit, tree, &order.run.settings.worktree);
     let mut results = Vec::new();
     for check in wanted {
-        worktree.checkout_detached(commit)?;
-        let mut result = judged(order, &mut bench, check, &mut results)?;
-        let dirty = worktree.dirty()?;
-        if !dirty.is_empty() {
-            result.verdict =
-                Verdict::Broken { reason: format!("it changed files while it ran: {}", dirty.join(", ")) };
-        }
+        let begin = |job: &Job| order.running.begin(job, None);
+        let result = checks::on_commit(&mut bench, &mut places, check, &begin, |bench, note| {
+            judged(order, bench, check, &mut results, note)
+        })?;
         results.push(result);
-    }
-    if !wanted.is_empty() {
-        // What the checks left behind is not the agent's work.
-        worktree.checkout_detached(commit)?;
+        if places.is_spoilt {
+            break;
+        }
     }
     Ok(results)
 }
@@ -510,12 +491,13 @@ fn all_pass(results: &[CheckResult]) -> bool {
     results.iter().all(|result| result.verdict.lets_pass())
 }
 
-/// A result. A reviewer that was cut off, or has to wait, takes along what was found before.
+/// A result. A reviewer that was cut off, or has to wait, takes along what was found before. `note` is asked before it begins.
 fn judged<'a>(
     order: &'a Order,
     bench: &mut Bench<'a>,
     check: &Check,
     earlier: &mut Vec<CheckResult>,
+    note: &dyn Fn(&Job) -> bool,
 ) -> Result<CheckResult, Trouble> {
     let is_review = check.reviewer().is_some();
     let spent = if is_review { budget::spent(order) } else { None };
@@ -525,7 +507,7 @@ fn judged<'a>(
     let begin = |job: &Job, agent: Option<&str>| {
         // One that has begun is waited for: it is paid for.
         let may = spent.is_none() || agent.is_none() || job.is_begun().unwrap_or(false);
-        order.running.begin(job, agent) && may
+        order.running.begin(job, agent) && may && note(job)
     };
     let result = bench.run(check, &begin);
     let bound = match &result {
@@ -552,17 +534,13 @@ fn judged<'a>(
     }
 }
 
-fn run_in_place(
-    order: &Order,
-    wanted: &[&Check],
-    tree: &Oid,
-    jobs: &Utf8Path,
-) -> Result<Vec<CheckResult>, Trouble> {
-    let mut bench = order.bench(jobs, &order.site.project.root, tree);
+fn run_in_place(order: &Order, wanted: &[&Check], tree: &Oid) -> Result<Vec<CheckResult>, Trouble> {
+    let jobs = order.jobs();
+    let mut bench = order.bench(&jobs, tree);
     let mut results = Vec::new();
     for check in wanted {
         let clean = tree_in_place(order)? == *tree;
-        let mut result = judged(order, &mut bench, check, &mut results)?;
+        let mut result = judged(order, &mut bench, check, &mut results, &|_| true)?;
         if !clean || tree_in_place(order)? != *tree {
             result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
         }

@@ -18,7 +18,7 @@ impl Worktree {
     }
 
     /// Forget a rebase or a series of picks that an agent left unfinished, keeping files and HEAD.
-    fn quit_operation(&self) -> Result<(), GitError> {
+    pub(super) fn quit_operation(&self) -> Result<(), GitError> {
         let there = |name: &str| self.git_dir().join(name).exists();
         if there("rebase-apply/applying") {
             self.git().call(["am", "--quit"]).run()?;

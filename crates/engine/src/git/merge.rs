@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
+use camino::Utf8Path;
 use piton_core::plan::{Oid, RepoPath};
 
 use super::door::{fields, lossy, oid, os};
@@ -90,6 +91,15 @@ impl Repo {
             call = call.env(key, value);
         }
         call.oid()
+    }
+
+    /// A commit of a tree that a checkout holds: the one it is at if that has it, else one that no ref names.
+    pub fn commit_of(&self, checkout: &Utf8Path, tree: &Oid) -> Result<Oid, GitError> {
+        let head = super::repo::resolve(&self.git().at(checkout), "HEAD")?;
+        match head {
+            Some(head) if self.tree_of(&head)? == *tree => Ok(head),
+            head => self.commit_tree(tree, &head.iter().collect::<Vec<_>>(), "What is judged", None),
+        }
     }
 
     /// What differs between two commits or trees, folders too. A rename is a deletion and an addition.

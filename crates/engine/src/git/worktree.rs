@@ -542,7 +542,7 @@ fn is_empty(path: &Utf8Path) -> bool {
 }
 
 /// A path's last part as a part of a ref name.
-fn ref_part(path: &Utf8Path) -> String {
+pub(super) fn ref_part(path: &Utf8Path) -> String {
     let name = path.file_name().unwrap_or("worktree");
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();

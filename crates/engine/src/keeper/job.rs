@@ -372,6 +372,11 @@ impl Job {
         Ok(self.started()?.is_some() || self.outcome()?.is_some())
     }
 
+    /// Whether its keeper is at work now: its child, and what that started, may still change files.
+    pub fn is_at_work(&self) -> Result<bool, KeeperError> {
+        Ok(self.outcome()?.is_none() && Lock::is_held(&self.lock_path()))
+    }
+
     /// Ask for the end of the job. The wish is durable: a keeper that comes later sees it too.
     pub fn request_stop(&self) -> io::Result<()> {
         disk::private_folder(&self.dir)?;

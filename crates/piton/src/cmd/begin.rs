@@ -295,7 +295,7 @@ pub(crate) fn create_for_ledger(
         plan_path: found.path.to_string(),
         plan: found.plan.clone(),
         base: None,
-        worktree_dir: target.as_ref().map(|_| find::worktree_dir(project).into_string()),
+        worktree_dir: target.as_ref().map(|_| project.worktree_dir().into_string()),
         target,
     };
     let commands: Vec<Command> = [Command::Create(Box::new(new))].into_iter().chain(past).collect();
@@ -420,7 +420,7 @@ pub(super) fn target(args: &Run, repo: &Repo) -> Outcome<String> {
 }
 
 pub(super) fn worktree_dir(args: &Run, project: &Project) -> Utf8PathBuf {
-    args.worktree_dir.as_ref().map_or_else(|| find::worktree_dir(project), |dir| absolute(dir))
+    args.worktree_dir.as_ref().map_or_else(|| project.worktree_dir(), |dir| absolute(dir))
 }
 
 pub(super) fn absolute(path: &Utf8Path) -> Utf8PathBuf {

@@ -6,11 +6,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Command, Status};
 use piton_core::view::counted;
+use piton_engine::check_worktrees::{self, Pool};
+use piton_engine::clock;
 use piton_engine::drive;
 use piton_engine::git::{GitError, Pin, RefChange, Repo, Rescue, Worktree};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
-use piton_engine::{claims, clock};
 use serde_json::json;
 
 use super::{Exit, FINE};
@@ -93,7 +94,7 @@ pub(crate) fn clean(args: &Clean) -> Outcome<Exit> {
     }
     let mut journal = Journal::open(&project.home)?;
     for left in &leftovers {
-        if let Err(failure) = remove(project.repo()?, &mut journal, left) {
+        if let Err(failure) = remove(&project, &mut journal, left) {
             ui::say(format!("kept {}: {}", left.what.told(), failure.message));
         }
     }
@@ -145,13 +146,12 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
             }
             let shared = facts.settings.worktree.shared.as_deref();
             let shared = shared.and_then(|name| project.worktree_path_if_owned(run, dir, name));
-            let places = [
-                (Some(dir.join(format!(".landing-{run}"))), "the worktree for merged trees"),
-                (Some(claims::worktree(dir, run)), "the worktree for claims"),
-                (shared, "the worktree of all tasks"),
-            ];
-            for (path, of) in places {
-                if let Some(path) = path.filter(|path| path.exists() && (finished || args.unfinished)) {
+            // Earlier versions had one for merged trees and one for claims.
+            let older = ["landing", "claims"].map(|name| dir.join(format!(".{name}-{run}"))).into_iter();
+            let checks = check_worktrees::paths(dir, run).into_iter().chain(older);
+            let checks = checks.map(|path| (path, "a worktree for checks"));
+            for (path, of) in checks.chain(shared.map(|path| (path, "the worktree of all tasks"))) {
+                if path.exists() && (finished || args.unfinished) {
                     let bytes = bytes_in(&path);
                     add(What::Place { path, of }, bytes);
                 }
@@ -166,7 +166,8 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
     Ok(found)
 }
 
-fn remove(repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcome {
+fn remove(project: &Project, journal: &mut Journal, left: &Leftover) -> Outcome {
+    let repo = project.repo()?;
     let repo = || repo.ok_or_else(|| Failure::new("there is no git repository"));
     match &left.what {
         What::Worktree { task, fence, path } => {
@@ -184,8 +185,9 @@ fn remove(repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcom
             )?;
         }
         What::Place { path, of } => {
-            let rescue = Rescue::at(&format!("{}/landing", left.run), &format!("Left in {of}"));
-            Worktree::remove(repo()?, path, &rescue)?;
+            let pool = Pool { project, repo: repo()?, run: &left.run, dir: path.parent().unwrap_or(path) };
+            let removed = pool.discard(path, &format!("Left in {of}"));
+            removed.map_err(|no| Failure::new(no.to_string()))?;
         }
         What::Pin { task, name } => {
             let repo = repo()?;

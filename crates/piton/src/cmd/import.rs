@@ -132,7 +132,7 @@ impl TakeOver {
         settings.commit_prefix = settings.commit_prefix.take().or(prefix);
         let told = state.worktree_dir.as_ref().map(Utf8PathBuf::from).filter(|dir| dir.is_dir());
         let worktree_dir = args.worktree_dir.clone().or(told);
-        let worktree_dir = worktree_dir.unwrap_or_else(|| find::worktree_dir(project));
+        let worktree_dir = worktree_dir.unwrap_or_else(|| project.worktree_dir());
         if !settings.no_commits {
             repo.check_worktree_dir(&worktree_dir)?;
         }

@@ -319,7 +319,7 @@ fn workplace(project: &Project, journal: &Journal, run: &RunId, task: &Task) -> 
 fn shown(place: &Place) -> String {
     match place {
         Place::Folder(path) => find::shown(path),
-        Place::Commit { commit, .. } => format!("a worktree of {}", commit.short()),
+        Place::Commit { commit } => format!("a worktree of {}", commit.short()),
     }
 }
 

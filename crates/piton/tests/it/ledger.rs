@@ -243,5 +243,9 @@ fn of_many_who_ask_at_once_one_gets_the_task() {
 fn a_check_that_changes_files_proves_nothing_in_the_ledger_either() {
     let sandbox = sandbox();
     sandbox.plan(&task("T1", "checks = ['echo more >> README.md']"));
-    let _ = sandbox.run("report T1 done --plan plan.toml").exits(1).says("files changed while it ran");
+    let _ = sandbox
+        .run("report T1 done --plan plan.toml")
+        .exits(1)
+        .says("it changed files while it ran: README.md");
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "", "not in the checkout of whoever reports");
 }

@@ -382,7 +382,7 @@ fn what_is_over_gives_way_to_what_begins() {
     let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "prepare.added", 2).spawn();
     let pause = run.until_paused(&sandbox);
     let worktrees = || sandbox.git(["worktree", "list"]).lines().count();
-    assert_eq!(worktrees(), 3, "the checkout, and both tasks");
+    assert_eq!(worktrees(), 4, "the checkout, both tasks, and the one for checks");
     drop(pause);
     let _ = run.wait().exits(0);
     assert_eq!(worktrees(), 1);

@@ -1,0 +1,195 @@
+//! Worktrees in which nobody but checks works. Each is brought to exactly one commit, and compared with it, by an index
+//! and settings that only this room writes: what somebody tells git elsewhere about a file has no say here.
+
+use std::fs::{self, File};
+
+use camino::Utf8Path;
+use piton_core::plan::Oid;
+
+use super::door::Call;
+use super::error::GitError;
+use super::repo::Repo;
+use super::rescue::Rescue;
+use super::status::Status;
+use super::worktree::{Added, Making, Worktree, ref_part, remove_if_there};
+
+/// What decides whether git takes a file for unchanged, or leaves it out. They win over every file of settings.
+const PINNED: [&str; 5] = [
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.ignoreStat=false",
+    "core.sparseCheckout=false",
+    "core.untrackedCache=false",
+];
+/// The same where the file system keeps modes and links.
+const MODES: [&str; 2] = ["core.fileMode=true", "core.symlinks=true"];
+/// Our index, in the worktree's git folder. The one beside it is a copy, for the git of those who run in there.
+const INDEX: &str = "piton-index";
+/// What was last run in there, and for what it was set up.
+const LAST: &str = "piton-last";
+const SET_UP: &str = "piton-set-up";
+
+/// What becomes of ignored files when a worktree is made exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ignored {
+    Stay,
+    Go,
+}
+
+#[derive(Debug)]
+pub struct ExactWorktree {
+    worktree: Worktree,
+    keeps_modes: bool,
+}
+
+/// How a worktree differs from the commit it was brought to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Deviation {
+    /// Tracked files that are not as the commit has them.
+    pub changed: Vec<String>,
+    pub is_elsewhere: bool,
+    /// Files that are neither tracked nor ignored.
+    pub has_more: bool,
+}
+
+impl ExactWorktree {
+    /// The one at `path`, made at `commit` if there is none. Nobody may be at work in it; what it holds is of no
+    /// value. `owner` tells it from one that somebody else made there, whose work is rescued.
+    pub fn add(repo: &Repo, path: &Utf8Path, commit: &Oid, owner: &str) -> Result<ExactWorktree, GitError> {
+        if let Some(worktree) =
+            Worktree::open(repo, path)?.filter(|found| found.is_for(owner) && !found.is_ready())
+        {
+            // Since the machine started, nobody has read its files. None of them has to be rescued.
+            remove_if_there(&worktree.git_dir().join(INDEX))?;
+            worktree.break_stale_lock()?;
+            worktree.make_ready(owner)?;
+        }
+        let Added { worktree, how } = Worktree::add(repo, path, commit)?;
+        if how == Making::Made {
+            copy_with_age(&worktree.git_dir().join("index"), &worktree.git_dir().join(INDEX))?;
+        } else if !worktree.is_for(owner) {
+            // Ours by its place, but nobody has finished it.
+            let rescue =
+                Rescue::at(&format!("worktrees/{}", ref_part(path)), "Left in a worktree for checks");
+            worktree.rescue(&rescue)?;
+            remove_if_there(&worktree.git_dir().join(INDEX))?;
+        }
+        worktree.make_ready(owner)?;
+        let keeps_modes = keeps_modes(worktree.path());
+        Ok(ExactWorktree { worktree, keeps_modes })
+    }
+
+    pub fn path(&self) -> &Utf8Path {
+        self.worktree.path()
+    }
+
+    /// Bring it to `commit`, on a detached HEAD. Whatever else was there is gone, but for ignored files if they may
+    /// stay.
+    pub fn make_exact(&self, commit: &Oid, ignored: Ignored) -> Result<(), GitError> {
+        let worktree = &self.worktree;
+        worktree.break_stale_lock()?;
+        worktree.quit_operation()?;
+        for file in ["config.worktree", "info/sparse-checkout"] {
+            remove_if_there(&worktree.git_dir().join(file))?;
+        }
+        let head = fs::read_to_string(worktree.git_dir().join("HEAD")).unwrap_or_default();
+        if head.starts_with("ref:") {
+            worktree.detach()?;
+        }
+        self.call(["reset", "--quiet", "--hard", commit.as_str()]).run()?;
+        // Twice: also other repositories, which somebody made for a test.
+        let clean = self.call(["clean", "--quiet", "-d", "--force", "--force"]);
+        match ignored {
+            Ignored::Stay => clean.run()?,
+            Ignored::Go => clean.arg("-x").run()?,
+        }
+        copy_with_age(&worktree.git_dir().join(INDEX), &worktree.git_dir().join("index"))
+    }
+
+    /// How it differs from `commit` now.
+    pub fn deviation(&self, commit: &Oid) -> Result<Deviation, GitError> {
+        let status = self.status(&[])?;
+        Ok(Deviation {
+            is_elsewhere: status.head.as_ref() != Some(commit),
+            has_more: !status.untracked.is_empty() || !status.nested.is_empty(),
+            changed: status.dirty,
+        })
+    }
+
+    fn status(&self, more: &[&str]) -> Result<Status, GitError> {
+        let call = self.call(["status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"]);
+        let call = call.args(["--ignore-submodules=dirty", "--no-renames"]).args(more);
+        Ok(Status::parse(&call.bytes()?))
+    }
+
+    fn call<'a>(&'a self, args: impl IntoIterator<Item = &'a str>) -> Call<'a> {
+        let mut call = self.worktree.git().call(args);
+        let modes = if self.keeps_modes { &MODES[..] } else { &[] };
+        for setting in PINNED.iter().chain(modes) {
+            call = call.global("-c").global(setting);
+        }
+        call.env("GIT_INDEX_FILE", self.worktree.git_dir().join(INDEX).as_str())
+    }
+
+    /// Write down what is about to run in there, or what it was set up for.
+    pub fn note_last(&self, what: &str) -> Result<(), GitError> {
+        self.note(LAST, what)
+    }
+
+    pub fn note_set_up(&self, what: &str) -> Result<(), GitError> {
+        self.note(SET_UP, what)
+    }
+
+    /// What was last run in there.
+    pub fn last(&self) -> Option<String> {
+        last(&self.worktree)
+    }
+
+    pub fn is_set_up(&self, what: &str) -> bool {
+        fs::read_to_string(self.worktree.git_dir().join(SET_UP)).is_ok_and(|text| text == what)
+    }
+
+    fn note(&self, name: &str, text: &str) -> Result<(), GitError> {
+        let path = self.worktree.git_dir().join(name);
+        fs::write(&path, text).map_err(GitError::io(path))
+    }
+}
+
+/// What was last run in a worktree of this kind, if it is one. Looks only.
+pub fn last_in(repo: &Repo, path: &Utf8Path) -> Result<Option<String>, GitError> {
+    Ok(Worktree::open(repo, path)?.as_ref().and_then(last))
+}
+
+fn last(worktree: &Worktree) -> Option<String> {
+    fs::read_to_string(worktree.git_dir().join(LAST)).ok()
+}
+
+/// The age of an index tells git which files may have changed in the very moment it was written.
+fn copy_with_age(from: &Utf8Path, to: &Utf8Path) -> Result<(), GitError> {
+    fs::copy(from, to).map_err(GitError::io(from))?;
+    let age = fs::metadata(from).and_then(|meta| meta.modified());
+    let set = |age| File::options().write(true).open(to)?.set_modified(age);
+    age.and_then(set).map_err(GitError::io(to))
+}
+
+/// Whether the file system keeps what git calls a mode, tried on a file that git does not look at.
+#[cfg(unix)]
+fn keeps_modes(worktree: &Utf8Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let file = worktree.join(".git");
+    let Ok(before) = fs::metadata(&file).map(|meta| meta.permissions()) else { return true };
+    let takes = |mode: u32| {
+        let set = fs::set_permissions(&file, fs::Permissions::from_mode(mode));
+        set.and_then(|()| fs::metadata(&file))
+            .is_ok_and(|meta| meta.permissions().mode() & 0o100 == mode & 0o100)
+    };
+    let keeps = takes(0o744) && takes(0o644);
+    // It is ours, and its mode tells nobody anything.
+    let _ = fs::set_permissions(&file, before);
+    keeps
+}
+
+#[cfg(not(unix))]
+fn keeps_modes(_: &Utf8Path) -> bool {
+    false
+}

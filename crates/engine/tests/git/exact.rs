@@ -1,0 +1,78 @@
+//! Worktrees that hold exactly one commit, whatever somebody tells git in there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use piton_engine::git::*;
+
+use crate::sandbox::{Sandbox, lines, write};
+
+#[test]
+fn an_exact_worktree_is_exact_whatever_git_was_told_in_there() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "target/\n");
+    let base = sandbox.commit("ignore");
+    sandbox.git("config extensions.worktreeConfig true");
+    let path = sandbox.root.join("exact");
+    let repo = sandbox.repo();
+    let add = || ExactWorktree::add(&repo, &path, &base, "run/checks").unwrap();
+    let exact = add();
+    exact.make_exact(&base, Ignored::Stay).unwrap();
+    assert_eq!(exact.deviation(&base).unwrap(), Deviation::default());
+    let git = |args: &str| sandbox.git_in(&path, args);
+    // Told that nothing has changed, in every way.
+    git("update-index --skip-worktree a");
+    git("update-index --assume-unchanged b");
+    for setting in
+        ["core.trustctime false", "core.checkStat minimal", "core.fileMode false", "core.ignoreStat true"]
+    {
+        git(&format!("config --worktree {setting}"));
+    }
+    let age = fs::metadata(path.join("lib/c")).unwrap().modified().unwrap();
+    for file in ["a", "b", "lib/c"] {
+        write(&path.join(file), &lines(file).replace('1', "7"));
+    }
+    fs::File::options().write(true).open(path.join("lib/c")).unwrap().set_modified(age).unwrap();
+    fs::set_permissions(path.join(".gitignore"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(exact.deviation(&base).unwrap().changed, [".gitignore", "a", "b", "lib/c"]);
+    // Other things in the way, with a branch and a merge that nobody finished.
+    git("checkout --quiet -b side");
+    for (file, text) in [("target/cache", "warm"), ("junk", "x"), ("lib/junk", "y")] {
+        write(&path.join(file), text);
+    }
+    sandbox.git_in(&path, "init --quiet nested");
+    write(&path.join("nested/file"), "x");
+    let deviation = exact.deviation(&base).unwrap();
+    assert!(deviation.has_more && !deviation.is_elsewhere, "{deviation:?}");
+    let side = sandbox.git("rev-parse side");
+    add().make_exact(&base, Ignored::Stay).unwrap();
+    assert_eq!(exact.deviation(&base).unwrap(), Deviation::default());
+    assert_eq!(fs::read_to_string(path.join("lib/c")).unwrap(), lines("lib/c"));
+    assert_eq!(git("ls-files -v"), "H .gitignore\nH a\nH b\nH lib/c", "nor does the git of others lie");
+    assert_eq!(git("status --porcelain"), "");
+    assert!(path.join("target/cache").exists(), "what is ignored stays");
+    assert_eq!(sandbox.git("rev-parse side"), side, "no branch is moved");
+    exact.make_exact(&base, Ignored::Go).unwrap();
+    assert!(!path.join("target").exists());
+    // A commit is something else, although nothing is changed.
+    git("commit --quiet --allow-empty -m more");
+    assert!(exact.deviation(&base).unwrap().is_elsewhere);
+    assert!(repo.rescue_list("").unwrap().is_empty(), "nothing in there is worth it");
+}
+
+#[test]
+fn an_exact_worktree_of_before_the_machine_started_is_read_again() {
+    let sandbox = Sandbox::new();
+    let (repo, path) = (sandbox.repo(), sandbox.root.join("exact"));
+    let base = sandbox.oid("HEAD");
+    let add = || ExactWorktree::add(&repo, &path, &base, "run/checks").unwrap();
+    add().make_exact(&base, Ignored::Stay).unwrap();
+    let own = sandbox.project().join(".git/worktrees/exact");
+    write(&own.join("piton-ready"), "an-older-boot run/checks\n");
+    // What the power cut took, the index calls whole.
+    write(&path.join("a"), "");
+    write(&own.join("index"), "");
+    add().make_exact(&base, Ignored::Stay).unwrap();
+    assert_eq!(fs::read_to_string(path.join("a")).unwrap(), lines("a"));
+    assert!(repo.rescue_list("").unwrap().is_empty());
+}
