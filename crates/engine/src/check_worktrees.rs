@@ -12,7 +12,7 @@ use piton_core::plan::{Check, Digest, Oid, RepoPath, RunId, WorktreeSetup};
 use crate::git::{Deviation, ExactWorktree, GitError, Ignored, Repo, Rescue, Rescued, Worktree, last_in};
 use crate::keeper::{Job, KeeperError};
 use crate::lock::Lock;
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::{boot, disk};
 
 /// What a worktree for checks is used for.
@@ -130,7 +130,11 @@ impl Pool<'_> {
     /// Take all away that nobody uses. What cannot be removed stays, and is named by `piton clean`.
     pub fn remove(&self) -> Vec<Rescued> {
         let all = paths(self.dir, self.run).into_iter();
-        all.filter_map(|path| self.discard(&path, "Left in a worktree for checks").ok().flatten()).collect()
+        let rescued = all
+            .filter_map(|path| self.discard(&path, "Left in a worktree for checks").ok().flatten())
+            .collect();
+        project::remove_worktree_dir(self.dir);
+        rescued
     }
 
     /// Remove a worktree of the run as a whole, unless it is in use. What one for checks holds has no value; of any other,

@@ -12,6 +12,7 @@ use piton_core::run::{
 };
 
 use crate::checks::{self, NoReport, is_work};
+use crate::crash;
 use crate::git::{GitError, Repo};
 use crate::project::Project;
 
@@ -96,10 +97,12 @@ impl Place {
         keeper: &[String],
         tell: &dyn Fn(&Check),
     ) -> Result<Judgement, NoReport> {
-        match self {
+        let judged = match self {
             Place::Folder(path) => checks::run_all(project, run, spec, path, name, keeper, tell),
             Place::Commit { commit } => checks::run_all_on(project, run, spec, commit, name, keeper, tell),
-        }
+        };
+        crash::point("claims.judged");
+        judged
     }
 }
 

@@ -35,7 +35,7 @@ use crate::check_worktrees::Pool;
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
-use crate::project::{self, Project};
+use crate::project::Project;
 use crate::{clock, crash, git, secrets};
 use budget::Gauges;
 pub use land::PINS;
@@ -580,7 +580,5 @@ fn tidy(project: &Project, repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId
         // A pin too much does no harm: the next engine that ends here takes it away.
         let _ = repo.change_refs(&[unpin]);
     }
-    let rescued = Pool { project, repo, run, dir }.remove();
-    project::remove_worktree_dir(dir);
-    rescued
+    Pool { project, repo, run, dir }.remove()
 }

@@ -10,6 +10,7 @@ use piton_core::run::{
 };
 use piton_core::runners;
 use piton_engine::agent::{Attempt, Message, Said};
+use piton_engine::check_worktrees::{self, Pool};
 use piton_engine::claims::{self, NoPlace, Place};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -232,6 +233,7 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
         journal.command(run, &entry, clock::now())?;
     }
     let events = found.command_and(&command, seen.as_ref())?;
+    tidy(&found)?;
     people::tell(&events, args.json);
     let is_open = |recorded: &Recorded| matches!(recorded.event, Event::ConfirmationStarted { .. });
     if events.iter().any(is_open) && !args.json {
@@ -248,6 +250,20 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
         return Ok(ERROR);
     }
     Ok(FINE)
+}
+
+/// Of a run that is complete, no worktree for checks is needed any more.
+fn tidy(found: &FoundRun) -> Outcome {
+    let FoundRun { project, journal, run } = found;
+    let Some(dir) = journal.facts(run)?.and_then(|facts| facts.worktree_dir) else { return Ok(()) };
+    if check_worktrees::paths(Utf8Path::new(&dir), run).is_empty() || project.engine_lives(run) {
+        return Ok(());
+    }
+    let finished = journal.runs()?.iter().any(|other| other.id == *run && other.is_finished());
+    if let Some(repo) = project.repo()?.filter(|_| finished) {
+        Pool { project, repo, run, dir: Utf8Path::new(&dir) }.remove();
+    }
+    Ok(())
 }
 
 /// From inside an attempt: the engine takes it in when the agent has ended.

@@ -45,8 +45,9 @@ fn a_claim_is_judged_by_the_issues_branch_and_not_by_the_checkout() {
     assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 2);
     let _ = sandbox.run("report 1.1 done").exits(0);
     assert_eq!(status(&sandbox, "1.1"), "completed", "{}", log(&sandbox));
-    assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 1, "what was made for it is gone");
-    assert!(!sandbox.root().join(".worktrees").exists());
+    assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 2, "it stays for the next");
+    let _ = sandbox.run("clean --unfinished").exits(0).says("a worktree for checks");
+    assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 1);
     assert_eq!(sandbox.git(["for-each-ref", "--format=%(refname)", "refs/piton"]), "");
 }
 
