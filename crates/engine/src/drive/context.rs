@@ -14,6 +14,7 @@ use piton_core::plan::{Oid, RunId, TaskSpec};
 use piton_core::run::{Command, ContextUpdate, Run};
 
 use super::order::{Running, Site, Trouble};
+use super::perform;
 use crate::git::{GitError, LandedState, LandingLease, Moved, RefChange, Repo};
 use crate::{clock, crash};
 
@@ -50,7 +51,7 @@ fn settle(errand: &Errand) -> Result<Option<ContextUpdate>, Trouble> {
     let began = Instant::now();
     let patience = Duration::from_millis(errand.run.settings.landing_wait.0);
     loop {
-        match attempt(errand)? {
+        match perform::despite_kills(&errand.site, &errand.run, || attempt(errand))? {
             Try::Settled(update) => return Ok(Some(update)),
             Try::Waits(reason) if began.elapsed() >= patience => return Ok(Some(skipped(reason))),
             Try::Waits(_) => thread::sleep(super::REST.min(patience)),

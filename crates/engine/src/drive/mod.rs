@@ -240,7 +240,8 @@ impl<'o> Loop<'o> {
     /// What the last engine's gits left when they were killed would be in the way of ours.
     fn clear_dead_locks(&self) -> Result<(), EngineError> {
         let (Some(repo), Some(run)) = (&self.site.repo, self.state.run()) else { return Ok(()) };
-        Ok(repo.clear_dead_locks(run.id.as_str(), clock::system_time(run.created))?)
+        repo.clear_dead_locks(run.id.as_str(), clock::system_time(run.created))?;
+        Ok(())
     }
 
     /// Git beats the journal about what has landed, and about what was rescued.

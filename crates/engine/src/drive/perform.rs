@@ -2,10 +2,11 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use piton_core::run::{Action, Class, Command};
+use piton_core::run::{Action, Class, Command, Run};
 
-use super::order::{Order, Trouble};
+use super::order::{Order, Site, Trouble};
 use super::{budget, land, work};
+use crate::clock;
 
 /// Carry an order out, and book what its reviewers and helpers have used, whatever came of them. First: what it means that
 /// something failed may depend on it.
@@ -14,9 +15,20 @@ pub(super) fn perform(order: &Order) -> Vec<Command> {
     budget::bills(order).into_iter().chain(ended).collect()
 }
 
+/// An action can be repeated after its engine died, and so it can after a git process of it was killed.
+pub(super) fn despite_kills<T>(
+    site: &Site,
+    run: &Run,
+    mut act: impl FnMut() -> Result<T, Trouble>,
+) -> Result<T, Trouble> {
+    let Some(repo) = &site.repo else { return act() };
+    let is_kill = |trouble: &Trouble| matches!(trouble, Trouble::Git(error) if error.is_kill());
+    repo.despite_kills(run.id.as_str(), clock::system_time(run.created), is_kill, act)
+}
+
 /// Every end is a command, a panic too: a lost worker would hold its slot for ever.
 fn carry_out(order: &Order) -> Vec<Command> {
-    let outcome = catch_unwind(AssertUnwindSafe(|| match &order.action {
+    let act = || match &order.action {
         Action::Start { .. } | Action::Context => Ok(Vec::new()),
         Action::Prepare { .. } => work::prepare(order),
         Action::Work { pass, .. } => work::work(order, *pass),
@@ -25,7 +37,8 @@ fn carry_out(order: &Order) -> Vec<Command> {
         Action::Land { .. } => land::land(order),
         Action::Move { .. } => land::move_target(order),
         Action::Clean { .. } => land::clean(order),
-    }));
+    };
+    let outcome = catch_unwind(AssertUnwindSafe(|| despite_kills(&order.site, &order.run, act)));
     let trouble = match outcome {
         Ok(Ok(commands)) => return commands,
         Ok(Err(trouble)) => trouble,

@@ -1,10 +1,13 @@
 //! Starting git: a hardened environment, no terminal, no hooks, typed failures.
 
+use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
@@ -66,7 +69,34 @@ struct Program {
     name: String,
     env: Vec<(OsString, OsString)>,
     version: OnceLock<Version>,
+    writers: Writers,
 }
+
+/// Commands that may be run again at once if they are killed: they take no locks, and leave nothing but objects.
+const HARMLESS: [&str; 20] = [
+    "cat-file",
+    "check-ignore",
+    "commit-tree",
+    "diff",
+    "diff-tree",
+    "for-each-ref",
+    "hash-object",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "merge-tree",
+    "mktree",
+    "rev-list",
+    "rev-parse",
+    "show",
+    "status",
+    "symbolic-ref",
+    "var",
+    "version",
+];
+/// So often.
+const AGAIN: usize = 3;
 
 impl Git {
     pub fn new(dir: &Utf8Path) -> Git {
@@ -76,7 +106,8 @@ impl Git {
     /// With variables of its own, which win over what the door sets; tests give a home of their own.
     pub fn with_env(dir: &Utf8Path, env: &[(&str, &str)]) -> Git {
         let env = env.iter().map(|(key, value)| (key.into(), value.into())).collect();
-        let program = Program { name: "git".to_owned(), env, version: OnceLock::new() };
+        let program =
+            Program { name: "git".to_owned(), env, version: OnceLock::new(), writers: Writers::default() };
         Git { program: Arc::new(program), dir: dir.to_owned(), guard: None }
     }
 
@@ -92,6 +123,30 @@ impl Git {
 
     pub fn dir(&self) -> &Utf8Path {
         &self.dir
+    }
+
+    /// Whether a git process of ours was killed, and what it left may still be there.
+    pub(super) fn has_lost_one(&self) -> bool {
+        self.program.writers.lost.load(Ordering::SeqCst)
+    }
+
+    pub(super) fn forget_lost(&self) {
+        self.program.writers.lost.store(false, Ordering::SeqCst);
+    }
+
+    pub(super) fn lose_one(&self) {
+        self.program.writers.lost.store(true, Ordering::SeqCst);
+    }
+
+    /// Do something while no git process of ours that was started by this program changes anything. `None`: they did
+    /// not come to an end.
+    pub(super) fn alone<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
+        self.program.writers.pause().map(|_paused| act())
+    }
+
+    /// Held while a git process of ours may change something.
+    pub(super) fn writing(&self) -> Writing<'_> {
+        self.program.writers.enter()
     }
 
     fn guard(&self) -> Result<Stdio, GitError> {
@@ -184,14 +239,43 @@ impl Call<'_> {
 
     fn answer_while(self, meanwhile: impl FnOnce()) -> Result<Answer, GitError> {
         let shown = self.args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        let output = self.output(meanwhile)?;
+        let output = if self.is_harmless() {
+            let mut output = self.output(meanwhile)?;
+            for _ in 1..AGAIN {
+                if output.status.code().is_some() {
+                    break;
+                }
+                output = self.output(|| ())?;
+            }
+            output
+        } else {
+            let _writing = self.git.writing();
+            let output = self.output(meanwhile)?;
+            if output.status.code().is_none() {
+                self.git.lose_one();
+            }
+            output
+        };
+        let status = output.status.to_string();
+        if output.status.code().is_none() {
+            return Err(GitError::Killed { args: shown, status });
+        }
         Ok(Answer {
             code: output.status.code(),
-            status: output.status.to_string(),
+            status,
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).trim_end().to_owned(),
             args: shown,
         })
+    }
+
+    fn is_harmless(&self) -> bool {
+        let mut words = self.args.iter().filter_map(|word| word.to_str());
+        match words.next() {
+            Some("worktree") => words.next() == Some("list"),
+            Some(command) => HARMLESS.contains(&command),
+            None => false,
+        }
     }
 
     /// Run it; anything but success is an error. What it printed.
@@ -296,6 +380,82 @@ impl Call<'_> {
         } else {
             GitError::Io { path: self.git.dir.clone(), source }
         }
+    }
+}
+
+/// Our own git processes that change something: who clears up after one that was killed waits for the others.
+#[derive(Debug, Default)]
+struct Writers {
+    busy: Mutex<Busy>,
+    changed: Condvar,
+    /// One was killed, and what it left may still be there.
+    lost: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Busy {
+    writing: usize,
+    /// Somebody waits until none is left, or has got there.
+    pausing: usize,
+    paused: bool,
+}
+
+/// How long the others are waited for. Some write the files of a large project.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+thread_local! {
+    /// How many this thread waits for: what it starts meanwhile must not wait for itself.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+#[derive(Debug)]
+pub(super) struct Writing<'a>(&'a Writers);
+
+#[derive(Debug)]
+struct Paused<'a>(&'a Writers);
+
+impl Writers {
+    fn enter(&self) -> Writing<'_> {
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        let nested = OWN.get() > 0;
+        let held_up = |busy: &mut Busy| busy.pausing > 0 && !nested;
+        let mut busy = self.changed.wait_while(busy, held_up).unwrap_or_else(PoisonError::into_inner);
+        busy.writing += 1;
+        OWN.set(OWN.get() + 1);
+        Writing(self)
+    }
+
+    fn pause(&self) -> Option<Paused<'_>> {
+        let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        busy.pausing += 1;
+        let not_yet = |busy: &mut Busy| busy.writing > 0 || busy.paused;
+        let (mut busy, timeout) =
+            self.changed.wait_timeout_while(busy, PATIENCE, not_yet).unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() {
+            busy.pausing -= 1;
+            drop(busy);
+            self.changed.notify_all();
+            return None;
+        }
+        busy.paused = true;
+        Some(Paused(self))
+    }
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        OWN.set(OWN.get().saturating_sub(1));
+        self.0.busy.lock().unwrap_or_else(PoisonError::into_inner).writing -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Drop for Paused<'_> {
+    fn drop(&mut self) {
+        let mut busy = self.0.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        (busy.paused, busy.pausing) = (false, busy.pausing - 1);
+        drop(busy);
+        self.0.changed.notify_all();
     }
 }
 

@@ -14,7 +14,7 @@ use piton_core::plan::Oid;
 use super::door::oid;
 use super::error::GitError;
 use super::repo::Repo;
-use crate::disk;
+use crate::{crash, disk};
 
 /// Beyond this many files the whole file system is synced: one call instead of thousands.
 const MANY: usize = 256;
@@ -31,11 +31,23 @@ impl Repo {
     /// makes, so only loose ones can be in danger.
     pub fn sync_objects<'a>(&self, objects: impl IntoIterator<Item = &'a Oid>) -> Result<(), GitError> {
         let place = self.common_dir().join("objects");
-        let files = objects.into_iter().map(|oid| {
+        let objects: Vec<&Oid> = objects.into_iter().collect();
+        let file = |oid: &Oid| {
             let (folder, name) = oid.as_str().split_at(2);
             place.join(folder).join(name).into_std_path_buf()
-        });
-        sync_files(&place, files)
+        };
+        let vanished = sync_files(&place, objects.iter().map(|oid| file(oid)))?;
+        if vanished.is_empty() {
+            return Ok(());
+        }
+        // Somebody's `git gc` has packed them meanwhile. Where they are now is synced, and they have to be there.
+        self.sync_all()?;
+        for oid in objects.into_iter().filter(|oid| vanished.contains(&file(oid))) {
+            if !self.has_object(oid)? {
+                return Err(not_kept(&file(oid))(io::ErrorKind::NotFound.into()));
+            }
+        }
+        Ok(())
     }
 
     /// Sync everything in the file system of the repository.
@@ -48,29 +60,55 @@ impl Repo {
         let file = self.common_dir().join(name);
         for folder in [file.parent(), Some(&self.common_dir().join("reftable"))].into_iter().flatten() {
             if folder.is_dir() {
-                disk::sync_folder(folder).map_err(not_kept(folder.as_std_path()))?;
+                match disk::sync_folder(folder) {
+                    // Its last ref was packed in this moment.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    synced => synced.map_err(not_kept(folder.as_std_path()))?,
+                }
             }
+        }
+        let packed = self.common_dir().join("packed-refs");
+        if !file.exists() && packed.exists() {
+            // Who packs refs need not sync them.
+            sync_files(self.common_dir(), std::iter::once(packed.into_std_path_buf()))?;
         }
         Ok(())
     }
 }
 
-/// Sync files in `place`, and the folders that name them. One that is not there needs no sync.
-pub(super) fn sync_files(place: &Utf8Path, files: impl Iterator<Item = PathBuf>) -> Result<(), GitError> {
+/// Sync files in `place`, and the folders that name them. One that is not there needs no sync; those that vanish in the
+/// middle of it are given back.
+pub(super) fn sync_files(
+    place: &Utf8Path,
+    files: impl Iterator<Item = PathBuf>,
+) -> Result<BTreeSet<PathBuf>, GitError> {
     let files: Vec<PathBuf> = files.collect();
+    let mut vanished = BTreeSet::new();
     if files.len() > MANY || cfg!(not(unix)) {
-        return sync_file_system(place);
+        return sync_file_system(place).map(|()| vanished);
     }
     let mut folders = BTreeSet::new();
     // A link is its folder's business, and opening what it leads to may never return.
     for file in files.iter().filter(|file| file.symlink_metadata().is_ok_and(|meta| meta.is_file())) {
-        File::open(file).and_then(|open| open.sync_all()).map_err(not_kept(file))?;
-        folders.extend(file.parent());
+        crash::point("sync.file");
+        match File::open(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => drop(vanished.insert(file.clone())),
+            open => {
+                open.and_then(|open| open.sync_all()).map_err(not_kept(file))?;
+                folders.extend(file.parent());
+            }
+        }
     }
     for folder in folders {
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(not_kept(folder))?;
+        match File::open(folder) {
+            // A folder goes with its last file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                vanished.extend(files.iter().filter(|file| file.parent() == Some(folder)).cloned());
+            }
+            open => open.and_then(|folder| folder.sync_all()).map_err(not_kept(folder))?,
+        }
     }
-    Ok(())
+    Ok(vanished)
 }
 
 fn sync_file_system(folder: &Utf8Path) -> Result<(), GitError> {

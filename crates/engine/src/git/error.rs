@@ -51,6 +51,8 @@ pub enum GitError {
     WrongLease,
     #[error("git {args} failed ({status}): {stderr}")]
     Failed { args: String, status: String, stderr: String },
+    #[error("git {args} was killed ({status})")]
+    Killed { args: String, status: String },
     #[error("git {args} answered something Piton does not understand: {answer}")]
     Unexpected { args: String, answer: String },
     #[error(
@@ -66,6 +68,11 @@ pub enum GitError {
 }
 
 impl GitError {
+    /// A git process of ours was killed: what it was at can be done again.
+    pub fn is_kill(&self) -> bool {
+        matches!(self, GitError::Killed { .. })
+    }
+
     pub(super) fn io(path: impl Into<Utf8PathBuf>) -> impl FnOnce(io::Error) -> GitError {
         let path = path.into();
         move |source| GitError::Io { path, source }

@@ -3,26 +3,23 @@
 //! The rule: what equals the candidate's version exists in the candidate, so nothing is lost by putting it
 //! back to the old one and doing the checkout again. Everything else belongs to whoever wrote it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use piton_core::plan::Oid;
 
 use super::door::{Git, portions};
 use super::durable;
 use super::error::GitError;
 use super::index::TempIndex;
+use super::leftover::is_younger;
 use super::merge::Version;
 use super::repo::Repo;
 use super::status::{self, Status};
-use super::worktree::remove_if_there;
-
-/// File times come from a clock that ticks more slowly than the one an intent is stamped with.
-const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 /// The paths a landing changes, in the checkout where it is to change them.
 pub(super) struct Concerned<'a> {
@@ -78,7 +75,8 @@ impl<'a> Concerned<'a> {
             .filter(|(path, (old, _))| changed.contains(*path) || (old.is_none() && self.in_the_way(path)))
             .map(|(path, _)| path.clone())
             .collect();
-        let mut judged = Judged { branch: status.branch, head: status.head, ..Judged::default() };
+        let theirs = self.obstacles();
+        let mut judged = Judged { branch: status.branch, head: status.head, theirs, ..Judged::default() };
         if suspects.is_empty() {
             return Ok(judged);
         }
@@ -119,12 +117,48 @@ impl<'a> Concerned<'a> {
         status::look(self.git, self.git_dir, &paths)
     }
 
-    /// Put files back to `old`, in the index and on disk.
-    pub(super) fn put_back(&self, ours: &[OsString]) -> Result<(), GitError> {
+    /// What stands where a new file needs a folder, or the other way round, and is in neither version. Git would take
+    /// it away where it is ignored, and ignored files are somebody's too.
+    fn obstacles(&self) -> Vec<String> {
+        let goes = |path: &Path| {
+            self.paths.get(path.as_os_str()).is_some_and(|(old, new)| old.is_some() && new.is_none())
+        };
+        let mut found = BTreeSet::new();
+        for path in self.paths.iter().filter(|(_, (old, new))| old.is_none() && new.is_some()).map(|(p, _)| p)
+        {
+            for folder in Path::new(path).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty())
+            {
+                let is_other = fs::symlink_metadata(self.top.as_std_path().join(folder))
+                    .is_ok_and(|meta| !meta.is_dir());
+                if is_other && !goes(folder) {
+                    found.insert(folder.to_string_lossy().into_owned());
+                }
+            }
+            let mut open = vec![PathBuf::from(path)];
+            while let Some(folder) = open.pop() {
+                let place = self.top.as_std_path().join(&folder);
+                if !fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()) {
+                    continue;
+                }
+                for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+                    let inner = folder.join(entry.file_name());
+                    if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                        open.push(inner);
+                    } else if !goes(&inner) {
+                        found.insert(inner.to_string_lossy().into_owned());
+                    }
+                }
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    /// Put files back to `old`, on disk and in `index`, which stands for that of the checkout.
+    pub(super) fn put_back(&self, ours: &[OsString], index: &TempIndex) -> Result<(), GitError> {
         let in_old = |path: &&OsString| self.paths.get(*path).is_some_and(|(old, _)| old.is_some());
         let (back, away): (Vec<&OsString>, Vec<&OsString>) = ours.iter().partition(in_old);
         for portion in portions(&away) {
-            self.git.call(["update-index", "--force-remove", "--"]).args(portion).run()?;
+            index.call(["update-index", "--force-remove", "--"]).args(portion).run()?;
         }
         for path in away {
             let file = self.file(path);
@@ -141,15 +175,43 @@ impl<'a> Concerned<'a> {
         }
         let source = format!("--source={}", self.old);
         for portion in portions(&back) {
-            self.git.call(["restore", &source, "--staged", "--worktree", "--"]).args(portion).run()?;
+            index.call(["restore", &source, "--staged", "--worktree", "--"]).args(portion).run()?;
         }
         Ok(())
+    }
+
+    /// Somebody switched branches while the files were written: those that the branch they are on has as `old` does
+    /// are put back, in an index that nobody else changes now.
+    pub(super) fn give_back(&self) -> Result<(), GitError> {
+        let mut judged = self.judge(true, CutOff::No)?;
+        let Some(head) = &judged.head else { return Ok(()) };
+        let differences = self.repo.differences(self.old, head)?;
+        let other: HashSet<&OsString> = differences.iter().map(|found| &found.path).collect();
+        judged.ours.retain(|path| !other.contains(path));
+        if judged.ours.is_empty() {
+            return Ok(());
+        }
+        let index = TempIndex::copy(self.repo, self.git, self.git_dir)?;
+        self.put_back(&judged.ours, &index)?;
+        index.keep(self.git_dir).map_err(GitError::io(self.git_dir))
+    }
+
+    /// The target did not move although its files were written: what is at the candidate's version goes back, in an
+    /// index that nobody else changes now.
+    pub(super) fn undo(&self) -> Result<(), GitError> {
+        let judged = self.judge(true, CutOff::No)?;
+        if judged.ours.is_empty() || !judged.theirs.is_empty() {
+            return Ok(());
+        }
+        let index = TempIndex::copy(self.repo, self.git, self.git_dir)?;
+        self.put_back(&judged.ours, &index)?;
+        index.keep(self.git_dir).map_err(GitError::io(self.git_dir))
     }
 
     /// Sync what a checkout wrote.
     pub(super) fn sync(&self) -> Result<(), GitError> {
         let index = self.git_dir.join("index").into_std_path_buf();
-        durable::sync_files(self.top, self.paths.keys().map(|path| self.file(path)).chain([index]))
+        durable::sync_files(self.top, self.paths.keys().map(|path| self.file(path)).chain([index])).map(drop)
     }
 
     fn file(&self, path: &OsString) -> PathBuf {
@@ -197,124 +259,4 @@ impl<'a> Concerned<'a> {
         }
         Ok(())
     }
-}
-
-/// Whether a lock file in a person's repository was left by a git that is gone: made since then, and nobody
-/// alive has it open or is a git at work in these places. Only Linux lets us know.
-pub(super) fn is_dead(lock: &Utf8Path, places: &[Utf8PathBuf], since: SystemTime) -> bool {
-    let lock = lock.as_std_path();
-    is_younger(lock, since) && cfg!(target_os = "linux") && !is_in_use(lock, places)
-}
-
-fn is_younger(file: &Path, since: SystemTime) -> bool {
-    let written = fs::metadata(file).and_then(|meta| meta.modified());
-    written.is_ok_and(|written| written + CLOCK_TICK >= since)
-}
-
-impl Repo {
-    /// Clear away what was left when this run's engine and its gits were killed: temporary indexes, ref locks.
-    /// The caller holds the run's lock, which those gits held too. `since`: when the run began.
-    pub fn clear_dead_locks(&self, run: &str, since: SystemTime) -> Result<(), GitError> {
-        TempIndex::sweep(self)?;
-        self.remove_torn_objects()?;
-        // Nobody else writes below these.
-        for own in [format!("refs/piton/{run}"), format!("refs/piton/rescue/{run}")] {
-            for lock in locks_below(&self.common_dir().join(own)) {
-                remove_if_there(&lock)?;
-            }
-        }
-        let heads = self.common_dir().join("refs/heads");
-        let mut shared = locks_below(&self.common_dir().join("refs/piton/rescue/worktrees"));
-        shared.extend(
-            ["packed-refs.lock", "reftable/tables.list.lock"].map(|name| self.common_dir().join(name)),
-        );
-        let ours = |lock: &Utf8PathBuf| {
-            lock.parent() == Some(&heads)
-                && lock.file_name().is_some_and(|name| name.starts_with("worktree-"))
-        };
-        shared.extend(locks_below(&heads).into_iter().filter(ours));
-        shared.retain(|lock| lock.exists());
-        if shared.is_empty() {
-            return Ok(());
-        }
-        let places = self.places()?;
-        for lock in shared.iter().filter(|lock| is_dead(lock, &places, since)) {
-            remove_if_there(lock)?;
-        }
-        Ok(())
-    }
-
-    /// An object that nobody synced is an empty file after a power cut. Git takes the name for the object and
-    /// would never write it again; a living git gives an object its name when it is whole.
-    fn remove_torn_objects(&self) -> Result<(), GitError> {
-        let objects = self.common_dir().join("objects");
-        for folder in (0..=0xff).map(|n| objects.join(format!("{n:02x}"))) {
-            let files = folder.read_dir_utf8().into_iter().flatten().flatten();
-            let hex = |name: &str| name.bytes().all(|byte| byte.is_ascii_hexdigit());
-            for file in files.filter(|file| hex(file.file_name())) {
-                if file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() == 0) {
-                    remove_if_there(file.path())?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Wherever a git of this repository may be at work.
-    pub(super) fn places(&self) -> Result<Vec<Utf8PathBuf>, GitError> {
-        let checkouts = self.checkouts()?.into_iter().map(|checkout| checkout.path);
-        Ok(checkouts.chain([self.common_dir().to_owned()]).collect())
-    }
-}
-
-fn locks_below(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let (mut found, mut open) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = open.pop() {
-        let Ok(entries) = folder.read_dir_utf8() else { continue };
-        for entry in entries.flatten() {
-            let path = entry.path().to_owned();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                open.push(path);
-            } else if path.extension() == Some("lock") {
-                found.push(path);
-            }
-        }
-    }
-    found
-}
-
-fn is_in_use(lock: &Path, places: &[Utf8PathBuf]) -> bool {
-    let Ok(processes) = fs::read_dir("/proc") else { return true };
-    for process in processes.flatten().map(|entry| entry.path()) {
-        // Everything else in there has no such file.
-        let Ok(name) = fs::read_to_string(process.join("comm")) else { continue };
-        let is_git = name.starts_with("git");
-        match fs::read_dir(process.join("fd")) {
-            Ok(files) => {
-                let mut targets = files.flatten().filter_map(|file| fs::read_link(file.path()).ok());
-                if targets.any(|target| target == lock) {
-                    return true;
-                }
-                // Git closes a lock before it renames it. Our own others only look around in a checkout.
-                let there = |cwd: PathBuf| places.iter().any(|place| cwd.starts_with(place));
-                if is_git && !is_our_child(&process) && fs::read_link(process.join("cwd")).is_ok_and(there) {
-                    return true;
-                }
-            }
-            // Somebody else's process; or one that has ended, which holds nothing.
-            Err(_) if is_git && is_running(&process) => return true,
-            Err(_) => {}
-        }
-    }
-    false
-}
-
-fn is_our_child(process: &Path) -> bool {
-    let ours = format!("PPid:\t{}", std::process::id());
-    fs::read_to_string(process.join("status")).is_ok_and(|status| status.lines().any(|line| line == ours))
-}
-
-/// A container without an init keeps the dead in its list.
-fn is_running(process: &Path) -> bool {
-    fs::read_to_string(process.join("status")).is_ok_and(|status| !status.contains("State:\tZ"))
 }

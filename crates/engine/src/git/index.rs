@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
+use std::time::SystemTime;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Oid, RepoPath};
@@ -20,6 +21,8 @@ use crate::lock::Lock;
 pub(super) struct TempIndex {
     git: Git,
     path: Utf8PathBuf,
+    /// What the checkout's index was when it was copied.
+    copied: Option<Stamp>,
     /// Held as long as the folder is in use, so that one left by a killed process can be told.
     _lock: Lock,
     _folder: TempDir,
@@ -36,7 +39,7 @@ impl TempIndex {
             .map_err(|path| GitError::NotUtf8(path.to_string_lossy().into_owned()))?;
         let lock = path.with_file_name("in-use");
         let _lock = Lock::take(&lock).map_err(GitError::io(lock))?;
-        Ok(TempIndex { git: repo.git().clone(), path, _lock, _folder: folder })
+        Ok(TempIndex { git: repo.git().clone(), path, copied: None, _lock, _folder: folder })
     }
 
     /// Remove the folders of processes that were killed.
@@ -54,8 +57,9 @@ impl TempIndex {
 
     /// A copy of a checkout's index, so that unchanged files need not be read again and flags stay.
     pub(super) fn copy(repo: &Repo, git: &Git, git_dir: &Utf8Path) -> Result<TempIndex, GitError> {
-        let index = TempIndex { git: git.clone(), ..TempIndex::empty(repo)? };
         let original = git_dir.join("index");
+        let copied = Stamp::of(&original);
+        let index = TempIndex { git: git.clone(), copied, ..TempIndex::empty(repo)? };
         match fs::copy(&original, &index.path) {
             Ok(_) => {
                 // The age of the index tells git which files may have changed in the very moment it was
@@ -110,8 +114,13 @@ impl TempIndex {
         Ok(())
     }
 
-    /// Make it the index of a checkout that nobody else has: what is not changed need not be read the next time.
-    fn keep(&self, git_dir: &Utf8Path) -> io::Result<()> {
+    /// Whether the checkout's index is still the one that was copied.
+    pub(super) fn is_current(&self, git_dir: &Utf8Path) -> bool {
+        self.copied == Stamp::of(&git_dir.join("index"))
+    }
+
+    /// Make it the index of a checkout that nobody else changes now.
+    pub(super) fn keep(&self, git_dir: &Utf8Path) -> io::Result<()> {
         File::open(&self.path)?.sync_all()?;
         fs::rename(&self.path, git_dir.join("index"))
     }
@@ -149,6 +158,25 @@ impl TempIndex {
 
     pub(super) fn entries(&self) -> Result<Vec<Entry>, GitError> {
         Ok(read_entries(&self.call(["ls-files", "--stage", "-z"]).bytes()?))
+    }
+}
+
+/// Tells one state of a file from another: git never changes an index in place, it puts another in its place.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    inode: u64,
+    length: u64,
+    written: Option<SystemTime>,
+}
+
+impl Stamp {
+    fn of(file: &Utf8Path) -> Option<Stamp> {
+        let meta = fs::metadata(file).ok()?;
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(&meta);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Some(Stamp { inode, length: meta.len(), written: meta.modified().ok() })
     }
 }
 

@@ -252,6 +252,10 @@ impl Repo {
         tree.ok_or_else(|| GitError::UnknownRevision(commit.to_string()))
     }
 
+    pub(super) fn has_object(&self, oid: &Oid) -> Result<bool, GitError> {
+        Ok(self.known.oracle.ask(oid.as_str())?.is_some())
+    }
+
     /// Whether a commit has a file or a folder at `path`.
     pub fn has(&self, commit: &Oid, path: &str) -> Result<bool, GitError> {
         Ok(self.known.oracle.ask(&format!("{commit}:{path}"))?.is_some())

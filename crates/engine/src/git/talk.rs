@@ -42,6 +42,14 @@ impl Talk {
     }
 }
 
+impl Talk {
+    /// Let it go; whether it was killed, and how.
+    fn end(mut self) -> Option<String> {
+        drop(self.input.take());
+        self.child.wait().ok().filter(|status| status.code().is_none()).map(|status| status.to_string())
+    }
+}
+
 impl Drop for Talk {
     fn drop(&mut self) {
         drop(self.input.take());
@@ -105,16 +113,22 @@ impl Scribe {
     pub(super) fn write(&self, git: &Git, common: &Utf8Path, lines: &str) -> Result<(), GitError> {
         const ARGS: [&str; 4] = ["update-ref", "-m", "piton", "--stdin"];
         if let Ok(mut talk) = self.0.lock() {
+            let _writing = git.writing();
             let current = match talk.take() {
                 Some(current) => Ok(current),
                 None => Talk::start(git, common, &ARGS),
             };
-            if let Ok(mut current) = current
-                && let Some([_, committed]) = current.ask(&format!("start\n{lines}commit\n"))
-                && committed == "commit: ok"
-            {
-                *talk = Some(current);
-                return Ok(());
+            if let Ok(mut current) = current {
+                if let Some([_, committed]) = current.ask(&format!("start\n{lines}commit\n"))
+                    && committed == "commit: ok"
+                {
+                    *talk = Some(current);
+                    return Ok(());
+                }
+                if let Some(status) = current.end() {
+                    git.lose_one();
+                    return Err(GitError::Killed { args: ARGS.join(" "), status });
+                }
             }
         }
         // It ends at the first refusal, without a word to us: one that is asked nothing else says why.

@@ -1,20 +1,22 @@
 //! Moving the target: the one step of a landing that others can see.
 //!
-//! Files first, then the ref, and only forward. Whoever moves a target holds its lease; git itself holds it
-//! too while it works, so a killed engine's git is waited for.
+//! Whoever moves a target holds its lease; git itself holds it too while it works, so a killed engine's git is
+//! waited for. A target that is checked out moves with its files: see `forward`.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use piton_core::plan::Oid;
 use sha2::{Digest, Sha256};
 
 use super::branch::branch_ref;
 use super::door::Git;
 use super::error::GitError;
-use super::halfway::{self, Concerned, CutOff};
+use super::forward::{self, Step};
+use super::halfway::Concerned;
+use super::leftover;
 use super::repo::{self, Checkout, Repo};
 use super::status;
 use super::worktree::remove_if_there;
@@ -24,7 +26,7 @@ use crate::lock::Lock;
 /// The right to move one branch of one repository, held across all runs and processes.
 #[derive(Debug, Clone)]
 pub struct LandingLease {
-    branch: String,
+    pub(super) branch: String,
     common: Utf8PathBuf,
     lock: Arc<Lock>,
 }
@@ -201,10 +203,9 @@ impl Repo {
         for holder in repo.holders(&lease.branch)?.iter().filter(|holder| holder.path.exists()) {
             let git = repo.git().at(&holder.path);
             let git_dir = repo::git_dir_of(&git)?;
-            let places = [holder.path.clone()];
-            for lock in locks_in(&git_dir) {
+            for lock in forward::locks_in(&git_dir) {
                 // A git at work there may be anybody's, or another one of ours.
-                if !halfway::is_dead(&lock, &places, since) {
+                if !forward::is_left(&lock, &lease.branch, &holder.path, Some(since)) {
                     return Ok(Some(Wait::Locked { path: lock }));
                 }
                 remove_if_there(&lock)?;
@@ -217,7 +218,12 @@ impl Repo {
     }
 
     /// Where the ref is decides, unless it is still at `old`.
-    fn verdict(&self, lease: &LandingLease, old: &Oid, candidate: &Oid) -> Result<Option<Moved>, GitError> {
+    pub(super) fn verdict(
+        &self,
+        lease: &LandingLease,
+        old: &Oid,
+        candidate: &Oid,
+    ) -> Result<Option<Moved>, GitError> {
         let now = self.branch_tip(&lease.branch)?;
         Ok(match now {
             Some(tip) if tip == *old => None,
@@ -239,14 +245,26 @@ impl Repo {
         if let Some(wait) = self.clear_ref_lock(lease, candidate, recovering)? {
             return Ok(Moved::Waits(wait));
         }
+        self.swap_ref(self.git(), lease, old, candidate)
+    }
+
+    /// The one way a target moves: under its own name, from `old` or not at all. Whatever is checked out where `git`
+    /// works, no other branch can move.
+    pub(super) fn swap_ref(
+        &self,
+        git: &Git,
+        lease: &LandingLease,
+        old: &Oid,
+        candidate: &Oid,
+    ) -> Result<Moved, GitError> {
         let name = branch_ref(&lease.branch)?;
-        let call = self.git().call(["update-ref", "-m", "piton: land", "--end-of-options"]);
+        let call = git.call(["update-ref", "-m", "piton: land", "--end-of-options"]);
         let answer = call.args([&name, candidate.as_str(), old.as_str()]).answer()?;
-        if answer.code != Some(0) {
-            let refused = || Moved::Waits(Wait::Refused { message: answer.stderr.clone() });
-            return Ok(self.verdict(lease, old, candidate)?.unwrap_or_else(refused));
+        if answer.code == Some(0) {
+            return Ok(Moved::Done);
         }
-        Ok(Moved::Done)
+        let refused = || Moved::Waits(Wait::Refused { message: answer.stderr.clone() });
+        Ok(self.verdict(lease, old, candidate)?.unwrap_or_else(refused))
     }
 
     /// A branch being rebased or bisected is checked out in spirit: its end will set the branch.
@@ -269,7 +287,7 @@ impl Repo {
     /// with the lease in hand that git is gone. An empty one may be ours as well, since git makes the file
     /// before it writes the id: it goes if it is younger than the intent and no living git can have made it.
     /// Any other lock is somebody's.
-    fn clear_ref_lock(
+    pub(super) fn clear_ref_lock(
         &self,
         lease: &LandingLease,
         candidate: &Oid,
@@ -279,7 +297,7 @@ impl Repo {
         let Ok(text) = std::fs::read_to_string(&path) else { return Ok(None) };
         let ours = match recovering {
             _ if text.trim_end() == candidate.as_str() => true,
-            Some(since) if text.is_empty() => halfway::is_dead(&path, &self.places()?, since),
+            Some(since) if text.is_empty() => leftover::is_dead(&path, &self.places(), since),
             _ => false,
         };
         if !ours {
@@ -287,84 +305,6 @@ impl Repo {
         }
         remove_if_there(&path)?;
         Ok(None)
-    }
-}
-
-/// The locks that a fast-forward takes in a checkout, as far as they are there.
-fn locks_in(git_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let names = ["index.lock", "HEAD.lock", "ORIG_HEAD.lock", "AUTO_MERGE.lock"];
-    names.map(|name| git_dir.join(name)).into_iter().filter(|lock| lock.exists()).collect()
-}
-
-/// One try to move a branch that is checked out.
-struct Step<'a> {
-    repo: &'a Repo,
-    lease: &'a LandingLease,
-    old: &'a Oid,
-    candidate: &'a Oid,
-    recovering: Option<SystemTime>,
-}
-
-impl Step<'_> {
-    /// `None`: the branch is no longer checked out there, or no longer at `old`.
-    fn move_checkout(&self, checkout: &Utf8Path) -> Result<Option<Moved>, GitError> {
-        let git = self.repo.git().at(checkout);
-        let git_dir = repo::git_dir_of(&git)?;
-        if let Some(what) = status::operation(&git_dir) {
-            return Ok(Some(Moved::Waits(Wait::Operation { checkout: checkout.to_owned(), what })));
-        }
-        // With the ref locked git would change the files and then fail.
-        if let Some(wait) = self.repo.clear_ref_lock(self.lease, self.candidate, self.recovering)? {
-            return Ok(Some(Moved::Waits(wait)));
-        }
-        let locks = locks_in(&git_dir);
-        let places = [checkout.to_owned()];
-        for lock in &locks {
-            if !self.recovering.is_some_and(|since| halfway::is_dead(lock, &places, since)) {
-                return Ok(Some(Moved::Waits(Wait::Locked { path: lock.clone() })));
-            }
-        }
-        let concerned = Concerned::read(self.repo, &git, (checkout, &git_dir), (self.old, self.candidate))?;
-        // Judged while the lock still says that a checkout was cut off.
-        let cut_off = match self.recovering {
-            _ if !locks.is_empty() => CutOff::Surely,
-            Some(since) => CutOff::Maybe(since),
-            None => CutOff::No,
-        };
-        let judged = concerned.judge(self.recovering.is_some(), cut_off)?;
-        // Git would move whatever is checked out, from wherever it is: a branch of the person's, or the
-        // target over what they have just taken back.
-        if judged.branch.as_ref() != Some(&self.lease.branch) || judged.head.as_ref() != Some(self.old) {
-            return Ok(None);
-        }
-        if !judged.theirs.is_empty() {
-            let files = judged.theirs;
-            return Ok(Some(Moved::Waits(Wait::Files { checkout: checkout.to_owned(), files })));
-        }
-        for lock in &locks {
-            remove_if_there(lock)?;
-        }
-        concerned.put_back(&judged.ours)?;
-        self.fast_forward(&git, &concerned).map(Some)
-    }
-
-    fn fast_forward(&self, git: &Git, concerned: &Concerned<'_>) -> Result<Moved, GitError> {
-        // Ignored files are somebody's too: a `.env` must not be overwritten by one that lands.
-        let args =
-            ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore", "--no-verify"];
-        // A person's index may hold what is nowhere else: it must not come out of a power cut empty.
-        let call = git.call(args).global("-c").global("core.fsync=committed,reference,index");
-        let answer = call.arg(self.candidate.as_str()).answer()?;
-        if let Some(moved) = self.repo.verdict(self.lease, self.old, self.candidate)? {
-            concerned.sync()?;
-            return Ok(moved);
-        }
-        // The files were all at `old` a moment ago: what is at the candidate now was written by this git.
-        let judged = concerned.judge(true, CutOff::No)?;
-        if judged.theirs.is_empty() && !judged.ours.is_empty() {
-            concerned.put_back(&judged.ours)?;
-        }
-        Ok(Moved::Waits(Wait::Refused { message: answer.stderr }))
     }
 }
 

@@ -144,15 +144,108 @@ fn files_in_the_way_make_the_landing_wait() {
 }
 
 #[test]
-fn a_folder_in_the_way_is_left_to_gits_refusal() {
+fn a_folder_or_a_file_where_the_landing_needs_the_other_makes_it_wait() {
+    let check = |spoil: fn(&Sandbox), expected: &str| {
+        let sandbox = Sandbox::new();
+        sandbox.write(".gitignore", "build\n*.log\n");
+        let old = sandbox.commit("ignore");
+        let task = sandbox.task("T1", |at| {
+            write(&at.join("new"), "new\n");
+            write(&at.join("deep/er/new"), "new\n");
+            sandbox.git_in(at, "add --force --all");
+        });
+        let candidate = sandbox.candidate(&task);
+        spoil(&sandbox);
+        let before = sandbox.snapshot();
+        for recovering in [None, long_ago()] {
+            assert_eq!(waits_for_files(sandbox.land(&old, &candidate, recovering)), [expected]);
+            assert_eq!(sandbox.snapshot(), before);
+            assert_eq!(sandbox.oid("main"), old);
+        }
+    };
+    check(|s| s.write("new/precious", "mine\n"), "new/precious");
+    // Git itself would take these away, since they are ignored.
+    check(|s| s.write("new/inner/run.log", "mine\n"), "new/inner/run.log");
+    check(
+        |s| {
+            s.write(".git/info/exclude", "deep\n");
+            s.write("deep", "mine\n");
+        },
+        "deep",
+    );
+}
+
+/// An empty folder holds nothing of anybody's.
+#[test]
+fn an_empty_folder_is_not_in_the_way() {
     let sandbox = Sandbox::new();
     let old = sandbox.oid("main");
     let candidate = sandbox.candidate(&sandbox.task("T1", |at| write(&at.join("new"), "new\n")));
-    sandbox.write("new/precious", "mine\n");
-    let before = sandbox.snapshot();
-    let moved = sandbox.land(&old, &candidate, None);
-    assert!(matches!(moved, Moved::Waits(Wait::Refused { .. })), "{moved:?}");
-    assert_eq!(sandbox.snapshot(), before);
+    fs::create_dir_all(sandbox.project().join("new/inner")).unwrap();
+    assert_eq!(sandbox.land(&old, &candidate, None), Moved::Done);
+    assert_eq!(sandbox.read("new"), "new\n");
+}
+
+/// What a landing may leave in the checkout when its engine dies, at each of its steps.
+#[test]
+fn a_landing_that_died_with_the_lock_of_the_index_is_finished_by_whoever_holds_the_lease() {
+    const MARK: &str = "piton: landing on refs/heads/main\n";
+    let check = |leave: fn(&Sandbox, &Oid)| {
+        let sandbox = Sandbox::new();
+        let old = sandbox.oid("main");
+        let task = sandbox.task("T1", |at| {
+            write(&at.join("a"), "work\n");
+            write(&at.join("new"), "new\n");
+            fs::remove_file(at.join("b")).unwrap();
+        });
+        let candidate = sandbox.candidate(&task);
+        sandbox.write("lib/c", "a person's own\n");
+        leave(&sandbox, &candidate);
+        // The lock says whose it is, so that no clock and no list of processes is needed.
+        sandbox.write(".git/index.lock", MARK);
+        let moved = sandbox.land(&old, &candidate, None);
+        if moved == Moved::Done && sandbox.project().join(".git/index.lock").exists() {
+            let (repo, since) = (sandbox.repo(), SystemTime::now() + Duration::from_secs(60));
+            let lease = LandingLease::take(&repo, "main").unwrap();
+            assert_eq!(repo.settle_target(&lease, &old, &candidate, since).unwrap(), None);
+        }
+        assert_eq!(moved, Moved::Done);
+        assert_eq!(sandbox.oid("main"), candidate);
+        assert_eq!(sandbox.git("status --porcelain").trim(), "M lib/c");
+        assert!(!sandbox.project().join(".git/index.lock").exists());
+    };
+    check(|_, _| ());
+    check(|s, _| s.write("a", "wo"));
+    check(|s, _| fs::remove_file(s.project().join("a")).unwrap());
+    check(|s, candidate| drop(s.git(&format!("read-tree -m -u HEAD {candidate}"))));
+    check(|s, candidate| {
+        s.git(&format!("read-tree -m -u HEAD {candidate}"));
+        s.git(&format!("update-ref refs/heads/main {candidate}"));
+    });
+    // One that is for another target is somebody else's.
+    let sandbox = Sandbox::new();
+    let old = sandbox.oid("main");
+    let candidate = sandbox.candidate(&sandbox.task("T1", |at| write(&at.join("a"), "work\n")));
+    sandbox.write(".git/index.lock", &MARK.replace("main", "other"));
+    let path = sandbox.project().join(".git/index.lock");
+    assert_eq!(sandbox.land(&old, &candidate, None), Moved::Waits(Wait::Locked { path }));
+}
+
+#[test]
+fn a_landing_leaves_one_line_in_the_reflogs_and_no_trace_of_a_merge() {
+    let sandbox = Sandbox::new();
+    let old = sandbox.oid("main");
+    let candidate = sandbox.candidate(&sandbox.task("T1", |at| write(&at.join("a"), "work\n")));
+    let before = sandbox.git("reflog HEAD").lines().count();
+    assert_eq!(sandbox.land(&old, &candidate, None), Moved::Done);
+    for name in ["HEAD", "main"] {
+        let log = sandbox.git(&format!("reflog {name}"));
+        assert!(log.lines().next().unwrap().ends_with("piton: land"), "{log}");
+    }
+    assert_eq!(sandbox.git("reflog HEAD").lines().count(), before + 1);
+    for name in ["ORIG_HEAD", "AUTO_MERGE", "index.lock", "HEAD.lock"] {
+        assert!(!sandbox.project().join(".git").join(name).exists(), "{name}");
+    }
 }
 
 #[test]

@@ -8,10 +8,17 @@ use piton_testkit::sandbox::{Sandbox, task};
 
 use crate::{sandbox, thorough};
 
-/// The steps of a landing, as crash points: the merge is built; pinned and durable; the intent is journaled;
-/// the target has moved; the worktree is gone; so are branch and pins.
-const STEPS: [&str; 6] =
-    ["land.merged", "land.durable", "landing.before-move", "landing.moved", "worktree.removed", "clean.done"];
+/// The steps of a landing, as crash points: the merge is built; pinned and durable; the intent is journaled; the
+/// checkout was found clean; the target has moved; the worktree is gone; so are branch and pins.
+const STEPS: [&str; 7] = [
+    "land.merged",
+    "land.durable",
+    "landing.before-move",
+    "landing.judged",
+    "landing.moved",
+    "worktree.removed",
+    "clean.done",
+];
 
 /// Before that: the worktree is made, the agent is done, its work is proven.
 const BEFORE: [&str; 3] = ["prepare.added", "work.ended", "check.ended"];
@@ -201,6 +208,38 @@ fn whatever_a_person_does_during_a_landing_nothing_is_lost_or_landed_twice() {
         let subjects = sandbox.git(["log", "--format=%s", "main"]);
         let taken_back = !subjects.lines().any(|subject| subject == "A last commit");
         assert_eq!(taken_back, matches!(deed, Deed::Rewind) && !is_over(point), "{out}\n{last}");
+        let _ = sandbox.run("doctor").exits(0);
+    });
+}
+
+/// Somebody who switches branches has their own branch where it was and its files as they were, whenever they come.
+/// `git switch` writes files and index under the lock of the index, and HEAD after it: it may be anywhere in between.
+#[test]
+fn a_person_who_switches_branches_during_a_landing_keeps_their_branch_and_its_files() {
+    let whole = |sandbox: &Sandbox| drop(sandbox.git(["switch", "-q", "aside"]));
+    // The branches have the same files: what is left of a switch is its last step.
+    let last_step = |sandbox: &Sandbox| drop(sandbox.git(["symbolic-ref", "HEAD", "refs/heads/aside"]));
+    let cases: [(&str, &(dyn Fn(&Sandbox) + Sync)); 5] = [
+        ("landing.before-move", &whole),
+        ("landing.judged", &whole),
+        ("landing.judged", &last_step),
+        ("landing.files", &last_step),
+        ("landing.indexed", &last_step),
+    ];
+    in_parallel(&cases, |(point, switch)| {
+        let sandbox = project();
+        let aside = sandbox.git(["rev-parse", "aside"]);
+        let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, point, 1).spawn();
+        let pause = run.until_paused(&sandbox);
+        switch(&sandbox);
+        drop(pause);
+        let out = run.wait().exits(0).says("landed as");
+        assert_eq!(sandbox.git(["rev-parse", "aside"]), aside, "{point}: {out}");
+        assert_eq!(sandbox.git(["symbolic-ref", "HEAD"]), "refs/heads/aside");
+        sandbox.assert_landed_once("main", &["T1"]);
+        assert_eq!(sandbox.git(["status", "--porcelain"]), " M mine.txt", "{point}: {out}");
+        assert_eq!(sandbox.read("log.txt"), "Log\n");
+        assert!(!sandbox.exists("new"), "{point}: {out}");
         let _ = sandbox.run("doctor").exits(0);
     });
 }
