@@ -1,6 +1,7 @@
 //! Every crash there is: the tests take a sample, this takes all.
 //!
-//! It is long. Every point is hit twice, by killing the engine alone and by killing everything.
+//! It is long. Every point is hit by killing the engine alone, by killing everything, and, where it is a git process's,
+//! by killing that process alone while its engine lives.
 
 use std::path::Path;
 use std::process::Command;
@@ -29,6 +30,10 @@ pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Res
             "--sample" => command.env("PITON_CRASH_SYSCALLS", &value).env("PITON_CRASH_POWER", &value),
             "--double" => command.env("PITON_CRASH_DOUBLE", value),
             "--plan" => command.env("PITON_CRASH_PLAN", value),
+            "--who" => {
+                tests = vec!["a_kill_at_any_change"];
+                command.env("PITON_CRASH_WHO", value)
+            }
             "--seed" => command.env("PITON_CRASH_SEED", value),
             "--part" => {
                 let part = Part::read(&value)?;

@@ -86,6 +86,8 @@ fn cases_at(at: usize, point: &str, count: usize) -> Vec<Case> {
         _ if all => true,
         Mode::Everything => *nth == middle && at % 2 == 1,
         Mode::Engine => *nth == 1 && (keepers || at.is_multiple_of(2)),
+        // A crash point is the engine's own.
+        Mode::Alone => false,
     };
     both.filter(wanted).map(|(nth, mode)| (point.to_owned(), nth, mode)).collect()
 }

@@ -20,6 +20,25 @@ pub(crate) enum Mode {
     /// Keepers, agents and the git in question live on.
     Engine,
     Everything,
+    /// The git process at the point, while its engine lives on.
+    Alone,
+}
+
+impl Mode {
+    /// Who can be killed at points of a kind. `PITON_CRASH_WHO` leaves one of them.
+    pub(crate) fn at(kind: &str) -> Vec<Mode> {
+        let wished = std::env::var("PITON_CRASH_WHO").ok();
+        let mut modes = vec![Mode::Engine, Mode::Everything];
+        modes.extend(kind.starts_with("git ").then_some(Mode::Alone));
+        modes.retain(|mode| match wished.as_deref() {
+            None => true,
+            Some("engine") => *mode == Mode::Engine,
+            Some("everything") => *mode == Mode::Everything,
+            Some("alone") => *mode == Mode::Alone,
+            Some(other) => panic!("PITON_CRASH_WHO is engine, everything or alone, not {other}"),
+        });
+        modes
+    }
 }
 
 /// The kinds that a crash-free run passes, and how often.
@@ -76,10 +95,11 @@ pub(crate) fn run_to(sandbox: &Sandbox, place: &Place, mode: Mode) -> (Ended, bo
             _ if !*reached => Answer::Go,
             Mode::Engine => Answer::Kill(point.root),
             Mode::Everything => Answer::KillAll,
+            Mode::Alone => Answer::Kill(point.pid),
         }
     });
     let reached = *reached.lock().expect("a flag");
-    if reached && mode == Mode::Everything {
+    if reached && mode != Mode::Engine {
         traced.all_end();
     }
     (ended, reached)

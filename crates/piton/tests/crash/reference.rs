@@ -171,6 +171,8 @@ pub(crate) enum Killed {
     Engine,
     /// Keepers and agents lived on. A git that had something to say to its engine died of that.
     EngineOverGit,
+    /// A git process alone. Its engine has to go on to the end by itself.
+    Git,
     /// And its agent with it.
     Keeper,
     /// Gits in the middle of their work, too.
@@ -255,7 +257,7 @@ pub(crate) fn assert_runs(sandbox: &Sandbox, killed: Killed) {
     for (tasks, expected) in RUNS {
         let runs: usize = tasks.iter().map(|task| sandbox.runs_of(task)).sum();
         let died = sandbox.died(tasks);
-        let kept = matches!(killed, Killed::Engine | Killed::EngineOverGit);
+        let kept = matches!(killed, Killed::Engine | Killed::EngineOverGit | Killed::Git);
         assert!(!kept || died == 0, "an agent died although its keeper lived: {began:#?}");
         if killed == Killed::Power {
             assert!(runs >= expected + died, "runs of {tasks:?}, of which {died} died: {began:#?}");
@@ -268,9 +270,14 @@ pub(crate) fn assert_runs(sandbox: &Sandbox, killed: Killed) {
 /// Run to the end and see that it is the one of the crash-free run.
 #[track_caller]
 pub(crate) fn assert_recovers(sandbox: &Sandbox, killed: Killed) {
-    let last = sandbox.run();
-    let mut end = End::of(sandbox, &last);
-    if matches!(killed, Killed::EngineOverGit | Killed::Everything | Killed::Power) {
+    assert_ended(sandbox, &sandbox.run(), killed);
+}
+
+/// See that a run has ended like the crash-free one.
+#[track_caller]
+pub(crate) fn assert_ended(sandbox: &Sandbox, last: &Ended, killed: Killed) {
+    let mut end = End::of(sandbox, last);
+    if matches!(killed, Killed::EngineOverGit | Killed::Git | Killed::Everything | Killed::Power) {
         // What a killed merge left in a worktree may be somebody's, for all Piton knows: it is kept, and told.
         let events = sandbox.events();
         let told =

@@ -405,6 +405,9 @@ impl Sandbox {
         left.extend(self.processes().into_iter().map(|(pid, line)| format!("process {pid}: {line}")));
         let worktrees = self.git(&["worktree", "list"]);
         left.extend(worktrees.lines().skip(1).map(|line| format!("worktree {line}")));
+        // Git does not list one that is empty.
+        let entries = self.repo.join(".git/worktrees").read_dir_utf8().into_iter().flatten().flatten();
+        left.extend(entries.map(|entry| entry.path().to_string()));
         let refs = self.git(&["for-each-ref", "--format=%(refname)"]);
         left.extend(refs.lines().filter(|name| *name != "refs/heads/main").map(str::to_owned));
         let mut open = vec![self.root.clone()];

@@ -12,7 +12,7 @@ use piton_testkit::cases::{in_parallel, told};
 
 use crate::points::{Mode, Place, crash_free, run_to};
 use crate::reference::{self, Form, Killed};
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Ended, Sandbox};
 
 /// A wish of whoever started the tests.
 pub(crate) fn wish<T: FromStr>(name: &str) -> Option<T> {
@@ -27,6 +27,7 @@ fn killed(mode: Mode) -> Killed {
     match mode {
         Mode::Engine => Killed::EngineOverGit,
         Mode::Everything => Killed::Everything,
+        Mode::Alone => Killed::Git,
     }
 }
 
@@ -36,25 +37,25 @@ const SAMPLE: usize = 10;
 /// The n-th point of a kind, and a way to die there.
 pub(crate) type Case = (String, usize, Mode);
 
-/// Points and ways to die there, in an order by the dice. `PITON_CRASH_SYSCALLS` is `all`: every point, both
-/// ways; `kinds`: of every kind one; or a number of kinds. `PITON_CRASH_POINT` is one point. `PITON_CRASH_PART`, as `2/3`,
+/// Points and ways to die there, in an order by the dice. `PITON_CRASH_SYSCALLS` is `all`: every point, in every
+/// way; `kinds`: of every kind one; or a number of kinds. `PITON_CRASH_POINT` is one point. `PITON_CRASH_PART`, as `2/3`,
 /// leaves those of the other parts to others, or to another evening.
 fn cases(form: Form) -> Vec<Case> {
-    let both = [Mode::Engine, Mode::Everything];
     if let Ok(one) = std::env::var("PITON_CRASH_POINT") {
         let (kind, nth) = one.rsplit_once(" #").expect("KIND #NTH");
         let nth = nth.parse().expect("a number");
-        return both.map(|mode| (kind.to_owned(), nth, mode)).to_vec();
+        return Mode::at(kind).into_iter().map(|mode| (kind.to_owned(), nth, mode)).collect();
     }
     let wanted = std::env::var("PITON_CRASH_SYSCALLS").unwrap_or_default();
     let mut dice = Rng::new(seed());
     let mut cases = Vec::new();
     for (kind, &count) in crash_free(form) {
+        let modes = Mode::at(kind);
         if wanted == "all" {
-            let points = (1..=count).flat_map(|nth| both.map(|mode| (kind.clone(), nth, mode)));
+            let points = (1..=count).flat_map(|nth| modes.iter().map(move |mode| (kind.clone(), nth, *mode)));
             cases.extend(points);
-        } else {
-            cases.push((kind.clone(), 1 + dice.below(count), both[dice.below(2)]));
+        } else if !modes.is_empty() {
+            cases.push((kind.clone(), 1 + dice.below(count), modes[dice.below(modes.len())]));
         }
     }
     if let Some((part, of)) = part() {
@@ -85,9 +86,15 @@ pub(crate) fn assert_survived(form: Form, cases: &[Case]) {
     let (earlier, never) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let runs = in_parallel(cases, |(kind, nth, mode)| {
         match crashed(form, &Place::Kind(kind.clone(), *nth), *mode) {
-            Some((sandbox, exactly)) => {
+            Some((sandbox, ended, exactly)) => {
                 earlier.fetch_add(usize::from(!exactly), Ordering::Relaxed);
-                reference::assert_recovers(&sandbox, killed(*mode));
+                match mode {
+                    // Nobody starts another one: what was killed was not the engine.
+                    Mode::Alone => reference::assert_ended(&sandbox, &ended, killed(*mode)),
+                    Mode::Engine | Mode::Everything => {
+                        reference::assert_recovers(&sandbox, killed(*mode));
+                    }
+                }
             }
             None => *never.lock().expect("a count").entry(kind.clone()).or_insert(0) += 1,
         }
@@ -110,14 +117,14 @@ const TRIES: usize = 3;
 
 /// A reference run that was killed there, or at an earlier point if it does not get there, and whether it was there
 /// exactly. How often a point is passed depends a little on who is first.
-fn crashed(form: Form, place: &Place, mode: Mode) -> Option<(Sandbox, bool)> {
+fn crashed(form: Form, place: &Place, mode: Mode) -> Option<(Sandbox, Ended, bool)> {
     let mut place = place.clone();
     for earlier in 0.. {
         for _ in 0..if earlier == 0 { TRIES } else { 1 } {
             let sandbox = form.sandbox();
             let (ended, reached) = run_to(&sandbox, &place, mode);
             if reached {
-                return Some((sandbox, earlier == 0));
+                return Some((sandbox, ended, earlier == 0));
             }
             // Then it is one more run without a crash.
             reference::End::of(&sandbox, &ended).assert_right(&ended);
@@ -175,7 +182,7 @@ fn a_second_kill_while_recovering_changes_nothing_either() {
 
 /// Kill a run, and then its recovery. Whether that one got to its point.
 fn killed_twice(form: Form, (first, mode): (usize, Mode), (second, then): (usize, Mode)) -> bool {
-    let (sandbox, _) = crashed(form, &Place::Any(first), mode).expect("every run has a first point");
+    let (sandbox, ..) = crashed(form, &Place::Any(first), mode).expect("every run has a first point");
     let (ended, reached) = run_to(&sandbox, &Place::Any(second), then);
     assert!(reached || ended.code() == Some(0), "{}", ended.text);
     let everything = [mode, then].contains(&Mode::Everything);
