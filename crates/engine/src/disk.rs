@@ -133,6 +133,72 @@ pub fn append(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Remove a folder with all that is in it, if it is the one that is meant. No link is followed, and nothing on another
+/// device is touched: whoever worked in there may have put either in the way.
+#[cfg(unix)]
+pub fn remove_folder(path: &Utf8Path, is_it: impl FnOnce(u64, u64) -> bool) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, unlinkat};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let parent = openat(CWD, folder_of(path).as_std_path(), flags, Mode::empty())?;
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let folder = openat(&parent, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+    let found = fstat(&folder)?;
+    if !is_it(found.st_dev, found.st_ino) {
+        return Err(io::Error::other("another folder has taken its place"));
+    }
+    empty_folder(&folder, found.st_dev)?;
+    Ok(unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
+}
+
+#[cfg(unix)]
+fn empty_folder(folder: &impl std::os::fd::AsFd, device: u64) -> io::Result<()> {
+    use rustix::fs::{AtFlags, Dir, Mode, OFlags, chmodat, fchmod, fstat, openat, unlinkat};
+    use rustix::io::Errno;
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let name = entry?.file_name().to_owned();
+        if ![c".", c".."].contains(&name.as_c_str()) {
+            names.push(name);
+        }
+    }
+    for name in names {
+        let mut removed = unlinkat(folder, &name, AtFlags::empty());
+        if removed == Err(Errno::ACCESS) {
+            // Some tools write-protect their caches.
+            fchmod(folder, Mode::RWXU)?;
+            removed = unlinkat(folder, &name, AtFlags::empty());
+        }
+        match removed {
+            Ok(()) | Err(Errno::NOENT) => continue,
+            // Not every system says the same of a folder.
+            Err(Errno::ISDIR | Errno::PERM) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = || openat(folder, &name, flags, Mode::empty());
+        let inner = match open() {
+            Err(Errno::ACCESS) => {
+                chmodat(folder, &name, Mode::RWXU, AtFlags::empty())?;
+                open()?
+            }
+            open => open?,
+        };
+        if fstat(&inner)?.st_dev != device {
+            return Err(io::Error::other(format!("{} is on another device", name.to_string_lossy())));
+        }
+        empty_folder(&inner, device)?;
+        unlinkat(folder, &name, AtFlags::REMOVEDIR)?;
+    }
+    Ok(())
+}
+
+/// The same where folders have no numbers to know them by.
+#[cfg(not(unix))]
+pub fn remove_folder(path: &Utf8Path, is_it: impl FnOnce(u64, u64) -> bool) -> io::Result<()> {
+    let _ = is_it;
+    std::fs::remove_dir_all(path)
+}
+
 /// What writers left in `folder` when they were killed.
 pub fn half_written(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
     let left = folder.read_dir_utf8().into_iter().flatten().flatten();

@@ -9,6 +9,7 @@ impl Worktree {
     /// Make it exactly `oid`, on a detached HEAD. Tracked changes and untracked files are gone afterwards
     /// (rescue first); ignored files, such as build caches, and nested repositories stay.
     pub fn checkout_detached(&self, oid: &Oid) -> Result<(), GitError> {
+        self.check_place()?;
         self.break_stale_lock()?;
         self.quit_operation()?;
         self.git().call(["checkout", "--quiet", "--force", "--detach", oid.as_str(), "--"]).run()?;

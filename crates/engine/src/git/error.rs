@@ -33,6 +33,10 @@ pub enum GitError {
         "{path} is not empty and not a worktree of this repository: move it away or choose another folder"
     )]
     ForeignFolder { path: Utf8PathBuf },
+    #[error(
+        "{path} is not the folder that Piton made there: {why}. Nothing in it was touched; move it away, or put the worktree back"
+    )]
+    Swapped { path: Utf8PathBuf, why: String },
     #[error("{path} lies inside another repository ({repository}): choose another folder for worktrees")]
     ForeignRepository { path: Utf8PathBuf, repository: Utf8PathBuf },
     #[error("{worktree} contains other git repositories, whose commits may exist only there: {}", paths.join(", "))]

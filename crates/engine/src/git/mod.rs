@@ -26,6 +26,8 @@ mod history;
 mod index;
 mod leftover;
 mod merge;
+mod place;
+mod reflog;
 mod refs;
 mod repo;
 mod rescue;

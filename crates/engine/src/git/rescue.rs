@@ -29,6 +29,8 @@ pub struct Rescue {
     pub kept: Vec<String>,
     /// The pin that keeps what is committed there, as a rule: asked first.
     pub pin: Option<String>,
+    /// Whether commits count that only the records of a worktree name: somebody worked there.
+    pub reflogs: bool,
 }
 
 /// Content that was rescued.
@@ -51,7 +53,14 @@ pub enum RestoreInto<'a> {
 
 impl Rescue {
     pub fn at(name: &str, message: &str) -> Rescue {
-        Rescue { name: name.to_owned(), message: message.to_owned(), kept: Vec::new(), pin: None }
+        let (name, message) = (name.to_owned(), message.to_owned());
+        Rescue { name, message, kept: Vec::new(), pin: None, reflogs: true }
+    }
+
+    /// For a worktree that only Piton itself checks things out in.
+    #[must_use]
+    pub fn without_reflogs(self) -> Rescue {
+        Rescue { reflogs: false, ..self }
     }
 }
 
@@ -59,14 +68,19 @@ impl Worktree {
     /// Keep what this worktree holds and nothing else does, without touching it: uncommitted and untracked
     /// files (not ignored ones, not nested repositories) and commits that no ref reaches. `None`: nothing.
     pub fn rescue(&self, rescue: &Rescue) -> Result<Option<Rescued>, GitError> {
-        self.rescue_seen(rescue, self.status()?)
+        self.rescue_seen(rescue, self.status()?, Vec::new())
     }
 
-    /// The same for a status that was just read.
-    pub(super) fn rescue_seen(&self, rescue: &Rescue, status: Status) -> Result<Option<Rescued>, GitError> {
+    /// The same for a status that was just read, with commits that only its own records reach.
+    pub(super) fn rescue_seen(
+        &self,
+        rescue: &Rescue,
+        status: Status,
+        lonely: Vec<Oid>,
+    ) -> Result<Option<Rescued>, GitError> {
         let repo = self.repo();
         if status.is_clean() {
-            return repo.rescue_commit(rescue, status.head);
+            return repo.rescue_commits(rescue, status.head, lonely);
         }
         let index = TempIndex::copy(repo, self.git(), self.git_dir())?;
         // An index with conflicts is no tree; their files have it all, with markers.
@@ -76,7 +90,7 @@ impl Worktree {
         let head_tree = status.head.as_ref().map(|head| repo.tree_of(head)).transpose()?;
         if Some(&tree) == head_tree.as_ref() && staged.as_ref().is_none_or(|staged| *staged == tree) {
             // Dirty only in the index's eyes: it was lost, or a merge changed nothing.
-            return repo.rescue_commit(rescue, status.head);
+            return repo.rescue_commits(rescue, status.head, lonely);
         }
         let mut parents: Vec<Oid> = status.head.iter().chain(&status.merge_head).cloned().collect();
         // As a stash does: what was staged and then changed again exists only in the index.
@@ -84,6 +98,7 @@ impl Worktree {
             let of: Vec<&Oid> = status.head.iter().collect();
             parents.push(repo.commit_tree(&staged, &of, &format!("{} (staged)", rescue.message), None)?);
         }
+        parents.extend(lonely);
         let parents: Vec<&Oid> = parents.iter().collect();
         let commit = repo.commit_tree(&tree, &parents, &rescue.message, None)?;
         repo.keep_rescued(rescue, &commit).map(Some)
@@ -149,6 +164,41 @@ impl Repo {
         }
     }
 
+    /// Keep a commit, unless a ref does so already, and those besides that no ref reaches: all under one ref.
+    pub(super) fn rescue_commits(
+        &self,
+        rescue: &Rescue,
+        head: Option<Oid>,
+        lonely: Vec<Oid>,
+    ) -> Result<Option<Rescued>, GitError> {
+        let mut tips = Vec::new();
+        if let Some(head) = head
+            && !self.is_kept(&head, rescue)?
+        {
+            tips.push(head);
+        }
+        tips.extend(lonely);
+        match &tips[..] {
+            [] => Ok(None),
+            [only] => self.keep_rescued(rescue, only).map(Some),
+            [first, ..] => {
+                let tree = self.tree_of(first)?;
+                let commit =
+                    self.commit_tree(&tree, &tips.iter().collect::<Vec<_>>(), &rescue.message, None)?;
+                self.keep_rescued(rescue, &commit).map(Some)
+            }
+        }
+    }
+
+    /// The refs that keep what they reach.
+    pub(super) fn keepers<'a>(rescue: &'a Rescue) -> Vec<&'a str> {
+        if rescue.kept.is_empty() {
+            ANY_REF.to_vec()
+        } else {
+            rescue.kept.iter().map(String::as_str).collect()
+        }
+    }
+
     /// Whether a ref reaches `commit`, so that it outlives any worktree.
     fn is_kept(&self, commit: &Oid, rescue: &Rescue) -> Result<bool, GitError> {
         if let Some(pin) = &rescue.pin
@@ -163,8 +213,7 @@ impl Repo {
             "--contains",
             commit.as_str(),
         ]);
-        let call = if rescue.kept.is_empty() { call.args(ANY_REF) } else { call.args(&rescue.kept) };
-        Ok(!call.line()?.is_empty())
+        Ok(!call.args(Repo::keepers(rescue)).line()?.is_empty())
     }
 
     /// Put a commit under a rescue ref that never held anything else.

@@ -9,6 +9,7 @@ use piton_core::plan::Oid;
 
 use super::door::{Git, lossy, oid};
 use super::error::GitError;
+use super::place;
 use super::repo::{self, Repo};
 use super::rescue::{Rescue, Rescued};
 use super::status::{self, Status};
@@ -16,7 +17,7 @@ use crate::lock::Lock;
 use crate::{boot, crash, disk};
 
 /// Git's own word for a worktree it has not finished making.
-const INITIALIZING: &str = "initializing";
+pub(super) const INITIALIZING: &str = "initializing";
 /// In a worktree's git folder: the boot in which its files were made, and for whom. Older ones count for nothing.
 const READY: &str = "piton-ready";
 
@@ -98,6 +99,9 @@ impl Worktree {
         check_surroundings(repo, &path)?;
         let entry = find_entry(repo, &path)?;
         let folder = Folder::look(repo, &path)?;
+        if let (Some(entry), Folder::Ours { .. } | Folder::Foreign) = (&entry, &folder) {
+            place::check(&path, entry)?;
+        }
         match (entry, folder) {
             (Some(_), Folder::Foreign) if path.join(".git").exists() => Err(GitError::ForeignFolder { path }),
             (Some(entry), Folder::Ours { .. } | Folder::Foreign) => {
@@ -132,6 +136,7 @@ impl Worktree {
     pub fn open(repo: &Repo, path: &Utf8Path) -> Result<Option<Worktree>, GitError> {
         let path = absolute(path)?;
         let Some(git_dir) = find_entry(repo, &path)? else { return Ok(None) };
+        place::check(&path, &git_dir)?;
         if !path.join(".git").is_file() {
             return Ok(None);
         }
@@ -154,7 +159,13 @@ impl Worktree {
         &self.git_dir
     }
 
+    /// Refuse to look at anything that has taken the place of its folder, or to change it.
+    pub(super) fn check_place(&self) -> Result<(), GitError> {
+        place::check(&self.path, &self.git_dir)
+    }
+
     pub fn status(&self) -> Result<Status, GitError> {
+        self.check_place()?;
         if !points_to(&self.path, &self.git_dir) {
             // An agent made a repository of its own here: git would speak of that one.
             let paths = vec![".".to_owned()];
@@ -228,6 +239,7 @@ impl Worktree {
         if let Some(why) = locked_by_a_person(&entry) {
             return Err(GitError::Locked { path, why });
         }
+        place::check(&path, &entry)?;
         if !path.exists() {
             let lock = lock_worktrees(repo)?;
             let rescued = forget(&repo.guarded_by(lock), &path, &entry, rescue)?;
@@ -245,9 +257,12 @@ impl Worktree {
             let paths = [status.nested, status.submodules].concat();
             return Err(GitError::NestedRepositories { worktree: path, paths });
         }
-        let rescued = worktree.rescue_seen(rescue, status)?;
+        let lonely = repo.lonely_commits(&worktree.git_dir, status.head.as_ref(), rescue)?;
+        let rescued = worktree.rescue_seen(rescue, status, lonely)?;
         crash::point("worktree.rescued");
         let lock = lock_worktrees(repo)?;
+        // By ourselves: git would remove whatever is at that path.
+        place::remove(&path, &worktree.git_dir)?;
         repo.git()
             .guarded_by(lock)
             .call(["worktree", "remove", "--force", "--force", "--", path.as_str()])
@@ -267,7 +282,10 @@ impl Worktree {
         let call = call.args(["--lock", "--reason", INITIALIZING]);
         call.args(["--", path.as_str(), base.as_str()]).run()?;
         match Folder::look(repo, path)? {
-            Folder::Ours { entry } => Ok(Worktree::at(repo, path, entry)),
+            Folder::Ours { entry } => {
+                place::record(path, &entry)?;
+                Ok(Worktree::at(repo, path, entry))
+            }
             Folder::Free | Folder::Foreign => Err(GitError::NotARepository { path: path.to_owned() }),
         }
     }
@@ -294,6 +312,7 @@ impl Worktree {
         if !entry.join("commondir").is_file() {
             write(&entry.join("commondir"), "../..")?;
         }
+        place::record_if_unknown(path, entry)?;
         let worktree = Worktree::at(repo, path, entry.to_owned());
         worktree.break_stale_lock()?;
         let head = fs::read_to_string(entry.join("HEAD")).unwrap_or_default();
@@ -363,6 +382,9 @@ enum Folder {
 
 impl Folder {
     fn look(repo: &Repo, path: &Utf8Path) -> Result<Folder, GitError> {
+        if path.is_symlink() {
+            return Ok(Folder::Foreign);
+        }
         if !path.exists() || is_empty(path) {
             return Ok(Folder::Free);
         }
@@ -409,7 +431,8 @@ fn forget(
     let head = fs::read_to_string(entry.join("HEAD")).unwrap_or_default();
     let head = oid(head.trim_end());
     let head = head.map(|head| repo.resolve(head.as_str())).and_then(Result::ok);
-    let rescued = repo.rescue_commit(rescue, head)?;
+    let lonely = repo.lonely_commits(entry, head.as_ref(), rescue)?;
+    let rescued = repo.rescue_commits(rescue, head, lonely)?;
     if let Some(parent) = path.parent() {
         // Git finds a worktree by its path only if the folder around it exists.
         fs::create_dir_all(parent).map_err(GitError::io(parent))?;
@@ -525,13 +548,15 @@ fn point_to(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> {
     if points_to(path, entry) { Ok(()) } else { write(&path.join(".git"), &format!("gitdir: {entry}")) }
 }
 
-/// Absolute and without links, where the last parts need not exist.
+/// Absolute and without links on the way there, where the last parts need not exist. Its own name is not followed: a
+/// link in the place of a worktree is not the worktree.
 fn absolute(path: &Utf8Path) -> Result<Utf8PathBuf, GitError> {
     let full = camino::absolute_utf8(path).map_err(GitError::io(path))?;
-    for folder in full.ancestors() {
+    let (Some(parent), Some(name)) = (full.parent(), full.file_name()) else { return Ok(full) };
+    for folder in parent.ancestors() {
         if let Ok(real) = folder.canonicalize_utf8() {
-            let rest = full.strip_prefix(folder).unwrap_or(Utf8Path::new(""));
-            return Ok(if rest.as_str().is_empty() { real } else { real.join(rest) });
+            let rest = parent.strip_prefix(folder).unwrap_or(Utf8Path::new(""));
+            return Ok(if rest.as_str().is_empty() { real.join(name) } else { real.join(rest).join(name) });
         }
     }
     Ok(full)

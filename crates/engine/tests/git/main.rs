@@ -4,6 +4,8 @@
 
 mod exact;
 mod finding;
+#[cfg(target_os = "linux")]
+mod killed;
 mod merging;
 mod refs;
 mod removal;

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use camino::Utf8Path;
 use piton_engine::git::*;
 
 use crate::sandbox::{Sandbox, rescue, write};
@@ -56,6 +57,125 @@ fn removal_rescues_first_and_survives_collection() {
     assert_eq!(sandbox.oid("back"), rescued.commit);
     let taken = repo.rescue_restore("T3", RestoreInto::Branch("back"));
     assert!(matches!(taken, Err(GitError::BranchMoved { .. })));
+}
+
+/// An agent commits and goes back: only the reflog of its worktree knows, and that goes with it.
+#[test]
+fn what_only_the_reflog_of_a_worktree_reaches_is_rescued_before_it_goes() {
+    let collect = |sandbox: &Sandbox| {
+        sandbox.git("reflog expire --expire=now --expire-unreachable=now --all");
+        sandbox.git("gc --quiet --prune=now");
+    };
+    let remove = |sandbox: &Sandbox, name: &str| {
+        let path = sandbox.root.join("worktrees").join(name);
+        Worktree::remove(&sandbox.repo(), &path, &rescue(name)).unwrap().rescued
+    };
+    let commit = |sandbox: &Sandbox, worktree: &Worktree, file: &str| {
+        write(&worktree.path().join(file), &format!("{file}\n"));
+        sandbox.git_in(worktree.path(), "add --all");
+        sandbox.git_in(worktree.path(), &format!("commit --quiet --message {file}"));
+    };
+    let sandbox = Sandbox::new();
+    // Two that were taken back one after the other, clean otherwise.
+    let worktree = sandbox.worktree("T1");
+    for file in ["one", "two"] {
+        commit(&sandbox, &worktree, file);
+        sandbox.git_in(worktree.path(), "reset --quiet --hard HEAD~1");
+    }
+    let kept = remove(&sandbox, "T1").unwrap();
+    // One, and beside it a change that is not committed.
+    let worktree = sandbox.worktree("T2");
+    commit(&sandbox, &worktree, "three");
+    sandbox.git_in(worktree.path(), "reset --quiet --hard HEAD~1");
+    write(&worktree.path().join("a"), "dirty\n");
+    let dirty = remove(&sandbox, "T2").unwrap();
+    // Its folder is gone, its records are not.
+    let worktree = sandbox.worktree("T3");
+    commit(&sandbox, &worktree, "four");
+    sandbox.git_in(worktree.path(), "reset --quiet --hard HEAD~1");
+    fs::remove_dir_all(worktree.path()).unwrap();
+    let gone = remove(&sandbox, "T3").unwrap();
+    collect(&sandbox);
+    let files = |of: &Rescued| {
+        let commits = sandbox.git(&format!("rev-list {} --not main", of.commit));
+        commits.lines().map(|oid| sandbox.git(&format!("ls-tree --name-only {oid}"))).collect::<String>()
+    };
+    let texts = [files(&kept), files(&dirty), files(&gone)];
+    assert!(texts[0].contains("one") && texts[0].contains("two"), "{texts:?}");
+    assert!(texts[1].contains("three"), "{texts:?}");
+    assert_eq!(sandbox.git(&format!("show {}:a", dirty.commit)), "dirty");
+    assert!(texts[2].contains("four"), "{texts:?}");
+    assert_eq!(sandbox.repo().rescue_list("").unwrap().len(), 3, "one ref for each");
+    // Again: what is under a ref by now needs no other. History that was only written again needs none either.
+    let worktree = sandbox.worktree("T4");
+    commit(&sandbox, &worktree, "five");
+    sandbox.git_in(worktree.path(), "commit --quiet --amend --message reworded");
+    sandbox.git_in(worktree.path(), "branch kept");
+    assert_eq!(remove(&sandbox, "T4"), None);
+}
+
+/// Whatever an agent puts in the place of its folder is somebody else's.
+#[test]
+fn what_has_taken_the_place_of_a_worktree_is_neither_captured_nor_rescued_nor_removed() {
+    let check = |swap: fn(&Sandbox, &Utf8Path)| {
+        let sandbox = Sandbox::new();
+        let worktree = sandbox.worktree("T1");
+        let (repo, path) = (sandbox.repo(), worktree.path().to_owned());
+        write(&path.join("a"), "work\n");
+        let other = sandbox.root.join("other");
+        write(&other.join("precious"), "mine\n");
+        write(&other.join("deep/precious"), "mine\n");
+        fs::rename(&path, sandbox.root.join("away")).unwrap();
+        swap(&sandbox, &path);
+        let is_refused = |error: GitError| assert!(matches!(error, GitError::Swapped { .. }), "{error}");
+        is_refused(Worktree::remove(&repo, &path, &rescue("x")).unwrap_err());
+        is_refused(Worktree::open(&repo, &path).unwrap_err());
+        is_refused(Worktree::add(&repo, &path, &sandbox.oid("main")).unwrap_err());
+        is_refused(worktree.capture("m", None).unwrap_err());
+        is_refused(worktree.rescue(&rescue("x")).unwrap_err());
+        is_refused(worktree.checkout_detached(&sandbox.oid("main")).unwrap_err());
+        assert_eq!(repo.rescue_list("").unwrap(), []);
+        for place in [&other, &path] {
+            assert_eq!(fs::read_to_string(place.join("precious")).unwrap(), "mine\n");
+            assert_eq!(fs::read_to_string(place.join("deep/precious")).unwrap(), "mine\n");
+            assert!(!place.join("a").exists());
+        }
+        // The worktree is put back: all is well.
+        if path.is_symlink() {
+            fs::remove_file(&path).unwrap()
+        } else {
+            fs::remove_dir_all(&path).unwrap()
+        }
+        fs::rename(sandbox.root.join("away"), &path).unwrap();
+        let kept = Worktree::remove(&repo, &path, &rescue("x")).unwrap().rescued.unwrap();
+        assert_eq!(sandbox.git(&format!("show {}:a", kept.commit)), "work");
+        assert!(!path.exists());
+    };
+    check(|sandbox, path| std::os::unix::fs::symlink(sandbox.root.join("other"), path).unwrap());
+    // A folder with a `.git` of the worktree's in it looks like the worktree, but for its number.
+    check(|sandbox, path| {
+        write(&path.join("precious"), "mine\n");
+        write(&path.join("deep/precious"), "mine\n");
+        fs::copy(sandbox.root.join("away/.git"), path.join(".git")).unwrap();
+    });
+}
+
+/// A link inside is removed, and what it leads to stays.
+#[test]
+fn a_removal_follows_no_link_and_takes_what_is_write_protected() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let sandbox = Sandbox::new();
+    let worktree = sandbox.worktree("T1");
+    let path = worktree.path();
+    write(&sandbox.root.join("other/precious"), "mine\n");
+    symlink(sandbox.root.join("other"), path.join("link")).unwrap();
+    write(&path.join("cache/deep/file"), "made again by anybody\n");
+    for folder in ["cache/deep", "cache"] {
+        fs::set_permissions(path.join(folder), fs::Permissions::from_mode(0o555)).unwrap();
+    }
+    Worktree::remove(&sandbox.repo(), path, &rescue("x")).unwrap();
+    assert!(!path.exists());
+    assert_eq!(fs::read_to_string(sandbox.root.join("other/precious")).unwrap(), "mine\n");
 }
 
 #[test]
