@@ -156,6 +156,9 @@ impl Pool<'_> {
             ExactWorktree::add(self.repo, path, &head, &owner)?.make_exact(&head, Ignored::Stay)?;
         }
         let rescue = Rescue::at(&format!("{}/checks", self.run), words);
+        // Where only Piton checks things out, what was checked out is somewhere else too. Agents' names have no dot.
+        let own = path.file_name().is_some_and(|name| name.starts_with('.'));
+        let rescue = if own { rescue.without_reflogs() } else { rescue };
         Ok(Worktree::remove(self.repo, path, &rescue)?.rescued)
     }
 }

@@ -38,7 +38,10 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
             Command::LandingFound { task, commit: verified.clone(), reason }
         }]);
     }
-    if let Some(base) = base.filter(|base| *base != verified && ahead.contains(*base)) {
+    let gone = base.filter(|base| *base != verified && ahead.contains(*base));
+    if let Some(base) = gone
+        && !repo.is_rewritten(base, &tip)?
+    {
         return Err(Trouble::Defect(format!(
             "`{}` no longer contains {}, which this work was built on: landing it would bring back what was removed. \
              `piton clean --unfinished` and `piton reset {task}` do it anew on what is there now",
@@ -141,13 +144,21 @@ pub(super) fn move_target(order: &Order) -> Result<Vec<Command>, Trouble> {
             }]);
         }
         LandedState::MovedForward { tip } => return Ok(vec![returned(&tip)]),
+        // Somebody rebased it: what it was built on is still there, by other names.
+        LandedState::Elsewhere { tip: Some(tip) } if repo.is_rewritten(old, &tip)? => {
+            return Ok(vec![returned(&tip)]);
+        }
         LandedState::Elsewhere { tip } => return Err(rewound(tip.as_ref())),
         LandedState::AtOld => {}
     }
     Ok(vec![match repo.move_target(&lease, old, candidate, Some(since))? {
         Moved::Done => landed,
         Moved::Waits(wait) => Command::LandingWaits { task, fence, reason: wait.to_string() },
-        Moved::TargetMoved { now: Some(tip) } if repo.is_ancestor(old, &tip)? => returned(&tip),
+        Moved::TargetMoved { now: Some(tip) }
+            if repo.is_ancestor(old, &tip)? || repo.is_rewritten(old, &tip)? =>
+        {
+            returned(&tip)
+        }
         Moved::TargetMoved { now } => return Err(rewound(now.as_ref())),
     }])
 }
@@ -165,7 +176,11 @@ pub(super) fn clean(order: &Order) -> Result<Vec<Command>, Trouble> {
     if order.run.settings.worktree.shared.is_none() {
         match Worktree::remove(repo, &order.workplace()?, &work::rescue(order)) {
             Ok(removed) => commands.extend(removed.rescued.map(|kept| order.rescued(kept))),
-            Err(error @ (GitError::NestedRepositories { .. } | GitError::ForeignFolder { .. })) => {
+            Err(
+                error @ (GitError::NestedRepositories { .. }
+                | GitError::ForeignFolder { .. }
+                | GitError::Swapped { .. }),
+            ) => {
                 return Ok(vec![Command::CleanupRefused { task, fence, reason: error.to_string() }]);
             }
             Err(error) => return Err(error.into()),

@@ -553,15 +553,44 @@ impl<'o> Loop<'o> {
             && let (Some(repo), Some(dir)) =
                 (&self.site.repo, self.state.run().and_then(|run| run.worktree_dir.clone()))
         {
-            for kept in tidy(&self.site.project, repo, camino::Utf8Path::new(&dir), &self.run) {
+            for kept in self.tidy(repo, camino::Utf8Path::new(&dir)) {
                 let text = format!("what was left in a worktree for checks is kept at {}", kept.name);
                 let note = Note::Entry { task: None, text };
                 last.push(Command::Note { by: "Piton".to_owned(), note });
             }
         }
+        if let (Some(repo), Some(run)) = (&self.site.repo, self.state.run()) {
+            // While other git processes were at work, some of what a killed one left may have had to stay.
+            repo.clear_if_lost(run.id.as_str(), clock::system_time(run.created));
+        }
         last.push(Command::Detach { engine: self.name.clone(), reason: reason.clone() });
         let left = self.commit(&last)?;
         Ok(!matches!(left.last(), Some(Err(refusal)) if !refusal.stale))
+    }
+
+    /// The worktrees for checks, and the folder of worktrees if that was the last of it. And the pin of a change of the
+    /// project's description, which the journal knows of by now. Says what was rescued.
+    fn tidy(&self, repo: &git::Repo, dir: &camino::Utf8Path) -> Vec<git::Rescued> {
+        let Some(run) = self.state.run() else { return Vec::new() };
+        let pool = Pool { project: &self.site.project, repo, run: &run.id, dir };
+        let mut rescued = Vec::new();
+        let since = clock::system_time(run.created);
+        let removed = repo.despite_kills(
+            run.id.as_str(),
+            since,
+            |()| true,
+            || {
+                if let Ok(unpin) = git::RefChange::unpin(&context::pin_name(&run.id)) {
+                    // A pin too much does no harm: the next engine that ends here takes it away.
+                    let _ = repo.change_refs(&[unpin]);
+                }
+                rescued.extend(pool.remove());
+                if repo.has_lost_a_process() { Err(()) } else { Ok(()) }
+            },
+        );
+        // What cannot be removed now is named by `piton clean`.
+        let _ = removed;
+        rescued
     }
 }
 
@@ -572,14 +601,4 @@ fn starts(wanted: &[Action]) -> Vec<Command> {
         _ => None,
     };
     wanted.iter().filter_map(start).collect()
-}
-
-/// The worktrees for checks, and the folder of worktrees if that was the last of it. And the pin of a change of the
-/// project's description, which the journal knows of by now. Says what was rescued.
-fn tidy(project: &Project, repo: &git::Repo, dir: &camino::Utf8Path, run: &RunId) -> Vec<git::Rescued> {
-    if let Ok(unpin) = git::RefChange::unpin(&context::pin_name(run)) {
-        // A pin too much does no harm: the next engine that ends here takes it away.
-        let _ = repo.change_refs(&[unpin]);
-    }
-    Pool { project, repo, run, dir }.remove()
 }

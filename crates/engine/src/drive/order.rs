@@ -214,6 +214,7 @@ impl Trouble {
             // No retry mends these: somebody has to move a folder, a branch or the plan.
             Trouble::Git(
                 GitError::ForeignFolder { .. }
+                | GitError::Swapped { .. }
                 | GitError::ForeignRepository { .. }
                 | GitError::Locked { .. }
                 | GitError::BadAuthor(_)

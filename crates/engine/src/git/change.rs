@@ -48,6 +48,14 @@ impl Repo {
         Ok(read_changes(&call.bytes()?))
     }
 
+    /// Whether somebody put other commits in the place of what `old` has and `tip` has not, each with the same change: by
+    /// a rebase, or by amending a message.
+    pub fn is_rewritten(&self, old: &Oid, tip: &Oid) -> Result<bool, GitError> {
+        let both = format!("{old}...{tip}");
+        let call = self.git().call(["rev-list", "--no-merges", "--cherry-pick", "--left-only", &both, "--"]);
+        Ok(call.line()?.is_empty())
+    }
+
     /// Whether every file that differs between `from` and `to` is at `tip` as it was at `from`.
     pub fn is_taken_back(&self, from: &Oid, to: &Oid, tip: &Oid) -> Result<bool, GitError> {
         let made = self.differences(from, to)?;

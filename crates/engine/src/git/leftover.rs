@@ -14,7 +14,7 @@ use super::error::GitError;
 use super::index::TempIndex;
 use super::repo::Repo;
 use super::status;
-use super::worktree::remove_if_there;
+use super::worktree::{INITIALIZING, remove_if_there};
 use crate::lock::Lock;
 
 /// File times come from a clock that ticks more slowly than the one an intent is stamped with.
@@ -51,16 +51,26 @@ impl Repo {
         mut act: impl FnMut() -> Result<T, E>,
     ) -> Result<T, E> {
         for _ in 0..REPEATS {
-            if self.git().has_lost_one() {
-                // What cannot be cleared is in somebody's way, who says so.
-                let _ = self.clear_after_kill(run, since);
-            }
+            self.clear_if_lost(run, since);
             match act() {
                 Err(error) if is_kill(&error) => {}
                 ended => return ended,
             }
         }
         act()
+    }
+
+    /// Clear away what a killed git process of ours left, if that has not been done. What cannot be cleared is in
+    /// somebody's way, who says so.
+    pub fn clear_if_lost(&self, run: &str, since: SystemTime) {
+        if self.git().has_lost_one() {
+            let _ = self.clear_after_kill(run, since);
+        }
+    }
+
+    /// Whether a git process of ours was killed, and what it left may still be there.
+    pub fn has_lost_a_process(&self) -> bool {
+        self.git().has_lost_one()
     }
 
     /// While no git process of ours changes anything.
@@ -109,7 +119,7 @@ impl Repo {
                 all = false;
             }
         }
-        Ok(self.remove_empty_entries()? && all)
+        Ok(self.remove_abandoned_entries()? && all)
     }
 
     /// Locks that were left by git processes which died, whosever they were: nobody has them open, and no git is at work
@@ -145,21 +155,26 @@ impl Repo {
         found
     }
 
-    /// A git that was killed when it had taken away all of a worktree but the folder in `worktrees`. One that is being
-    /// made is empty for a moment too. Says whether none is left.
-    fn remove_empty_entries(&self) -> Result<bool, GitError> {
-        let is_empty =
-            |entry: &Utf8PathBuf| entry.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_none());
-        let empty = || status::git_dirs(self.common_dir()).into_iter().skip(1).filter(is_empty);
-        if empty().next().is_none() {
+    /// Folders in `worktrees` that belong to no worktree: a git was killed when it had taken away all but that folder, or
+    /// before it had written where the worktree is. One that is being made looks like that for a moment too. Says whether
+    /// none is left.
+    fn remove_abandoned_entries(&self) -> Result<bool, GitError> {
+        let abandoned = || {
+            let entries = status::git_dirs(self.common_dir()).into_iter().skip(1);
+            entries.filter(|entry| is_abandoned(entry))
+        };
+        if abandoned().next().is_none() {
             return Ok(true);
         }
         let path = self.lock_path("worktrees.lock")?;
         let Some(_lock) = Lock::try_take(&path).map_err(GitError::io(path))? else { return Ok(false) };
         let places = self.places();
-        for entry in empty() {
+        for entry in abandoned() {
             if !is_unused(&entry, &places) {
                 return Ok(false);
+            }
+            for file in BEGINNING {
+                remove_if_there(&entry.join(file))?;
             }
             // Somebody may have filled it by now.
             let _ = fs::remove_dir(&entry);
@@ -202,6 +217,16 @@ impl Repo {
         }
         places
     }
+}
+
+/// What git writes first when it makes a worktree. Without the second it does not know where that is.
+const BEGINNING: [&str; 2] = ["locked", "gitdir"];
+
+fn is_abandoned(entry: &Utf8Path) -> bool {
+    let Ok(mut names) = entry.read_dir_utf8() else { return false };
+    let begun = names.all(|name| name.is_ok_and(|name| BEGINNING.contains(&name.file_name())));
+    let text = |name: &str| fs::read_to_string(entry.join(name)).unwrap_or_default();
+    begun && text("gitdir").trim().is_empty() && ["", INITIALIZING].contains(&text("locked").trim())
 }
 
 fn locks_below(folder: &Utf8Path) -> Vec<Utf8PathBuf> {

@@ -1,6 +1,7 @@
 //! `piton clean`: remove what finished runs left behind. Nothing that exists once goes.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{RunId, TaskId};
@@ -19,6 +20,9 @@ use crate::args::Clean;
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::ui;
+
+/// Where agents take turns.
+const SHARED: &str = "the worktree of all tasks";
 
 /// Something that can go.
 struct Leftover {
@@ -93,10 +97,8 @@ pub(crate) fn clean(args: &Clean) -> Outcome<Exit> {
         return Ok(FINE);
     }
     let mut journal = Journal::open(&project.home)?;
-    for left in &leftovers {
-        if let Err(failure) = remove(&project, &mut journal, left) {
-            ui::say(format!("kept {}: {}", left.what.told(), failure.message));
-        }
+    for of_run in leftovers.chunk_by(|one, next| one.run == next.run) {
+        remove_all(&project, &mut journal, of_run)?;
     }
     // Their state files list worktrees.
     let runs: BTreeSet<&RunId> = leftovers.iter().map(|left| &left.run).collect();
@@ -125,7 +127,7 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
                 let goes = task.progress.worktree && (args.unfinished || task.decided == Status::Completed);
                 let own = facts.settings.worktree.shared.is_none() && goes;
                 let path = own.then(|| project.worktree_path_if_owned(run, dir, task.id.as_str())).flatten();
-                if let Some(path) = path.filter(|path| path.exists()) {
+                if let Some(path) = path.filter(|path| path.symlink_metadata().is_ok()) {
                     let bytes = bytes_in(&path);
                     add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
                 }
@@ -150,8 +152,8 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
             let older = ["landing", "claims"].map(|name| dir.join(format!(".{name}-{run}"))).into_iter();
             let checks = check_worktrees::paths(dir, run).into_iter().chain(older);
             let checks = checks.map(|path| (path, "a worktree for checks"));
-            for (path, of) in checks.chain(shared.map(|path| (path, "the worktree of all tasks"))) {
-                if path.exists() && (finished || args.unfinished) {
+            for (path, of) in checks.chain(shared.map(|path| (path, SHARED))) {
+                if path.symlink_metadata().is_ok() && (finished || args.unfinished) {
                     let bytes = bytes_in(&path);
                     add(What::Place { path, of }, bytes);
                 }
@@ -166,8 +168,37 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
     Ok(found)
 }
 
-fn remove(project: &Project, journal: &mut Journal, left: &Leftover) -> Outcome {
-    let repo = project.repo()?;
+/// Remove what one run left, as its engine would: nobody else works on it meanwhile, and its git processes hold the lock of
+/// the run too. So the next one to come knows that what they left when they were killed is nobody's.
+fn remove_all(project: &Project, journal: &mut Journal, leftovers: &[Leftover]) -> Outcome {
+    let Some(Leftover { run, .. }) = leftovers.first() else { return Ok(()) };
+    let Some(lock) = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {run}")))? else {
+        ui::say(format!("kept all of {run}: an engine has begun to work on it"));
+        return Ok(());
+    };
+    let repo = project.repo()?.map(|repo| repo.guarded_by(Arc::new(lock)));
+    let since = journal.facts(run)?.map(|facts| clock::system_time(facts.created));
+    if let (Some(repo), Some(since)) = (&repo, since) {
+        repo.clear_dead_locks(run.as_str(), since)?;
+    }
+    for left in leftovers {
+        let removed = match (&repo, since) {
+            (Some(repo), Some(since)) => {
+                let is_kill = |_: &Failure| repo.has_lost_a_process();
+                repo.despite_kills(run.as_str(), since, is_kill, || {
+                    remove(project, Some(repo), journal, left)
+                })
+            }
+            _ => remove(project, repo.as_ref(), journal, left),
+        };
+        if let Err(failure) = removed {
+            ui::say(format!("kept {}: {}", left.what.told(), failure.message));
+        }
+    }
+    Ok(())
+}
+
+fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &Leftover) -> Outcome {
     let repo = || repo.ok_or_else(|| Failure::new("there is no git repository"));
     match &left.what {
         What::Worktree { task, fence, path } => {
@@ -229,6 +260,9 @@ fn rescue(left: &Leftover, task: &TaskId) -> Rescue {
 }
 
 pub(super) fn bytes_in(path: &Utf8Path) -> u64 {
+    if path.is_symlink() {
+        return 0;
+    }
     let Ok(entries) = path.read_dir_utf8() else { return 0 };
     entries
         .filter_map(Result::ok)

@@ -237,7 +237,23 @@ impl Visit<'_> {
             self.against_git(journal, run, alive)?;
             self.against_its_file(journal, run, alive)?;
         }
+        self.dead_locks()?;
         self.of_lost_runs(journal)
+    }
+
+    /// Locks of git processes that were killed: git refuses to work until they are gone.
+    fn dead_locks(&mut self) -> Outcome {
+        let Ok(Some(repo)) = self.project.repo_or_store() else { return Ok(()) };
+        for lock in repo.unused_locks() {
+            if self.repair && repo.remove_unused_lock(&lock)? {
+                let what = format!("removed {lock}, which a git process left when it died");
+                self.add(State::Mended, what, "no process held it");
+            } else {
+                let what = format!("a git process that died left {lock}");
+                self.add(State::Wrong, what, "no process holds it: piton doctor --repair removes it");
+            }
+        }
+        Ok(())
     }
 
     /// Work that was captured by a run which no journal knows any more. It may be nowhere else, so it stays.

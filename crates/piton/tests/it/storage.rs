@@ -45,6 +45,45 @@ fn what_clean_removes_can_be_brought_back() {
     let _ = sandbox.run("rescue restore nothing").exits(2);
 }
 
+/// A git process that was killed at the ref of a rescue leaves a lock, and the empty folder of the worktree's records.
+#[test]
+fn clean_goes_on_where_one_that_was_killed_left_a_lock() {
+    let sandbox = ended();
+    sandbox.write(sandbox.worktrees().join("B/late.txt"), "not even committed");
+    let run = json(&sandbox.run("status --json").exits(0), "/run");
+    let run = run.as_str().expect("a run").to_owned();
+    let lock = format!(".git/refs/piton/rescue/{run}/B.lock");
+    sandbox.write(&lock, "");
+    let _ = sandbox.run("doctor").exits(1).says("a git process that died left");
+    let _ =
+        sandbox.run("clean --unfinished").exits(0).says("what was only there is kept as").lacks("kept the");
+    assert!(!sandbox.exists(&lock) && !sandbox.worktrees().join("B").exists());
+    let _ = sandbox.run("doctor").exits(0);
+    // What is in nobody's way is found by the doctor.
+    sandbox.write(".git/AUTO_MERGE.lock", "");
+    let _ = sandbox.run("doctor").exits(1).says("AUTO_MERGE.lock");
+    let _ = sandbox.run("doctor --repair").exits(0).says("removed [ROOT]/project/.git/AUTO_MERGE.lock");
+    let _ = sandbox.run("doctor").exits(0);
+}
+
+/// An agent without a fence may put a link to anything in the place of its worktree.
+#[test]
+fn clean_touches_nothing_behind_a_link_in_the_place_of_a_worktree() {
+    let sandbox = ended();
+    let (place, away) = (sandbox.worktrees().join("B"), sandbox.root().join("away"));
+    let other = sandbox.root().join("other");
+    sandbox.write(other.join("precious.txt"), "mine");
+    std::fs::rename(&place, &away).expect("our own folder");
+    std::os::unix::fs::symlink(&other, &place).expect("a link");
+    let _ = sandbox.run("clean --unfinished").exits(0).says("it is a link to [ROOT]/other");
+    assert_eq!(sandbox.read(other.join("precious.txt")), "mine");
+    assert!(place.is_symlink() && !other.join(".git").exists());
+    std::fs::remove_file(&place).expect("our own link");
+    std::fs::rename(&away, &place).expect("our own folder");
+    let _ = sandbox.run("clean --unfinished").exits(0);
+    assert!(!place.exists());
+}
+
 #[test]
 fn a_cleaned_task_can_still_be_tried_again() {
     let sandbox = ended();
