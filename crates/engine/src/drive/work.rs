@@ -419,8 +419,9 @@ fn keep(order: &Order, repo: &Repo, base: &Oid, commit: &Oid) -> Result<(), Trou
         }
         let branch = RefChange::branch(&name, commit, found.as_ref())?;
         // It fails if somebody takes the name in this moment.
-        if repo.change_refs(&[pin.clone(), branch, RefChange::pin(&shown, commit)?]).is_ok() {
-            return Ok(());
+        match repo.change_refs(&[pin.clone(), branch, RefChange::pin(&shown, commit)?]) {
+            Err(error) if !error.is_kill() => {}
+            done => return Ok(done?),
         }
     }
     // The branch is only for people.

@@ -86,7 +86,10 @@ impl<'a> Concerned<'a> {
             staged.entry(entry.path).or_default().push((entry.mode, entry.oid));
         }
         // What git cannot read is not ours.
-        let present = if recovering { index.refresh(self.top, &suspects).ok() } else { None };
+        let present = match recovering.then(|| index.refresh(self.top, &suspects)) {
+            Some(Err(error)) if error.is_kill() => return Err(error),
+            present => present.and_then(Result::ok),
+        };
         let present: Option<HashMap<OsString, (String, Oid)>> =
             present.map(|list| list.into_iter().map(|entry| (entry.path, (entry.mode, entry.oid))).collect());
         for path in suspects {

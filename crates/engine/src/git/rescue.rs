@@ -191,7 +191,7 @@ impl Repo {
     }
 
     /// The refs that keep what they reach.
-    pub(super) fn keepers<'a>(rescue: &'a Rescue) -> Vec<&'a str> {
+    pub(super) fn keepers(rescue: &Rescue) -> Vec<&str> {
         if rescue.kept.is_empty() {
             ANY_REF.to_vec()
         } else {

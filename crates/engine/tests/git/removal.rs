@@ -142,9 +142,9 @@ fn what_has_taken_the_place_of_a_worktree_is_neither_captured_nor_rescued_nor_re
         }
         // The worktree is put back: all is well.
         if path.is_symlink() {
-            fs::remove_file(&path).unwrap()
+            fs::remove_file(&path).unwrap();
         } else {
-            fs::remove_dir_all(&path).unwrap()
+            fs::remove_dir_all(&path).unwrap();
         }
         fs::rename(sandbox.root.join("away"), &path).unwrap();
         let kept = Worktree::remove(&repo, &path, &rescue("x")).unwrap().rescued.unwrap();
