@@ -30,6 +30,21 @@ pub(super) fn locks_in(git_dir: &Utf8Path) -> Vec<Utf8PathBuf> {
     names.map(|name| git_dir.join(name)).into_iter().filter(|lock| lock.exists()).collect()
 }
 
+/// Clear away locks that are in nobody's way but a merge's. An engine of an earlier version may have left them.
+pub(super) fn clear_of_merges(
+    git_dir: &Utf8Path,
+    branch: &str,
+    checkout: &Utf8Path,
+    recovering: Option<SystemTime>,
+) -> Result<(), GitError> {
+    for lock in ["ORIG_HEAD.lock", "AUTO_MERGE.lock"].map(|name| git_dir.join(name)) {
+        if lock.exists() && is_left(&lock, branch, checkout, recovering) {
+            remove_if_there(&lock)?;
+        }
+    }
+    Ok(())
+}
+
 /// Whether a lock in the checkout of a target is left over. The caller holds the lease, so one that says it is for
 /// this target was left by an engine that died. Any other has to be younger than the intent, and nobody's.
 pub(super) fn is_left(
@@ -99,6 +114,7 @@ impl Step<'_> {
         if let Some(wait) = self.repo.clear_ref_lock(self.lease, self.candidate, self.recovering)? {
             return Ok(Some(Moved::Waits(wait)));
         }
+        clear_of_merges(&git_dir, &self.lease.branch, checkout, self.recovering)?;
         let locks = locks_in(&git_dir);
         for lock in &locks {
             if !is_left(lock, &self.lease.branch, checkout, self.recovering) {

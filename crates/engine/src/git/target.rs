@@ -203,6 +203,7 @@ impl Repo {
         for holder in repo.holders(&lease.branch)?.iter().filter(|holder| holder.path.exists()) {
             let git = repo.git().at(&holder.path);
             let git_dir = repo::git_dir_of(&git)?;
+            forward::clear_of_merges(&git_dir, &lease.branch, &holder.path, Some(since))?;
             for lock in forward::locks_in(&git_dir) {
                 // A git at work there may be anybody's, or another one of ours.
                 if !forward::is_left(&lock, &lease.branch, &holder.path, Some(since)) {
