@@ -91,6 +91,7 @@ impl Shop {
             timeout: Span::minutes(5),
             silence: None,
             exports,
+            outside: Vec::new(),
         }
     }
 

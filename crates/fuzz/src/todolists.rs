@@ -81,7 +81,14 @@ pub(crate) fn rwkit(bytes: &[u8]) {
     let read_it = |strict| {
         read(
             &folder,
-            &Given { list: "todolist.md", plan: Some("plan.md"), config: &config, detected: &[], strict },
+            &Given {
+                list: "todolist.md",
+                plan: Some("plan.md"),
+                config: &config,
+                detected: &[],
+                siblings: &[],
+                strict,
+            },
         )
     };
     let (found, again, strict) = (read_it(false), read_it(false), read_it(true));

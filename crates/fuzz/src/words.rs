@@ -181,6 +181,7 @@ pub(crate) fn message(bytes: &[u8]) {
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),
+        outside: Vec::new(),
     };
     for said in [
         message::work(&spec, &run, None, 1, 3, None),

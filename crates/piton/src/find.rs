@@ -16,7 +16,7 @@ use piton_engine::project::Project;
 use crate::args::{Loudness, Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::reading::{self, How};
-use crate::{cmd, ui};
+use crate::{cmd, siblings, ui};
 
 pub(crate) fn here() -> Outcome<Utf8PathBuf> {
     let here = std::env::current_dir().map_err(Failure::io("cannot tell the current folder"))?;
@@ -65,6 +65,7 @@ impl FoundRun {
         if let Some(mirror) = &mut mirror {
             mirror.settle(&mut self.journal, &mut aide, true)?;
         }
+        siblings::look(&self.project, &mut self.journal, &self.run)?;
         let mut outcome = self.journal.command(&self.run, command, clock::now());
         if let (Ok(events), Some(more)) = (&mut outcome, more) {
             events.extend(self.journal.command(&self.run, more, clock::now())?);
@@ -82,6 +83,7 @@ impl FoundRun {
 
     /// Hear what was written into the run's state file, and make it true.
     pub(crate) fn settle_file(&mut self) -> Outcome {
+        siblings::look(&self.project, &mut self.journal, &self.run)?;
         let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
         match self.mirror()? {
             Some(mut mirror) => Ok(mirror.settle(&mut self.journal, &mut aide, true)?),

@@ -24,6 +24,7 @@ use crate::{picture, ui};
 
 pub(crate) use issue::PLANS;
 pub(crate) use iterative::{ARCHIVE, OLDER, PLACE as ITERATIVE};
+pub(crate) use rwkit::list_of;
 pub(crate) use state::{Aside, Left, left};
 
 /// A file of a plan that is larger than this is none.

@@ -81,7 +81,7 @@ pub(crate) fn tone(tone: Tone) -> Style {
 /// A sign and a colour; the sign alone is enough.
 pub(crate) fn status_sign(status: Status) -> (&'static str, Style) {
     match status {
-        Status::Pending => ("·", DIM),
+        Status::Pending | Status::Waiting => ("·", DIM),
         Status::InProgress | Status::Confirming | Status::Verifying => ("▸", BUSY),
         Status::Verified | Status::Merging => ("◆", BUSY),
         Status::Completed => ("✓", GOOD),

@@ -158,6 +158,7 @@ fn spec(task: usize, needs: &[usize]) -> TaskSpec {
         timeout: Span::minutes(60),
         silence: None,
         exports: Vec::new(),
+        outside: Vec::new(),
     }
 }
 

@@ -247,6 +247,7 @@ impl Chronicle {
                 }
                 self.on(task, |story| story.adopt(past, seq, at));
             }
+            Event::OutsideSeen { .. } => {}
             Event::GivenUp { task, by, reason } => self.on(task, |story| {
                 story.release();
                 story.given_up = Some(said(by, reason, at));

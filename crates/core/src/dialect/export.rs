@@ -142,7 +142,8 @@ fn write(fitted: &Plan, to: Dialect, config: &Config, is_done: &dyn Fn(&TaskId) 
             let files = rwkit::write::write(fitted, is_done);
             let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
             let list = files.first().map(|(name, _)| name.as_str()).unwrap_or_default();
-            let given = rwkit::plan::Given { list, plan: None, config, detected: &[], strict: false };
+            let given =
+                rwkit::plan::Given { list, plan: None, config, detected: &[], siblings: &[], strict: false };
             let read = rwkit::plan::read(&Folder { files: bytes.collect() }, &given);
             let wrong = read.reading.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
             let wrong =

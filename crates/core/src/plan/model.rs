@@ -79,6 +79,23 @@ pub struct TaskSpec {
     /// What it makes for others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exports: Vec<Export>,
+    /// Tasks of other lists that it waits for, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<Outside>,
+}
+
+/// A task of another list, which has a run of its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Outside {
+    /// The list, from the root of the project.
+    pub list: String,
+    pub task: TaskId,
+}
+
+impl fmt::Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.task, self.list)
+    }
 }
 
 /// The longest a client with a stream may do nothing, where nobody says otherwise.

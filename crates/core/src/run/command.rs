@@ -7,7 +7,7 @@ use super::past::Past;
 use super::schedule::Action;
 use super::state::Missing;
 use super::task::{Holder, Intent, Status, Task};
-use crate::plan::{Oid, Plan, RunId, TaskId};
+use crate::plan::{Oid, Outside, Plan, RunId, TaskId};
 use crate::time::Span;
 
 #[derive(Clone, Debug)]
@@ -179,6 +179,12 @@ pub enum Command {
         task: TaskId,
         by: String,
         past: Box<Past>,
+    },
+    /// Whether a task of another list is completed there, which this one waits for.
+    SeeOutside {
+        task: TaskId,
+        need: Outside,
+        done: bool,
     },
     /// Give a task up, although attempts may be left.
     Abandon {

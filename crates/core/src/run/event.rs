@@ -9,7 +9,9 @@ use super::past::Past;
 use super::reopen::Reopening;
 use super::task::{Holder, Intent, Proof};
 use super::usage::ByModel;
-use crate::plan::{Budget, Digest, Group, GroupId, Oid, RunId, Schedule, Settings, TaskId, TaskSpec};
+use crate::plan::{
+    Budget, Digest, Group, GroupId, Oid, Outside, RunId, Schedule, Settings, TaskId, TaskSpec,
+};
 use crate::time::{Span, Timestamp};
 
 /// An event in its place in the journal.
@@ -248,6 +250,12 @@ pub enum Event {
         by: String,
         past: Box<Past>,
     },
+    /// A task of another list that it waits for was seen to be completed there, or to be so no more.
+    OutsideSeen {
+        task: TaskId,
+        need: Outside,
+        done: bool,
+    },
     /// Somebody gave it up, although attempts may have been left.
     GivenUp {
         task: TaskId,
@@ -325,6 +333,7 @@ impl Event {
             | Raised { task, .. }
             | Adopted { task, .. }
             | GivenUp { task, .. }
+            | OutsideSeen { task, .. }
             | LandingLost { task, .. }
             | LandingFound { task, .. } => Some(task),
         }
@@ -394,6 +403,10 @@ pub enum StopReason {
     },
     /// What is left is in the hands of somebody who uses the ledger.
     Elsewhere {
+        detail: String,
+    },
+    /// What is left waits for tasks of other lists.
+    Siblings {
         detail: String,
     },
     /// What may be used is used up.

@@ -3,9 +3,9 @@
 use super::event::{CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
 use super::provider::{Outages, worker};
 use super::state::{Missing, Run, State};
-use super::task::{Holder, Pass, Progress, Proof, Status, Task};
+use super::task::{Awaited, Holder, Pass, Progress, Proof, Status, Task};
 use super::usage::{Bill, Bills, Usage};
-use crate::plan::{Budget, Check, Oid, TaskId, TaskSpec};
+use crate::plan::{Budget, Check, Oid, Outside, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
 impl State {
@@ -352,6 +352,12 @@ impl State {
                     task.progress.recheck = past.recheck && past.base.is_some() && past.work.is_some();
                 })
             }
+            Event::OutsideSeen { task, need, done } => self.update(task, at, |task| {
+                task.outside
+                    .iter_mut()
+                    .filter(|known| known.need == *need)
+                    .for_each(|known| known.done = *done);
+            }),
             Event::GivenUp { task, .. } => self.update(task, at, |task| {
                 release(task);
                 task.decided = Status::Abandoned;
@@ -487,6 +493,8 @@ impl State {
             not_before: None,
             waiting: 0,
             dead: 0,
+            held: 0,
+            outside: Vec::new(),
             judges: Vec::new(),
             reviewers: Vec::new(),
             agent: String::new(),
@@ -509,8 +517,11 @@ impl State {
         self.index(&task);
         self.tasks.insert(task.id.clone(), task);
         // Tasks may come before what they depend on: whoever waits for this one counted it as open already,
-        // and has yet to hear that it cannot complete.
-        self.update(&spec.id, at, |task| (task.waiting, task.dead) = (counted.waiting, counted.dead))
+        // and has yet to hear that it cannot complete, or that it waits for another list.
+        self.update(&spec.id, at, |task| {
+            (task.waiting, task.dead, task.held) = (counted.waiting, counted.dead, counted.held);
+            task.outside = awaited(spec, &[]);
+        })
     }
 
     fn change_spec(
@@ -533,6 +544,8 @@ impl State {
             task.spec_seq = seq;
             task.waiting = counted.waiting;
             task.dead = counted.dead;
+            task.held = counted.held;
+            task.outside = awaited(spec, &task.outside);
             if task.removed {
                 task.removed = false;
                 if task.decided == Status::Skipped {
@@ -548,7 +561,14 @@ impl State {
         let of = |id: &TaskId| self.tasks.get(id).map_or(Status::Pending, Task::status);
         task.waiting = count(&needs, |id| !of(id).satisfies());
         task.dead = count(&needs, |id| of(id).is_dead());
+        task.held = count(&needs, |id| of(id) == Status::Waiting);
     }
+}
+
+/// What a task awaits of other lists: what was seen of it before stays seen.
+fn awaited(spec: &TaskSpec, before: &[Awaited]) -> Vec<Awaited> {
+    let was_done = |need: &Outside| before.iter().any(|known| known.need == *need && known.done);
+    spec.outside.iter().map(|need| Awaited { need: need.clone(), done: was_done(need) }).collect()
 }
 
 /// End whatever is under way: results of it are stale from now on.

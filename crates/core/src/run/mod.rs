@@ -28,5 +28,5 @@ pub use rules::decide;
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
-pub use task::{Holder, Intent, Pass, Progress, Proof, Status, Task};
+pub use task::{Awaited, Holder, Intent, Pass, Progress, Proof, Status, Task};
 pub use usage::{Bill, Bills, Bound, ByModel, Live, Usage, bound_reached, over_budget, usage_since};

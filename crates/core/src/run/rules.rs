@@ -191,6 +191,14 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             }
             Ok(vec![Event::Adopted { task: task.clone(), by: by.clone(), past: past.clone() }])
         }
+        Command::SeeOutside { task, need, done } => {
+            let known = on.task(task)?.outside.iter().find(|known| known.need == *need);
+            let Some(known) = known else {
+                return Err(Refusal::because(format!("{task} does not wait for {need}")));
+            };
+            let seen = Event::OutsideSeen { task: task.clone(), need: need.clone(), done: *done };
+            Ok(if known.done == *done { Vec::new() } else { vec![seen] })
+        }
         Command::Abandon { task, by, reason } => {
             if on.task(task)?.decided == Status::Abandoned {
                 return Err(Refusal::because(format!("{task} is abandoned already")));
@@ -333,7 +341,7 @@ impl<'a> Rules<'a> {
             }
             Selection::Task(id) => {
                 let task = self.task(id)?;
-                if task.waiting > 0 {
+                if task.waiting > 0 || task.awaits_outside() {
                     return Err(self.waits_for(task)?);
                 }
             }
@@ -354,7 +362,7 @@ impl<'a> Rules<'a> {
                 return Err(Refusal::because(format!("{id} is {status}{by}")));
             }
         }
-        if task.waiting > 0 {
+        if task.waiting > 0 || task.awaits_outside() {
             return Err(self.waits_for(task)?);
         }
         if let Some(barrier) = self.barrier(task) {
@@ -403,6 +411,7 @@ impl<'a> Rules<'a> {
                 None => open.push(need.to_string()),
             }
         }
+        open.extend(task.outside.iter().filter(|need| !need.done).map(|need| need.need.to_string()));
         Ok(Refusal::hinted(
             format!("{} depends on what is not done: {}", task.id, open.join(", ")),
             format!("`piton why {}` tells more", task.id),

@@ -270,8 +270,8 @@ impl State {
     ) -> Result<(), Missing> {
         let mut change = Some(change);
         // An abandoned task makes its dependents unreachable, and they theirs: a list, not recursion.
-        let mut todo: Vec<(TaskId, i64, i64)> = vec![(id.clone(), 0, 0)];
-        while let Some((id, waiting, dead)) = todo.pop() {
+        let mut todo: Vec<(TaskId, [i64; 3])> = vec![(id.clone(), [0; 3])];
+        while let Some((id, [waiting, dead, held])) = todo.pop() {
             let Some(mut task) = self.tasks.remove(&id) else { return Err(Missing::Tasks(vec![id])) };
             self.unindex(&task);
             let before = task.status();
@@ -282,6 +282,7 @@ impl State {
             }
             task.waiting = shifted(task.waiting, waiting);
             task.dead = shifted(task.dead, dead);
+            task.held = shifted(task.held, held);
             let after = task.status();
             if before != after {
                 task.since = at;
@@ -297,11 +298,13 @@ impl State {
             });
             let waiting = i64::from(before.satisfies()) - i64::from(after.satisfies());
             let dead = i64::from(after.is_dead()) - i64::from(before.is_dead());
+            let held = i64::from(after == Status::Waiting) - i64::from(before == Status::Waiting);
             self.index(&task);
             self.tasks.insert(id.clone(), task);
-            if waiting != 0 || dead != 0 {
+            let shift = [waiting, dead, held];
+            if shift != [0; 3] {
                 let links = self.links.get(&id).ok_or_else(|| Missing::Links(id.clone()))?;
-                todo.extend(links.dependents.iter().map(|dependent| (dependent.clone(), waiting, dead)));
+                todo.extend(links.dependents.iter().map(|dependent| (dependent.clone(), shift)));
             }
             self.changes.tasks.insert(id);
         }

@@ -55,10 +55,10 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn enter(&mut self, cell: Cell, status: Status) {
         self.cells.entry(cell).or_default().0[status as usize] += 1;
-        if !status.satisfies() {
+        if status.is_unmet() {
             *self.unmet.entry(cell.0).or_default() += 1;
         }
-        if !status.is_settled() {
+        if status.holds_back() {
             *self.unsettled.entry(cell).or_default() += 1;
         }
     }
@@ -70,10 +70,10 @@ impl Tally {
                 self.cells.remove(&cell);
             }
         }
-        if !status.satisfies() {
+        if status.is_unmet() {
             lower(&mut self.unmet, &cell.0);
         }
-        if !status.is_settled() {
+        if status.holds_back() {
             lower(&mut self.unsettled, &cell);
         }
     }

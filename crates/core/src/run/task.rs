@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::usage::Bill;
-use crate::plan::{Digest, Oid, TaskId};
+use crate::plan::{Digest, Oid, Outside, TaskId};
 use crate::time::{Span, Timestamp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -25,10 +25,12 @@ pub enum Status {
     Skipped,
     /// Shown for a task that waits for one which cannot complete. Derived, never stored in a task.
     Unreachable,
+    /// Shown for a task that waits for one of another list, or for a task that does. Derived, never stored in a task.
+    Waiting,
 }
 
 impl Status {
-    pub const ALL: [Status; 12] = [
+    pub const ALL: [Status; 13] = [
         Status::Pending,
         Status::InProgress,
         Status::Confirming,
@@ -41,6 +43,7 @@ impl Status {
         Status::Blocked,
         Status::Skipped,
         Status::Unreachable,
+        Status::Waiting,
     ];
 
     pub fn name(self) -> &'static str {
@@ -57,6 +60,7 @@ impl Status {
             Status::Blocked => "blocked",
             // One word for people: either way the task is not run.
             Status::Skipped | Status::Unreachable => "skipped",
+            Status::Waiting => "waiting",
         }
     }
 
@@ -76,6 +80,16 @@ impl Status {
         matches!(self, Completed | Abandoned | Blocked | Skipped | Unreachable)
     }
 
+    /// Later groups wait for it. One that waits for another list would hold back what does not.
+    pub fn holds_back(self) -> bool {
+        !self.is_settled() && self != Status::Waiting
+    }
+
+    /// Its group is not complete for those behind it, with the same exception.
+    pub fn is_unmet(self) -> bool {
+        !self.satisfies() && self != Status::Waiting
+    }
+
     /// It cannot complete as things stand, so neither can its dependents.
     pub fn is_dead(self) -> bool {
         matches!(self, Status::Abandoned | Status::Blocked | Status::Unreachable)
@@ -86,6 +100,13 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
+}
+
+/// A task of another list, and whether it was seen to be completed there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Awaited {
+    pub need: Outside,
+    pub done: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +139,12 @@ pub struct Task {
     pub waiting: u32,
     /// Dependencies that cannot complete.
     pub dead: u32,
+    /// Dependencies that wait for a task of another list.
+    #[serde(default)]
+    pub held: u32,
+    /// Tasks of other lists that it depends on.
+    #[serde(default)]
+    pub outside: Vec<Awaited>,
     /// The checks that decide about it.
     pub judges: Vec<Digest>,
     /// The agents among them, by name.
@@ -152,8 +179,14 @@ impl Task {
     pub fn status(&self) -> Status {
         match self.decided {
             Status::Pending | Status::Failed if self.dead > 0 => Status::Unreachable,
+            Status::Pending | Status::Failed if self.held > 0 || self.awaits_outside() => Status::Waiting,
             status => status,
         }
+    }
+
+    /// A task of another list that it depends on is not completed, as far as anybody has seen.
+    pub fn awaits_outside(&self) -> bool {
+        self.outside.iter().any(|need| !need.done)
     }
 
     /// The same for files that have no word for what a run went on without: it was given up.

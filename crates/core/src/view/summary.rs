@@ -33,9 +33,7 @@ impl RunStatus {
             _ if run.engine.is_some() => RunStatus::Interrupted,
             // The ledger may have finished what an engine left, or never had one.
             _ if all_done => RunStatus::Completed,
-            None if counts.of(Status::Pending) + counts.of(Status::Unreachable) == counts.total() => {
-                RunStatus::NotStarted
-            }
+            None if counts.sum(is_untouched) == counts.total() => RunStatus::NotStarted,
             None => RunStatus::Running,
             Some(StopReason::Ended) => RunStatus::Ended,
             Some(reason) => RunStatus::Stopped(reason.clone()),
@@ -108,7 +106,7 @@ fn group_status(counts: &Counts) -> GroupStatus {
         GroupStatus::Completed
     } else if counts.sum(Status::is_settled) == total {
         GroupStatus::Blocked
-    } else if counts.of(Status::Pending) + counts.of(Status::Unreachable) == total {
+    } else if counts.sum(is_untouched) == total {
         GroupStatus::Pending
     } else {
         GroupStatus::InProgress
@@ -161,8 +159,23 @@ pub fn at_rest(state: &State) -> StopReason {
             let by = task.holder.as_ref().map_or_else(|| "somebody else".to_owned(), ToString::to_string);
             StopReason::Elsewhere { detail: format!("{} is held by {by}", task.id) }
         }
-        None => StopReason::Ended,
+        None if gave_up => StopReason::Ended,
+        None => all
+            .iter()
+            .find_map(|task| outside(task))
+            .map_or(StopReason::Ended, |detail| StopReason::Siblings { detail }),
     }
+}
+
+/// What a task waits for in another list.
+fn outside(task: &Task) -> Option<String> {
+    let open = task.outside.iter().find(|need| !need.done).filter(|_| task.status() == Status::Waiting)?;
+    Some(format!("{} waits for {}, which is not completed", task.id, open.need))
+}
+
+/// Nobody has begun it.
+fn is_untouched(status: Status) -> bool {
+    matches!(status, Status::Pending | Status::Unreachable | Status::Waiting)
 }
 
 /// What the process tells the shell.
@@ -174,6 +187,7 @@ pub fn exit_code(reason: &StopReason) -> u8 {
         | StopReason::LandingWaits { .. }
         | StopReason::PlanChanged { .. }
         | StopReason::Elsewhere { .. }
+        | StopReason::Siblings { .. }
         | StopReason::Budget { .. }
         | StopReason::Environment { .. } => 3,
     }

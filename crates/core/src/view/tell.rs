@@ -125,6 +125,10 @@ pub fn tell(event: &Event) -> Told {
                 if past.spent == 0 { String::new() } else { format!(" after {} attempts", past.spent) };
             (Tone::Plain, format!("taken over from {by}: {}{spent}", past.status))
         }
+        Event::OutsideSeen { need, done, .. } => match done {
+            true => (Tone::Plain, format!("{need}, which it waits for, is completed")),
+            false => (Tone::Warning, format!("{need}, which it waits for, is not completed any more")),
+        },
         Event::GivenUp { by, reason, .. } => {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason)) };
             (Tone::Bad, format!("given up by {by}{why}"))
@@ -189,7 +193,9 @@ fn stopped(reason: &StopReason) -> (Tone, String) {
         StopReason::PlanChanged { detail } => {
             (Tone::Bad, format!("stopped, since the plan changed: {}", one_line(detail)))
         }
-        StopReason::Elsewhere { detail } => (Tone::Warning, format!("stopped: {detail}")),
+        StopReason::Elsewhere { detail } | StopReason::Siblings { detail } => {
+            (Tone::Warning, format!("stopped: {detail}"))
+        }
         StopReason::Budget { detail } => (Tone::Plain, format!("stopped: {detail}")),
         StopReason::Environment { detail } => (Tone::Bad, format!("stopped: {detail}")),
     }

@@ -93,6 +93,15 @@ impl Search<'_> {
                 }
                 self.waiting(task, depth);
             }
+            Status::Waiting => {
+                for need in task.outside.iter().filter(|need| !need.done) {
+                    self.say(depth, format!("{id} waits for {}, which is not completed", need.need));
+                    self.help(format!("piton run {}", need.need.list));
+                }
+                if task.waiting > 0 {
+                    self.waiting(task, depth);
+                }
+            }
             Status::Unreachable => {
                 self.say(depth, format!("{id} is skipped: a task it depends on cannot complete"));
                 self.needs(task, depth + 1, Status::is_dead);

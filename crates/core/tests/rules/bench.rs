@@ -42,6 +42,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),
+        outside: Vec::new(),
     }
 }
 
@@ -220,7 +221,8 @@ impl Bench {
     /// Bring a pending task to a state. `Unreachable` needs a dependency, called `first`.
     pub(crate) fn bring(&mut self, name: &str, status: Status) {
         match status {
-            Status::Pending => {}
+            // What it waits for in another list is part of its spec.
+            Status::Pending | Status::Waiting => {}
             Status::InProgress => self.start(name),
             Status::Confirming => {
                 self.start(name);

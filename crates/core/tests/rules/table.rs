@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use piton_core::plan::TaskSpec;
+use piton_core::plan::{Outside, TaskSpec};
 use piton_core::run::{Claim, Command, Event, Holder, Report, Status, Stop, Verdict};
 
 use crate::bench::{Bench, evidence, id, oid, spec};
@@ -23,6 +23,7 @@ fn what_people_may_do() {
       blocked     no: T1 is blocked
       skipped     no: T1 is skipped
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
+      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    nothing to do
       … by bob    no: T1 is in_progress by bob
     report done, checks passed
@@ -38,6 +39,7 @@ fn what_people_may_do() {
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
+      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    reported, completed (checked)
       … by bob    no: T1 is in_progress by bob: ann cannot report on it
     report done, a check failed
@@ -53,6 +55,7 @@ fn what_people_may_do() {
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
+      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    reported, checks_ended, failed (code → again)
       … by bob    no: T1 is in_progress by bob: ann cannot report on it
     report done, no check run
@@ -68,6 +71,7 @@ fn what_people_may_do() {
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
+      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    no: the checks of T1 have not all run
       … by bob    no: T1 is in_progress by bob: ann cannot report on it
     report failed
@@ -83,6 +87,7 @@ fn what_people_may_do() {
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
+      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    reported, failed (code → again)
       … by bob    no: T1 is in_progress by bob: ann cannot report on it
     report blocked
@@ -98,6 +103,7 @@ fn what_people_may_do() {
       blocked     no: T1 is blocked: ann cannot report on it
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
+      waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    reported, failed (defect → blocked)
       … by bob    no: T1 is in_progress by bob: ann cannot report on it
     retry
@@ -113,6 +119,7 @@ fn what_people_may_do() {
       blocked     retried
       skipped     no: T1 was skipped, not tried [`piton reset T1` puts it back into the plan]
       unreachable no: T1 is pending: there is no failure to try again after
+      waiting     no: T1 is pending: there is no failure to try again after
       … by ann    no: T1 is in_progress: there is no failure to try again after
       … by bob    no: T1 is in_progress: there is no failure to try again after
     reset
@@ -128,6 +135,7 @@ fn what_people_may_do() {
       blocked     reset
       skipped     reset
       unreachable no: T1 is pending: there is nothing to reset
+      waiting     no: T1 is pending: there is nothing to reset
       … by ann    reset
       … by bob    reset
     skip
@@ -143,6 +151,7 @@ fn what_people_may_do() {
       blocked     skipped
       skipped     no: T1 is skipped already
       unreachable skipped
+      waiting     skipped
       … by ann    skipped
       … by bob    skipped
     unblock
@@ -158,6 +167,7 @@ fn what_people_may_do() {
       blocked     unblocked
       skipped     no: T1 is skipped, not blocked
       unreachable no: T1 itself is not blocked: what it depends on is [`piton why T1` names it]
+      waiting     no: T1 is waiting, not blocked
       … by ann    no: T1 is in_progress, not blocked
       … by bob    no: T1 is in_progress, not blocked
     raise to 5
@@ -173,6 +183,7 @@ fn what_people_may_do() {
       blocked     raised
       skipped     raised
       unreachable raised
+      waiting     raised
       … by ann    raised
       … by bob    raised
     raise to 1
@@ -188,12 +199,13 @@ fn what_people_may_do() {
       blocked     raised
       skipped     raised
       unreachable raised
+      waiting     raised
       … by ann    raised
       … by bob    raised
     ");
 }
 
-const STATES: [Status; 12] = Status::ALL;
+const STATES: [Status; 13] = Status::ALL;
 
 fn table() -> String {
     let mut text = String::new();
@@ -244,7 +256,10 @@ fn kind(event: &Event) -> String {
 
 /// A run whose task `T1` is in this state. It depends on `first`, which is done unless it cannot be reached.
 fn at(status: Status) -> Bench {
-    let task = TaskSpec { confirm: true, ..spec("T1", &["first"]) };
+    let mut task = TaskSpec { confirm: true, ..spec("T1", &["first"]) };
+    if status == Status::Waiting {
+        task.outside = vec![Outside { list: "plans/a-todolist.md".to_owned(), task: id("T9") }];
+    }
     let mut bench = Bench::running(vec![spec("first", &[]), task]);
     if status != Status::Unreachable {
         bench.bring("first", Status::Skipped);

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::error::{JournalError, Trouble};
 use super::query::{self, Head};
-use super::rows::{TASK_COLUMNS, TaskRow, key, lane, unsigned};
+use super::rows::{TASK_COLUMNS, TaskRow, WAITING, key, lane, unsigned};
 use super::{Cell, Journal, RunSummary};
 
 impl Journal {
@@ -138,10 +138,13 @@ impl Journal {
             | Status::Merging => "lane = 3",
             _ => "flags & 4 = 0",
         };
-        // As [`Task::status`] has it: pending and failed tasks behind dead ones are unreachable.
+        // As [`Task::status`] has it: pending and failed tasks behind dead ones are unreachable, and some wait for others.
         let sql = format!(
             "SELECT {TASK_COLUMNS} FROM tasks
-             WHERE run = ?1 AND {lane} AND CASE WHEN decided IN (0, 7) AND dead > 0 THEN 11 ELSE decided END = ?2
+             WHERE run = ?1 AND {lane} AND CASE
+                WHEN decided IN (0, 7) AND dead > 0 THEN 11
+                WHEN decided IN (0, 7) AND flags & {WAITING} > 0 THEN 12
+                ELSE decided END = ?2
              ORDER BY grp, level, priority, turn LIMIT ?3"
         );
         self.in_run(run, |db, head| {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Digest, TaskId};
 use piton_core::run::{
-    Bill, Bills, ContextUpdate, Counts, Holder, Outages, Progress, Proof, Run, Session, Status, StopReason,
-    Task,
+    Awaited, Bill, Bills, ContextUpdate, Counts, Holder, Outages, Progress, Proof, Run, Session, Status,
+    StopReason, Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 8;
+pub(super) const LAYOUT: i64 = 9;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -64,7 +64,7 @@ fn usual_lane(status: Status) -> Option<i64> {
         Pending | Failed => Some(lane::READY),
         InProgress | Confirming | Verifying | Verified | Merging => Some(lane::UNDER_WAY),
         Abandoned | Blocked => Some(lane::NEEDS_A_PERSON),
-        Completed | Skipped | Unreachable => None,
+        Completed | Skipped | Unreachable | Waiting => None,
     }
 }
 
@@ -138,6 +138,8 @@ const MAY_CHANGE_NOTHING: u32 = 2;
 const REMOVED: u32 = 4;
 const CHECK_FIRST: u32 = 8;
 const MAY_FAIL: u32 = 16;
+/// For those who look for tasks by their status: it is derived, and not plain from the other columns.
+pub(super) const WAITING: u32 = 32;
 
 /// What most tasks have nothing of.
 #[derive(Default, Serialize, Deserialize)]
@@ -152,6 +154,10 @@ struct Rest {
     /// Unless it is the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
+    #[serde(skip_serializing_if = "is_zero")]
+    held: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    outside: Vec<Awaited>,
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<Holder>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -202,6 +208,8 @@ impl TaskRow {
             not_before,
             waiting,
             dead,
+            held,
+            outside,
             judges,
             reviewers,
             agent,
@@ -225,6 +233,8 @@ impl TaskRow {
             judges: judges.clone(),
             reviewers: reviewers.clone(),
             agent: (agent != USUAL_AGENT).then(|| agent.clone()),
+            held: *held,
+            outside: outside.clone(),
             holder: holder.clone(),
             reopened: *reopened,
             proof: proof.clone(),
@@ -235,6 +245,8 @@ impl TaskRow {
         let empty = *tail == 0
             && judges.is_empty()
             && rest.agent.is_none()
+            && *held == 0
+            && outside.is_empty()
             && holder.is_none()
             && reopened.is_none()
             && proof.is_none()
@@ -263,7 +275,8 @@ impl TaskRow {
                 | flag(*may_change_nothing, MAY_CHANGE_NOTHING)
                 | flag(*check_first, CHECK_FIRST)
                 | flag(*may_fail, MAY_FAIL)
-                | flag(*removed, REMOVED),
+                | flag(*removed, REMOVED)
+                | flag(task.status() == Status::Waiting, WAITING),
             spec_seq: signed(*spec_seq),
             failure_seq: failure_seq.map(signed),
             rest: if empty { None } else { Some(json(&rest)?) },
@@ -322,6 +335,8 @@ impl TaskRow {
             not_before: self.not_before.map(Timestamp),
             waiting: self.waiting,
             dead: self.dead,
+            held: rest.held,
+            outside: rest.outside,
             judges: rest.judges,
             reviewers: rest.reviewers,
             agent: rest.agent.unwrap_or_else(|| USUAL_AGENT.to_owned()),
@@ -465,7 +480,7 @@ impl CellRow {
         let any = |which: fn(Status) -> bool| {
             Status::ALL.into_iter().zip(&counts).any(|(status, &n)| n > 0 && which(status))
         };
-        CellRow { unmet: any(|s| !s.satisfies()), unsettled: any(|s| !s.is_settled()), counts }
+        CellRow { unmet: any(Status::is_unmet), unsettled: any(Status::holds_back), counts }
     }
 
     pub(super) fn read(unmet: i64, unsettled: i64, counts: &str) -> Result<CellRow, Trouble> {
@@ -550,9 +565,9 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                8,
+                9,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
-                 Skipped Unreachable"
+                 Skipped Unreachable Waiting"
             )
         );
         assert!(Status::ALL.iter().enumerate().all(|(at, &status)| status as usize == at));

@@ -33,6 +33,7 @@ fn create(tasks: usize) -> Command {
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),
+        outside: Vec::new(),
     };
     let plan = Plan {
         name: "p".to_owned(),

@@ -47,6 +47,7 @@ pub(crate) fn spec(name: &str, group: u32, needs: &[String]) -> TaskSpec {
         timeout: Span::minutes(5),
         silence: None,
         exports: Vec::new(),
+        outside: Vec::new(),
     }
 }
 

@@ -109,6 +109,7 @@ pub(crate) fn create(journal: &mut Journal, tasks: usize) -> RunId {
         timeout: Span::minutes(30),
         silence: None,
         exports: Vec::new(),
+        outside: Vec::new(),
     };
     let run = RunId::new("bench-1").unwrap();
     let settings = Settings { exhausted: Exhausted::Continue, ..Settings::default() };

@@ -5,7 +5,7 @@ use piton_core::diagnostic::Severity;
 use piton_core::dialect::rwkit::boxes;
 use piton_core::dialect::rwkit::master::{self, Entry, Standing};
 use piton_core::dialect::text;
-use piton_core::run::{Selection, Session};
+use piton_core::run::{Selection, Session, StopReason};
 use piton_core::view::{self, RunStatus, counted};
 use piton_engine::disk;
 use piton_engine::journal::Journal;
@@ -29,7 +29,7 @@ impl Lists {
         let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
         let decoded = text::decode(&bytes, false);
         let lists = master::read(&decoded.text);
-        let count = |list: &piton_core::plan::RepoPath| counts(&resolve(path, list.as_str())?);
+        let count = |list: &piton_core::plan::RepoPath| counts(&reading::list_of(path, list.as_str())?);
         let mut problems = lists.problems.clone();
         problems.extend(master::compare(&lists, count));
         if !problems.is_empty() {
@@ -45,46 +45,78 @@ impl Lists {
     fn file(&self, entry: &Entry) -> Outcome<Option<Utf8PathBuf>> {
         let Some(list) = &entry.list else { return Ok(None) };
         let missing = || Failure::new(format!("{list} is not there")).hint("correct the master list");
-        resolve(&self.path, list.as_str()).map(Some).ok_or_else(missing)
+        reading::list_of(&self.path, list.as_str()).map(Some).ok_or_else(missing)
     }
 }
 
 /// Work on the lists, one after the other, and keep their rows. It ends with the worst that one of them ended with, and goes
-/// on past those that ended with unfinished work.
+/// on past those that ended with unfinished work. One that waits for another list is worked on again after that.
 pub(super) fn run(args: &Run, run: fn(&Run) -> Outcome<Exit>) -> Outcome<Exit> {
     let lists = Lists::read(&args.plan)?;
-    let path = &lists.path;
     let mut worst = FINE;
-    for entry in &lists.entries {
-        let (Some(list), Some(file)) = (&entry.list, lists.file(entry)?) else {
-            ui::say(format!("{} has no list yet, and is passed over", called(entry)));
-            continue;
-        };
-        let (done, total) = counts(&file).unwrap_or((0, 0));
-        if total > 0 && done == total && !entry.is_open() {
-            continue;
-        }
-        let plan = file.clone();
-        if args.dry_run {
+    let mut open: Vec<&Entry> = lists.entries.iter().collect();
+    loop {
+        let (mut waiting, mut before, mut after) = (Vec::new(), 0, 0);
+        for entry in open {
+            let (Some(list), Some(file)) = (&entry.list, lists.file(entry)?) else {
+                ui::say(format!("{} has no list yet, and is passed over", called(entry)));
+                continue;
+            };
+            let (done, total) = counts(&file).unwrap_or((0, 0));
+            if total > 0 && done == total && !entry.is_open() {
+                continue;
+            }
+            let plan = file.clone();
+            if args.dry_run {
+                ui::say(ui::styled(ui::BOLD, find::shown(&file)));
+                run(&Run { plan, ..args.clone() })?;
+                continue;
+            }
+            let path = &lists.path;
+            keep_row(path, list.as_str(), Standing { status: master::Word::InProgress, done, total })?;
             ui::say(ui::styled(ui::BOLD, find::shown(&file)));
-            run(&Run { plan, ..args.clone() })?;
-            continue;
+            // What one pass was told to begin again is begun once.
+            let ended =
+                run(&Run { plan, reset: args.reset && worst == FINE && before == 0, ..args.clone() })?;
+            let (now, total) = counts(&file).unwrap_or((done, total));
+            let status = match ended {
+                FINE => master::Word::Completed,
+                _ => master::Word::InProgress,
+            };
+            keep_row(path, list.as_str(), Standing { status, done: now, total })?;
+            if ended == STOPPED && waits_for_others(args, &file)? {
+                before += done;
+                after += now;
+                waiting.push(entry);
+                continue;
+            }
+            worst = worst.max(ended);
+            if ended != FINE && ended != UNFINISHED {
+                return Ok(ended);
+            }
+            before += done;
+            after += now;
         }
-        keep_row(path, list.as_str(), Standing { status: master::Word::InProgress, done, total })?;
-        ui::say(ui::styled(ui::BOLD, find::shown(&file)));
-        let ended = run(&Run { plan, ..args.clone() })?;
-        let (done, total) = counts(&file).unwrap_or((done, total));
-        let status = match ended {
-            FINE => master::Word::Completed,
-            _ => master::Word::InProgress,
-        };
-        keep_row(path, list.as_str(), Standing { status, done, total })?;
-        worst = worst.max(ended);
-        if ended != FINE && ended != UNFINISHED {
-            return Ok(ended);
+        if waiting.is_empty() {
+            return Ok(worst);
         }
+        if after == before {
+            let names: Vec<String> = waiting.iter().map(|entry| called(entry)).collect();
+            ui::say(format!("nothing of these can go on before another list does: {}", names.join(", ")));
+            return Ok(STOPPED);
+        }
+        open = waiting;
     }
-    Ok(worst)
+}
+
+/// Whether the run of a list ended since it waits for tasks of others.
+fn waits_for_others(args: &Run, list: &Utf8Path) -> Outcome<bool> {
+    let project = find::project(Some(args.project_path.as_deref().unwrap_or(reading::folder_of(list))))?;
+    let Some(journal) = Journal::open_existing(&project.home)? else { return Ok(false) };
+    let real = list.canonicalize_utf8().unwrap_or_else(|_| list.to_owned());
+    let Some(run) = journal.runs()?.into_iter().find(|run| run.plan == real) else { return Ok(false) };
+    let facts = journal.facts(&run.id)?;
+    Ok(facts.is_some_and(|facts| matches!(facts.stopped, Some(StopReason::Siblings { .. }))))
 }
 
 /// Every list in its turn with its own plan, and what they come to together. One that cannot be read does not hide the others.
@@ -195,15 +227,8 @@ fn called(entry: &Entry) -> String {
 
 /// Ended with work that is not done: the next list can be worked on all the same.
 const UNFINISHED: Exit = 4;
-
-/// A list that a master list names: beside it, or from the root of the project.
-fn resolve(master: &Utf8Path, list: &str) -> Option<Utf8PathBuf> {
-    let folder = reading::folder_of(master);
-    let name = Utf8Path::new(list).file_name()?;
-    let beside = [folder.join(list), folder.join(name)];
-    let above = folder.ancestors().map(|above| above.join(list));
-    beside.into_iter().chain(above).find(|path| path.is_file())
-}
+/// Stopped, and can go on later.
+const STOPPED: Exit = 3;
 
 /// How many of its tasks a list has ticked, of how many.
 fn counts(list: &Utf8Path) -> Option<(usize, usize)> {

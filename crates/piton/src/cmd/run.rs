@@ -20,7 +20,7 @@ use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
 use crate::reading::{self, FoundPlan, How};
-use crate::{cmd, progress, ui};
+use crate::{cmd, progress, siblings, ui};
 
 /// How many tasks the execute system lets run at once.
 const MOST_AT_ONCE: u32 = 10;
@@ -67,6 +67,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     if !loudness.json && !loudness.quiet {
         say_beginning(&journal, &run, &found, &project)?;
     }
+    siblings::look(&project, &mut journal, &run)?;
     let warn = |error: &FilesError| ui::say(format!("the state file is behind: {error}"));
     let keeping = Keeping::begin(&project, &run, &keeper()?, add::take_up, warn)?;
     let engine = Engine {
@@ -402,6 +403,7 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
             "or begin with --onto BRANCH to land elsewhere".to_owned(),
         ],
         StopReason::LandingWaits { .. } => vec!["see to that, then `piton run` again".to_owned()],
+        StopReason::Siblings { .. } => siblings_hints(&journal, run)?,
         StopReason::Budget { .. } => {
             vec!["raise it in `[budget]` of piton.toml or the plan, then `piton run` again".to_owned()]
         }
@@ -419,6 +421,16 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
         hints.iter().for_each(ui::hint);
     }
     Ok(())
+}
+
+/// The lists that a run waits for, and how to go on.
+fn siblings_hints(journal: &Journal, run: &RunId) -> Outcome<Vec<String>> {
+    let waiting = journal.tasks_in(run, Status::Waiting, usize::MAX)?;
+    let open = waiting.iter().flat_map(|task| &task.outside).filter(|need| !need.done);
+    let lists: std::collections::BTreeSet<&str> = open.map(|need| need.need.list.as_str()).collect();
+    let plan = journal.facts(run)?.map(|facts| find::shown(Utf8Path::new(&facts.plan))).unwrap_or_default();
+    let others = lists.iter().map(|list| format!("piton run {list}"));
+    Ok(others.chain([format!("piton run {plan}   goes on after that")]).collect())
 }
 
 /// What would be done, and nothing done.

@@ -153,6 +153,7 @@ pub(super) fn told(status: &RunStatus) -> String {
                 StopReason::Person => "stopped on request".to_owned(),
                 StopReason::LandingWaits { detail }
                 | StopReason::Elsewhere { detail }
+                | StopReason::Siblings { detail }
                 | StopReason::Budget { detail }
                 | StopReason::Environment { detail } => {
                     format!("stopped: {detail}")

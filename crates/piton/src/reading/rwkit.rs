@@ -1,9 +1,10 @@
 //! Todolists: read with the plan they were made from, and with what the project around them says.
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::Folder;
 use piton_core::dialect::rwkit::plan::{self, Given};
-use piton_core::dialect::rwkit::{self};
+use piton_core::dialect::rwkit::{self, Sibling};
+use piton_core::dialect::text;
 use piton_core::dialect::toolchain::{self, Detected};
 
 use super::issue::{files_at, root};
@@ -34,8 +35,15 @@ pub(super) fn understand(path: &Utf8Path, source: &Folder, how: How<'_>) -> Outc
     };
     let list = path.strip_prefix(&root).unwrap_or(path).as_str();
     let plan = rwkit::plan_path(list);
-    let given =
-        Given { list, plan: plan.as_deref(), config: &config, detected: &detected, strict: how.strict };
+    let siblings = siblings(path, &root);
+    let given = Given {
+        list,
+        plan: plan.as_deref(),
+        config: &config,
+        detected: &detected,
+        siblings: &siblings,
+        strict: how.strict,
+    };
     let mut list = plan::read(source, &given);
     if how.lint {
         let poor = plan::lint(&list);
@@ -50,6 +58,44 @@ pub(super) fn understand(path: &Utf8Path, source: &Folder, how: How<'_>) -> Outc
         iterative: None,
     };
     Ok((found, picture))
+}
+
+/// The other lists of the master list that names this one. Where none does, those that lie beside it.
+fn siblings(path: &Utf8Path, root: &Utf8Path) -> Vec<Sibling> {
+    let folder = folder_of(path);
+    let masters = folder.ancestors().take_while(|above| above.starts_with(root));
+    let named = masters
+        .map(|above| lists_of(&above.join(rwkit::MASTER)))
+        .find(|lists| lists.iter().any(|list| list == path));
+    let lists = named.unwrap_or_else(|| {
+        let entries = folder.read_dir_utf8().into_iter().flatten().flatten();
+        let mut lists: Vec<Utf8PathBuf> = entries.map(|entry| entry.path().to_owned()).collect();
+        lists.retain(|list| rwkit::is_list(list.as_str()) && list.is_file());
+        lists.sort();
+        lists
+    });
+    let read = |list: &Utf8PathBuf| {
+        let name = list.strip_prefix(root).unwrap_or(list).as_str();
+        Some(Sibling::read(name, &file_of(list).ok()?))
+    };
+    lists.iter().filter(|list| *list != path).filter_map(read).collect()
+}
+
+/// The files of the lists that a master list names, in its order.
+fn lists_of(master: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let Ok(bytes) = file_of(master) else { return Vec::new() };
+    let read = rwkit::master::read(&text::decode(&bytes, false).text);
+    let lists = read.entries.iter().filter_map(|entry| list_of(master, entry.list.as_ref()?.as_str()));
+    lists.filter_map(|list| list.canonicalize_utf8().ok()).collect()
+}
+
+/// A list that a master list names: beside it, or from the root of the project.
+pub(crate) fn list_of(master: &Utf8Path, list: &str) -> Option<Utf8PathBuf> {
+    let folder = folder_of(master);
+    let name = Utf8Path::new(list).file_name()?;
+    let beside = [folder.join(list), folder.join(name)];
+    let above = folder.ancestors().map(|above| above.join(list));
+    beside.into_iter().chain(above).find(|path| path.is_file())
 }
 
 /// A check that was found when the run began.

@@ -64,3 +64,54 @@ fn how_far_every_list_is_can_be_asked_at_any_time() {
     assert!(master.contains("| 1-1-receipts-todolist.md | in_progress | 3/6 |"), "{master}");
     assert!(master.contains("| 1-2-budget-todolist.md | completed | 100% |"), "{master}");
 }
+
+/// The second list waits for a task of the first, and the first for one of the second.
+fn crossed() -> Sandbox {
+    let sandbox = two_lists("[T102]\nwrite limits.csv 0\n");
+    let more = "- [ ] T102 P1 US-003 Keep limits [agent: default] [deps: T001, T101] [files: limits.csv] [size: S]\n";
+    sandbox.write("plans/1-2-budget-todolist.md", &(SECOND.to_owned() + more));
+    sandbox.write(LIST, &sandbox.read(LIST).replacen("[deps: T001]", "[deps: T001, T101]", 1));
+    sandbox.commit("They wait for each other");
+    sandbox
+}
+
+#[test]
+fn tasks_wait_for_those_of_another_list_of_one_master() {
+    let sandbox = crossed();
+    let told = sandbox.run(&format!("run {MASTER}")).exits(0);
+    let at = |line: &str| told.stderr.find(line).unwrap_or_else(|| panic!("{line}\n{told}"));
+    // The first list stops before what waits, and is gone on with after the second.
+    assert!(at("T101     landed as") < at("T002     attempt 1 started"), "{told}");
+    assert!(at("T001     landed as") < at("T102     attempt 1 started"), "{told}");
+    let master = sandbox.read(MASTER);
+    assert!(master.contains("| 1-1-receipts-todolist.md | completed | 6/6 |"), "{master}");
+    assert!(master.contains("| 1-2-budget-todolist.md | completed | 100% |"), "{master}");
+}
+
+#[test]
+fn a_list_alone_starts_what_it_can_and_says_what_the_rest_waits_for() {
+    let sandbox = crossed();
+    let waits = "T002 waits for T101 of plans/1-2-budget-todolist.md, which is not completed";
+    let told = sandbox.run(RUN).exits(3).says(waits).says("piton run plans/1-2-budget-todolist.md");
+    assert!(!told.contains("T002     attempt"), "{told}");
+    assert_eq!(statuses(&sandbox)[..2], ["completed", "pending"]);
+    assert_eq!(state(&sandbox)["stop_reason"], "other_lists");
+    assert_eq!(state(&sandbox)["quality_gates"]["unit_tests"], Value::Null, "a part is not the whole");
+    let _ = sandbox.run("why T002").exits(0).says(waits).says("piton run plans/1-2-budget-todolist.md");
+    let _ = sandbox.run("start T002 --by ann").exits(1).says("T101 of plans/1-2-budget-todolist.md");
+    let _ = sandbox.run("report T002 done --by ann").exits(1).says("T101 of plans/1-2-budget-todolist.md");
+    // A box counts once the file that its line names is there.
+    let second = "plans/1-2-budget-todolist.md";
+    sandbox.write(second, &sandbox.read(second).replace("- [ ] T101", "- [x] T101"));
+    sandbox.commit("Say so");
+    let _ = sandbox.run(RUN).exits(3).says(waits);
+    sandbox.write("budget.csv", "0");
+    sandbox.commit("Do so");
+    let _ = sandbox.run(RUN).exits(0);
+    let _ = sandbox
+        .run("log")
+        .exits(0)
+        .says("T101 of plans/1-2-budget-todolist.md, which it waits for, is completed");
+    assert_eq!(statuses(&sandbox), ["completed"; 6]);
+    let _ = sandbox.run("doctor").exits(0);
+}

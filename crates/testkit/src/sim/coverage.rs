@@ -51,6 +51,7 @@ kinds![
     Raised,
     Adopted,
     GivenUp,
+    OutsideSeen,
     Noted,
     ContextUpdated,
     LandingLost,
@@ -96,6 +97,7 @@ pub const SITUATIONS: &[&str] = &[
     "confirmed by a person",
     "a person found work instead of confirming",
     "nobody confirmed it",
+    "waits for another list",
     "all completed",
 ];
 

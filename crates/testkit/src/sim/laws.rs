@@ -14,6 +14,7 @@ use super::confirming::waits_for_somebody;
 use super::driver::Sim;
 use super::git::commit_no;
 use super::scenario::task_id;
+use super::siblings::{starts_wait_for_other_lists, waiting_is_derived};
 
 type Verdict = Result<(), String>;
 pub(super) type Broken = (&'static str, String);
@@ -21,6 +22,7 @@ pub(super) type Broken = (&'static str, String);
 /// Laws about an event that is about to be folded.
 pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("starts_wait_for_dependencies", starts_wait_for_dependencies(sim, event))?;
+    named("starts_wait_for_other_lists", starts_wait_for_other_lists(sim, event))?;
     named("barriers_hold", barriers_hold(sim, event))?;
     named("budgets_end_as_planned", budgets_end_as_planned(sim, event))?;
     named("limits_park", limits_park(sim, event))?;
@@ -47,6 +49,7 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
 pub(super) fn between(sim: &Sim) -> Result<(), Broken> {
     named("counters_equal_recounts", counters_equal_recounts(sim))?;
     named("dependencies_are_counted", dependencies_are_counted(sim))?;
+    named("waiting_is_derived", waiting_is_derived(sim))?;
     named("one_landing_at_a_time", one_landing_at_a_time(sim))?;
     named("landed_is_reachable", landed_is_reachable(sim))?;
     named("one_looks_first", sim.too_early.clone().map_or(Ok(()), Err))?;
@@ -92,6 +95,8 @@ fn barriers_hold(sim: &Sim, event: &Event) -> Verdict {
     let schedule = run.session.schedule;
     let earlier = tasks(sim).filter(|t| t.group >= first).find(|t| match schedule {
         Schedule::Flow => false,
+        // What waits for another list holds back nothing that does not.
+        _ if t.status() == Status::Waiting => false,
         _ if t.group < task.group && passes(sim) => !t.status().is_settled(),
         _ if t.group < task.group => !t.status().satisfies(),
         Schedule::Layered => false,

@@ -17,6 +17,7 @@ mod laws;
 mod people;
 mod rest;
 mod scenario;
+mod siblings;
 mod world;
 
 use std::fmt;

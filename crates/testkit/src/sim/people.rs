@@ -116,6 +116,9 @@ impl Sim {
                 return self.confirm(&task, &by);
             }
         }
+        if self.rng.chance(10) {
+            return self.look_at_others();
+        }
         let command = match self.rng.below(12) {
             0 | 1 => Command::Start { task, holder: Holder::Ledger(by) },
             2 | 3 => return self.ledger_reports(&task, &by),

@@ -18,6 +18,7 @@ impl Sim {
         for _ in 0..MOST_ROUNDS {
             self.ledgers_let_go()?;
             self.some_are_confirmed()?;
+            self.others_end()?;
             let before = self.journal.len();
             self.start_now()?;
             self.run_down()?;
@@ -84,6 +85,8 @@ impl Sim {
                 seen.insert("gate closed for good");
             } else if layers && dead_group.is_some_and(|group| group < task.group) {
                 seen.insert("barrier closed for good");
+            } else if task.status() == Status::Waiting {
+                seen.insert("waits for another list");
             } else if held_up.contains(&task.id) {
                 seen.insert("nobody confirmed it");
             } else {

@@ -274,11 +274,13 @@ fn plan(
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),
+            outside: Vec::new(),
         });
     }
     if rng.chance(50) {
         rng.shuffle(&mut tasks);
     }
+    super::siblings::give(rng, &mut tasks);
     let mut landing_checks = Vec::new();
     for (name, predicate) in [("clean", Predicate::Clean), ("suite", Predicate::Suite)] {
         if rng.chance(25) {

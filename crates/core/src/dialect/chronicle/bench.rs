@@ -45,6 +45,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         timeout: Span::minutes(10),
         silence: None,
         exports: Vec::new(),
+        outside: Vec::new(),
     }
 }
 

@@ -183,7 +183,14 @@ fn list(exported: &Exported) -> crate::dialect::Reading {
     let (name, text) = &exported.files[0];
     let folder = Folder { files: [(name.clone(), text.clone().into_bytes())].into() };
     let config = Config::default();
-    let given = rwkit::plan::Given { list: name, plan: None, config: &config, detected: &[], strict: false };
+    let given = rwkit::plan::Given {
+        list: name,
+        plan: None,
+        config: &config,
+        detected: &[],
+        siblings: &[],
+        strict: false,
+    };
     rwkit::plan::read(&folder, &given).reading
 }
 

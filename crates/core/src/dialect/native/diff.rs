@@ -93,6 +93,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
         timeout,
         silence,
         exports,
+        outside,
     } = new;
     let mut changed = Changed { id: id.clone(), fields: Vec::new(), details: Vec::new() };
     let mut field = |name, differs: bool, show: &dyn Fn(&TaskSpec) -> String| {
@@ -104,6 +105,9 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
     field("title", *title != old.title, &|task| task.title.clone());
     field("group", *group != old.group, &|task| format!("{}", task.group + 1));
     field("depends_on", *depends_on != old.depends_on, &|task| list(&task.depends_on));
+    field("outside", *outside != old.outside, &|task| {
+        list(&task.outside.iter().map(ToString::to_string).collect::<Vec<_>>())
+    });
     field("files", *files != old.files, &|task| list(&task.files));
     field("criteria", *criteria != old.criteria, &|task| list(&task.criteria));
     field("checks", *checks != old.checks, &|task| {

@@ -63,6 +63,7 @@ pub(crate) mod testing {
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),
+            outside: Vec::new(),
         }
     }
 

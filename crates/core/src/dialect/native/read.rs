@@ -297,6 +297,7 @@ impl<'a> Tasks<'a> {
             timeout: said.timeout.unwrap_or(checks::TIMEOUT),
             silence: said.silence.flatten(),
             exports: Vec::new(),
+            outside: Vec::new(),
         });
         self.origins.push(Origin { id: at, depends_on, files: file_places, grouped: group.is_some() });
     }

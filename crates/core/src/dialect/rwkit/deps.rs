@@ -5,12 +5,14 @@ use std::ops::Range;
 
 use super::files::is_none;
 use super::line::story_id;
+use super::siblings::{self, Meant, Sibling};
+use super::stem;
 use super::tables::trimmed;
 use super::todolist::Todolist;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::dialect::checklist::number;
 use crate::dialect::found::{Found, cut};
-use crate::plan::TaskId;
+use crate::plan::{Outside, TaskId};
 
 /// Dependencies that ranges and stories may come to in a whole list; one that has more wants to be slow.
 const EDGES: usize = 1_000_000;
@@ -34,10 +36,19 @@ pub(in crate::dialect) struct Named<'l> {
     pub(in crate::dialect) stories: HashMap<String, Vec<usize>>,
     /// How to name a task right.
     pub(in crate::dialect) help: &'static str,
+    /// Lists whose tasks may be waited for as well.
+    pub(in crate::dialect) siblings: &'l [Sibling],
+}
+
+/// What each task waits for, by position, and in other lists.
+#[derive(Clone, Debug, Default)]
+pub(in crate::dialect) struct Linked {
+    pub(in crate::dialect) needs: Vec<BTreeSet<usize>>,
+    pub(in crate::dialect) outside: Vec<BTreeSet<Outside>>,
 }
 
 /// What each task of a list waits for, by position.
-pub(super) fn link(list: &Todolist, text: &str, found: &mut Found) -> Vec<BTreeSet<usize>> {
+pub(super) fn link(list: &Todolist, siblings: &[Sibling], text: &str, found: &mut Found) -> Linked {
     let mut stories: HashMap<String, Vec<usize>> =
         list.stories.iter().map(|told| (told.story.id.to_lowercase(), Vec::new())).collect();
     for (nth, task) in list.tasks.iter().enumerate() {
@@ -52,16 +63,13 @@ pub(super) fn link(list: &Todolist, text: &str, found: &mut Found) -> Vec<BTreeS
         dropped: list.dropped.clone(),
         stories,
         help: "name the tasks, like `[deps: T001, T004-T006]`, or a story, like `[deps: All US-001 tasks]`",
+        siblings,
     };
     link_named(&named, text, found)
 }
 
 /// The same for any tasks.
-pub(in crate::dialect) fn link_named(
-    list: &Named<'_>,
-    text: &str,
-    found: &mut Found,
-) -> Vec<BTreeSet<usize>> {
+pub(in crate::dialect) fn link_named(list: &Named<'_>, text: &str, found: &mut Found) -> Linked {
     let mut deps = Deps::new(list, text, found);
     for (task, said) in list.deps.iter().enumerate() {
         for value in *said {
@@ -78,7 +86,7 @@ pub(in crate::dialect) fn link_named(
         );
         deps.found.push(told.label("name the last ones only"));
     }
-    deps.needs
+    Linked { needs: deps.needs, outside: deps.outside }
 }
 
 /// The ids that a list of dependencies names, in lower case and without judging them. Nothing for prose.
@@ -138,6 +146,7 @@ struct Deps<'l, 'f> {
     /// By what stands before the last number: that number and the task.
     series: HashMap<String, Vec<(u64, usize)>>,
     needs: Vec<BTreeSet<usize>>,
+    outside: Vec<BTreeSet<Outside>>,
     /// Stories whose tasks are waited for, with who waits.
     of_stories: BTreeMap<String, Vec<usize>>,
     edges: usize,
@@ -155,8 +164,9 @@ impl<'l, 'f> Deps<'l, 'f> {
         }
         series.values_mut().for_each(|numbers| numbers.sort_unstable());
         let needs = vec![BTreeSet::new(); list.ids.len()];
+        let outside = vec![BTreeSet::new(); list.ids.len()];
         let of_stories = BTreeMap::new();
-        Deps { list, text, found, ids, series, needs, of_stories, edges: EDGES, guesses: GUESSES }
+        Deps { list, text, found, ids, series, needs, outside, of_stories, edges: EDGES, guesses: GUESSES }
     }
 
     fn part(&mut self, task: usize, at: Range<usize>) {
@@ -172,6 +182,11 @@ impl<'l, 'f> Deps<'l, 'f> {
                 return self.need(task, id, &at);
             }
         }
+        for id in [said, bare] {
+            if self.in_other_lists(task, id, &at, siblings::task(self.list.siblings, id)) {
+                return;
+            }
+        }
         if self.range(task, said, &at) {
             return;
         }
@@ -179,6 +194,10 @@ impl<'l, 'f> Deps<'l, 'f> {
             let id = story_id(word).unwrap_or_else(|| word.to_owned()).to_lowercase();
             if self.list.stories.contains_key(&id) {
                 return self.of_stories.entry(id).or_default().push(task);
+            }
+            let meant = siblings::story(self.list.siblings, &id);
+            if self.in_other_lists(task, word, &at, meant) {
+                return;
             }
             if story_id(word).is_some() {
                 return self.unknown(task, word, &at);
@@ -201,6 +220,33 @@ impl<'l, 'f> Deps<'l, 'f> {
             };
             self.found.forgive(Diagnostic::warning(at, message).label(label).help(self.list.help));
         }
+    }
+
+    /// Whether a name means tasks of other lists: then they are waited for, or it is said that nobody can tell which.
+    fn in_other_lists(&mut self, task: usize, said: &str, at: &Range<usize>, meant: Meant) -> bool {
+        match meant {
+            Meant::Nothing => false,
+            Meant::These(needs) => {
+                let within = needs.len().min(self.edges);
+                self.edges -= within;
+                self.outside[task].extend(needs.into_iter().take(within));
+                true
+            }
+            Meant::Several(lists) => {
+                let own = self.list.ids[task];
+                let message = format!("`{own}` waits for `{}`, which several tasks are called", cut(said));
+                let label = format!("in {}", lists.join(" and "));
+                let list = lists.first().map_or("LIST", |list| stem(list));
+                let help = format!("say which, like `[deps: {list}:{}]`", cut(said));
+                self.found.push(Diagnostic::error(at.clone(), message).label(label).help(help));
+                true
+            }
+        }
+    }
+
+    /// Whether some other list has a task of this name, and only one.
+    fn is_in_another(&self, id: &str) -> bool {
+        matches!(siblings::task(self.list.siblings, id), Meant::These(_))
     }
 
     fn is_known(&self, id: &str) -> bool {
@@ -257,9 +303,13 @@ impl<'l, 'f> Deps<'l, 'f> {
             let Some((_, last)) = numbered(&to).filter(|(other, _)| other.eq_ignore_ascii_case(stem)) else {
                 continue;
             };
-            match (self.is_known(from), self.is_known(&to)) {
+            let is_there = |id: &str| self.is_known(id) || self.is_in_another(id);
+            match (is_there(from), is_there(&to)) {
                 (true, true) if first <= last => {
                     self.expand(task, stem, first..=last, at);
+                    let others =
+                        siblings::range(self.list.siblings, stem, first..=last, |id| self.is_known(id));
+                    self.in_other_lists(task, said, at, others);
                     return true;
                 }
                 (true, true) => half = Some(format!("`{}` comes before `{}`", cut(&to), cut(from))),
@@ -362,7 +412,7 @@ fn behind(dependents: &[Vec<usize>], task: usize, steps: &mut usize) -> BTreeSet
 }
 
 /// What stands before the last number of an id, and that number.
-fn numbered(id: &str) -> Option<(&str, u64)> {
+pub(super) fn numbered(id: &str) -> Option<(&str, u64)> {
     let stem = id.trim_end_matches(|c: char| c.is_ascii_digit());
     Some((stem, id[stem.len()..].parse().ok()?)).filter(|_| !id.contains('@'))
 }

@@ -59,6 +59,7 @@ pub(super) fn gates(
             timeout: defaults.timeout.unwrap_or(TIMEOUT),
             silence: defaults.silence.flatten(),
             exports: Vec::new(),
+            outside: Vec::new(),
         });
     }
     (groups, tasks)

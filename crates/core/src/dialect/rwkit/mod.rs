@@ -17,6 +17,7 @@ mod prompt;
 mod rows;
 pub mod said;
 mod sections;
+mod siblings;
 pub mod state;
 mod tables;
 mod tags;
@@ -27,6 +28,7 @@ mod totals;
 pub mod write;
 mod writers;
 
+pub use siblings::{Sibling, SiblingTask};
 pub use todolist::{Task, Todolist, Told};
 
 /// The list of lists.

@@ -1,15 +1,16 @@
 //! From a list to a plan.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use serde::Serialize;
 
 use super::batches::Levels;
+use super::deps::Linked;
 use super::gates::TIMEOUT;
 use super::prompt::{self, Source};
 use super::todolist::{Task, Todolist};
-use super::{batches, deps, differ, stem, totals};
+use super::{Sibling, batches, deps, differ, stem, totals};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::dialect::checklist::{self, Mark};
 use crate::dialect::found::{Found, cut};
@@ -18,7 +19,8 @@ use crate::dialect::toolchain::Detected;
 use crate::dialect::{Folder, Problem, Reading, text};
 use crate::plan::{About, AboutTask, Story};
 use crate::plan::{
-    Argv, Check, Cycle, Dialect, Exhausted, Graph, Group, GroupId, Plan, Schedule, Settings, TaskId, TaskSpec,
+    Argv, Check, Cycle, Dialect, Exhausted, Graph, Group, GroupId, Outside, Plan, Schedule, Settings, TaskId,
+    TaskSpec,
 };
 use crate::prompt as prompts;
 
@@ -44,6 +46,8 @@ pub struct Given<'a> {
     pub config: &'a Config,
     /// Checks that were found in the project: its tests are a gate where it names none itself.
     pub detected: &'a [Detected],
+    /// The other lists of its master list, whose tasks may be waited for.
+    pub siblings: &'a [Sibling],
     /// What could be put right or passed over is an error as well.
     pub strict: bool,
 }
@@ -118,7 +122,10 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     );
     problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
     let first = u32::try_from(groups.len()).unwrap_or(u32::MAX);
-    let (gates, looks) = super::gates::gates(given.config, given.detected, &about, first);
+    let (gates, mut looks) = super::gates::gates(given.config, given.detected, &about, first);
+    // They look at the whole, and what waits for another list is part of it.
+    let outside: BTreeSet<Outside> = tasks.iter().flat_map(|task| task.outside.clone()).collect();
+    looks.iter_mut().for_each(|look| look.outside = outside.iter().cloned().collect());
     let plan_of = Plan {
         name: native::name_from(stem(given.list)),
         groups: groups.into_iter().chain(gates).collect(),
@@ -172,13 +179,13 @@ struct Maker<'a, 'f> {
 impl Maker<'_, '_> {
     fn tasks(&mut self) -> (Vec<Group>, Vec<TaskSpec>) {
         let list = self.source.list;
-        let needs = deps::link(list, self.source.text, self.found);
+        let Linked { needs, outside } = deps::link(list, self.given.siblings, self.source.text, self.found);
         let mut retold = RETOLD;
         let mut specs: Vec<TaskSpec> = Vec::with_capacity(list.tasks.len());
-        for (task, needs) in list.tasks.iter().zip(&needs) {
+        for ((task, needs), outside) in list.tasks.iter().zip(&needs).zip(outside) {
             let depends_on = needs.iter().map(|need| list.tasks[*need].id.clone()).collect();
             let spec = self.task(task, depends_on, &mut retold);
-            specs.push(spec);
+            specs.push(TaskSpec { outside: outside.into_iter().collect(), ..spec });
         }
         let levels = Levels::of(&needs);
         if levels.are_circular
@@ -231,6 +238,7 @@ impl Maker<'_, '_> {
             timeout: defaults.timeout.unwrap_or(TIMEOUT),
             silence: defaults.silence.flatten(),
             exports: Vec::new(),
+            outside: Vec::new(),
         }
     }
 

@@ -454,5 +454,6 @@ fn spec(task: Task, group: u32, config: &Config) -> TaskSpec {
         timeout: defaults.timeout.unwrap_or(TIMEOUT),
         silence: defaults.silence.flatten(),
         exports: task.exports,
+        outside: Vec::new(),
     }
 }

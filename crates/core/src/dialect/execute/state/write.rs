@@ -169,7 +169,7 @@ impl Writer<'_> {
                 StopReason::Person => "user",
                 StopReason::LandingWaits { .. } => "landing_waits",
                 StopReason::PlanChanged { .. } => "task_edited",
-                StopReason::Elsewhere { .. } => "elsewhere",
+                StopReason::Elsewhere { .. } | StopReason::Siblings { .. } => "elsewhere",
                 StopReason::Budget { .. } => "budget",
                 StopReason::Environment { .. } => "environment",
                 // More was added to the plan since.

@@ -45,6 +45,7 @@ impl IssueReading {
             check_first: true,
             may_fail: false,
             exports: Vec::new(),
+            outside: Vec::new(),
             ..last.clone()
         })
     }

@@ -108,7 +108,7 @@ impl TaskWord {
     /// What a task's status is called here.
     pub fn of(status: Status) -> TaskWord {
         match status {
-            Status::Pending | Status::Skipped | Status::Unreachable => TaskWord::Pending,
+            Status::Pending | Status::Skipped | Status::Unreachable | Status::Waiting => TaskWord::Pending,
             Status::InProgress
             | Status::Confirming
             | Status::Verifying

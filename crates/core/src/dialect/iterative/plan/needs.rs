@@ -84,8 +84,9 @@ impl<'a> Needs<'a> {
             dropped: self.dropped.clone(),
             stories: stories.collect(),
             help: HELP,
+            siblings: &[],
         };
-        link_named(&named, self.text, found)
+        link_named(&named, self.text, found).needs
     }
 
     /// By the arrows, and whether a unit is in the drawing at all.

@@ -321,6 +321,7 @@ impl Maker<'_, '_> {
             timeout: defaults.timeout.unwrap_or(TIMEOUT),
             silence: defaults.silence.flatten(),
             exports: Vec::new(),
+            outside: Vec::new(),
         }
     }
 

@@ -86,6 +86,7 @@ pub(super) fn review(
         timeout: defaults.timeout.unwrap_or(TIMEOUT),
         silence: defaults.silence.flatten(),
         exports: Vec::new(),
+        outside: Vec::new(),
     };
     let id = GroupId::new(REVIEW).expect("a word is a group");
     (Group { id, title: "Review".to_owned() }, task)

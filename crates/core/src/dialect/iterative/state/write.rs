@@ -158,6 +158,7 @@ impl Writer<'_> {
                 Some(format!("Waiting on {}", dead.join(", ")))
             }
             Status::Pending
+            | Status::Waiting
             | Status::InProgress
             | Status::Confirming
             | Status::Verifying

@@ -191,7 +191,9 @@ fn stopped(reason: &StopReason) -> (Level, String) {
         StopReason::PlanChanged { detail } => {
             (Warning, format!("Paused, since the list changed: {}", one_line(detail)))
         }
-        StopReason::Elsewhere { detail } => (Info, format!("Paused: {detail}")),
+        StopReason::Elsewhere { detail } | StopReason::Siblings { detail } => {
+            (Info, format!("Paused: {detail}"))
+        }
         StopReason::Budget { detail } => (Info, format!("Stopped: {detail}")),
         StopReason::Environment { detail } => (Error, format!("Failed: {detail}")),
     }

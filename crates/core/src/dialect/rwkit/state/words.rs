@@ -97,7 +97,7 @@ impl TaskWord {
     /// What a task's status is called here.
     pub fn of(status: Status) -> TaskWord {
         match status {
-            Status::Pending => TaskWord::Pending,
+            Status::Pending | Status::Waiting => TaskWord::Pending,
             Status::InProgress | Status::Confirming | Status::Verifying => TaskWord::InProgress,
             Status::Verified | Status::Merging | Status::Completed => TaskWord::Completed,
             Status::Failed => TaskWord::Failed,
@@ -194,7 +194,8 @@ impl GateWord {
             | Status::Verified
             | Status::Merging
             | Status::Failed
-            | Status::Unreachable => None,
+            | Status::Unreachable
+            | Status::Waiting => None,
         }
     }
 

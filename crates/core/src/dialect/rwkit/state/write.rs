@@ -222,7 +222,9 @@ impl Writer<'_> {
 
     fn status(&self) -> RunWord {
         let mut all = self.tasks.iter().chain(&self.gates).map(|told| told.status);
-        let begun = all.clone().any(|status| !matches!(status, Status::Pending | Status::Unreachable));
+        let begun = all
+            .clone()
+            .any(|status| !matches!(status, Status::Pending | Status::Unreachable | Status::Waiting));
         match &self.run.stopped {
             _ if self.run.engine.is_some() => RunWord::Running,
             // The ledger may have finished what an engine left, or never had one.
@@ -253,6 +255,7 @@ impl Writer<'_> {
                 StopReason::LandingWaits { .. } => Some("landing_waits"),
                 StopReason::PlanChanged { .. } => Some("task_edited"),
                 StopReason::Elsewhere { .. } => Some("elsewhere"),
+                StopReason::Siblings { .. } => Some("other_lists"),
                 StopReason::Budget { .. } => Some("budget"),
                 StopReason::Environment { .. } => Some("environment"),
                 // More was added, or something is to be tried again.

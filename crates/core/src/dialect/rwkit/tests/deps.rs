@@ -1,6 +1,7 @@
 //! What tasks say they wait for.
 
 use super::*;
+use crate::dialect::rwkit::Sibling;
 
 /// Tasks with these dependencies, the first ones without any.
 fn list(count: usize, last: &str) -> String {
@@ -184,5 +185,63 @@ fn what_is_crossed_out_is_not_waited_for() {
         told(&read),
         "1:9: warning: this item is crossed out (dropped: neither done nor to be done)\n\
          2:21: warning: `T002` waits for `T001`, which is crossed out (not waited for)\n"
+    );
+}
+
+/// The list with others beside it, each a path and its lines.
+fn beside(text: &str, others: &[(&str, &str)]) -> RwkitReading {
+    let siblings: Vec<Sibling> =
+        others.iter().map(|(list, text)| Sibling::read(list, text.as_bytes())).collect();
+    let config = profiles();
+    let given =
+        Given { list: LIST, plan: None, config: &config, detected: &[], siblings: &siblings, strict: false };
+    read(&folder(&[(LIST, text)]), &given)
+}
+
+fn outside(read: &RwkitReading, id: &str) -> Vec<String> {
+    by_id(read, id).outside.iter().map(ToString::to_string).collect()
+}
+
+const AUTH: (&str, &str) = (
+    "plans/1-2-auth-todolist.md",
+    "- [x] T090 P1 US-009 a [files: a] [size: S]\n- [ ] T091 P1 US-009 b [files: b] [size: S]\n",
+);
+const MAPS: (&str, &str) = (
+    "plans/1-3-maps-todolist.md",
+    "- [ ] T001 P1 US-004 m [files: m] [size: S]\n- [ ] T095 P1 US-004 n [files: n] [size: S]\n",
+);
+
+#[test]
+fn ids_of_the_other_lists_of_a_master_are_waited_for() {
+    for (deps, expected) in [
+        ("T090", vec!["T090 of plans/1-2-auth-todolist.md"]),
+        ("T001, T091", vec!["T091 of plans/1-2-auth-todolist.md"]),
+        ("t095", vec!["T095 of plans/1-3-maps-todolist.md"]),
+        ("1-3-maps:T001", vec!["T001 of plans/1-3-maps-todolist.md"]),
+        (
+            "All US-009 tasks",
+            vec!["T090 of plans/1-2-auth-todolist.md", "T091 of plans/1-2-auth-todolist.md"],
+        ),
+        ("T002-T091", vec!["T090 of plans/1-2-auth-todolist.md", "T091 of plans/1-2-auth-todolist.md"]),
+    ] {
+        let read = beside(&list(3, deps), &[AUTH, MAPS]);
+        assert_eq!(told(&read), "", "{deps}");
+        assert_eq!(outside(&read, "T099"), expected, "{deps}");
+    }
+    // The list's own come first, and they only.
+    let read = beside(&list(3, "T001"), &[AUTH, MAPS]);
+    assert_eq!((needs(&read)[3].as_str(), outside(&read, "T099").len()), ("T099 < [T001]", 0));
+}
+
+#[test]
+fn an_id_that_no_list_has_or_several_have_is_refused() {
+    let read = beside(&list(3, "T077"), &[AUTH, MAPS]);
+    assert!(told(&read).contains("error: `T099` waits for `T077`, which is not there"), "{}", told(&read));
+    let twice = ("plans/1-4-tax-todolist.md", AUTH.1);
+    let read = beside(&list(3, "T090"), &[AUTH, twice]);
+    assert!(
+        told(&read).contains("error: `T099` waits for `T090`, which several tasks are called (in plans/1-2-auth-todolist.md and plans/1-4-tax-todolist.md)"),
+        "{}",
+        told(&read)
     );
 }

@@ -109,7 +109,7 @@ fn profiles() -> Config {
 }
 
 fn reading_with(folder: &Folder, plan: Option<&str>, config: &Config, strict: bool) -> RwkitReading {
-    read(folder, &Given { list: LIST, plan, config, detected: &[], strict })
+    read(folder, &Given { list: LIST, plan, config, detected: &[], siblings: &[], strict })
 }
 
 fn reading(text: &str) -> RwkitReading {
