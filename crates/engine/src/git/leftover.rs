@@ -76,15 +76,18 @@ impl Repo {
     /// While no git process of ours changes anything.
     fn clear_after_kill(&self, run: &str, since: SystemTime) -> Result<(), GitError> {
         for _ in 0..LOOKS {
-            let cleared = self.git().alone(|| self.clear_dead_locks(run, since));
-            if matches!(cleared, Some(Ok(true))) {
-                self.git().forget_lost();
-                return Ok(());
+            // One that is killed after this is another one.
+            let cleared = self.git().alone(|| {
+                let cleared = self.clear_dead_locks(run, since);
+                if matches!(cleared, Ok(true)) {
+                    self.git().forget_lost();
+                }
+                cleared
+            });
+            match cleared.transpose()? {
+                Some(true) => return Ok(()),
+                Some(false) | None => thread::sleep(BETWEEN),
             }
-            if let Some(Err(error)) = cleared {
-                return Err(error);
-            }
-            thread::sleep(BETWEEN);
         }
         Ok(())
     }

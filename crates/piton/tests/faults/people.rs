@@ -215,6 +215,20 @@ fn whatever_a_person_does_during_a_landing_nothing_is_lost_or_landed_twice() {
     });
 }
 
+/// A landing replaces the index as a whole: what somebody has put into it since it was looked at is not lost.
+#[test]
+fn what_a_person_stages_in_the_instant_before_a_landing_stays_staged() {
+    let sandbox = project();
+    let mut run = sandbox.piton(["run", "plan.toml"]).pausing_at(&sandbox, "landing.judged", 1).spawn();
+    let pause = run.until_paused(&sandbox);
+    sandbox.write("staged.txt", "mine\n");
+    sandbox.git(["add", "staged.txt", "mine.txt"]);
+    drop(pause);
+    let out = run.wait().exits(0).says("landed as");
+    sandbox.assert_landed_once("main", &["T1"]);
+    assert_eq!(sandbox.git(["status", "--porcelain"]), "M  mine.txt\nA  staged.txt", "{out}");
+}
+
 /// A landing that waits for a rebase is looked at again, and goes on with what the rebase made.
 #[test]
 fn a_landing_that_waits_for_a_rebase_goes_on_by_itself_when_the_rebase_is_over() {
