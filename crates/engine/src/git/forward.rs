@@ -177,7 +177,13 @@ impl Step<'_> {
         if written.code != Some(0) {
             // The files were all at `old` a moment ago: what is at the candidate's version now was written by this git.
             concerned.undo()?;
-            return Ok(Some(Moved::Waits(Wait::Refused { message: written.stderr })));
+            // Somebody may have changed one of them in between.
+            let files = concerned.judge(true, CutOff::No)?.theirs;
+            return Ok(Some(Moved::Waits(if files.is_empty() {
+                Wait::Refused { message: written.stderr }
+            } else {
+                Wait::Files { checkout: git.dir().to_owned(), files }
+            })));
         }
         crash::point("landing.files");
         if !self.is_there(git, git_dir)? {
