@@ -597,6 +597,22 @@ fn heard(ran: Result<CheckResult, NoResult>) -> Result<CheckResult, NoReport> {
     }
 }
 
+/// The results that a task's checks have if all of them pass: to ask what that would come to.
+pub fn as_if_passed(spec: &TaskSpec) -> Vec<CheckResult> {
+    let passed = |check: &Check| CheckResult {
+        name: check.name.clone(),
+        check: check.digest(),
+        command: check.run.to_string(),
+        verdict: Verdict::Pass,
+        environment: environment(),
+        took: Span::default(),
+        log: String::new(),
+        tail: String::new(),
+        tests: None,
+    };
+    spec.checks.iter().map(passed).collect()
+}
+
 /// Whoever asks for a review pays for it, whatever comes of it.
 fn book(
     project: &Project,

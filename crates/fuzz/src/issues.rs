@@ -140,7 +140,14 @@ static RUN: LazyLock<(State, Vec<Recorded>)> = LazyLock::new(|| {
     let note = Note::Entry { task: None, text: "Mind this:\n\n---\n\n## Task 1: No".to_owned() };
     let commands = [
         Command::Create(Box::new(new)),
-        report("1", Claim::Done { tree: None, results: Vec::new() }),
+        report(
+            "1",
+            Claim::Done {
+                tree: None,
+                results: Vec::new(),
+                evidence: piton_core::run::Evidence::file("work"),
+            },
+        ),
         report("2", Claim::Blocked { reason: "---".to_owned() }),
         Command::Note { by: "ann".to_owned(), note },
     ];

@@ -16,7 +16,7 @@ use piton_engine::project::Project;
 use crate::args::{Loudness, Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::reading::{self, How};
-use crate::{cmd, siblings, ui};
+use crate::{cmd, refusals, siblings, ui};
 
 pub(crate) fn here() -> Outcome<Utf8PathBuf> {
     let here = std::env::current_dir().map_err(Failure::io("cannot tell the current folder"))?;
@@ -60,6 +60,15 @@ impl FoundRun {
         command: &Command,
         more: Option<&Command>,
     ) -> Outcome<Vec<Recorded>> {
+        self.command_then(command, |_, _| Ok(more.cloned()))
+    }
+
+    /// The same with one that depends on what came of the first.
+    pub(crate) fn command_then(
+        &mut self,
+        command: &Command,
+        more: impl FnOnce(&FoundRun, &[Recorded]) -> Outcome<Option<Command>>,
+    ) -> Outcome<Vec<Recorded>> {
         let mut mirror = self.mirror()?;
         let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
         if let Some(mirror) = &mut mirror {
@@ -67,11 +76,14 @@ impl FoundRun {
         }
         siblings::look(&self.project, &mut self.journal, &self.run)?;
         let mut outcome = self.journal.command(&self.run, command, clock::now());
-        if let (Ok(events), Some(more)) = (&mut outcome, more) {
-            events.extend(self.journal.command(&self.run, more, clock::now())?);
+        if let Ok(events) = &mut outcome
+            && let Some(more) = more(self, events)?
+        {
+            events.extend(self.journal.command(&self.run, &more, clock::now())?);
         }
         if let Some(mirror) = &mut mirror {
             let settled = mirror.settle(&mut self.journal, &mut aide, true);
+            refusals::say(&self.project, &self.journal, &self.run);
             if let (Ok(_), Err(error)) = (&outcome, settled) {
                 return Err(Failure::new(format!(
                     "it is recorded, but the state file is not written: {error}"
@@ -86,7 +98,11 @@ impl FoundRun {
         siblings::look(&self.project, &mut self.journal, &self.run)?;
         let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
         match self.mirror()? {
-            Some(mut mirror) => Ok(mirror.settle(&mut self.journal, &mut aide, true)?),
+            Some(mut mirror) => {
+                mirror.settle(&mut self.journal, &mut aide, true)?;
+                refusals::say(&self.project, &self.journal, &self.run);
+                Ok(())
+            }
             None => Ok(()),
         }
     }
@@ -164,6 +180,7 @@ fn run_in(
         }
         None => choose(&runs, which.run.as_deref(), &project)?,
     };
+    refusals::say(&project, &journal, &run);
     Ok(FoundRun { project, journal, run })
 }
 

@@ -7,6 +7,7 @@ mod find;
 mod picture;
 mod progress;
 mod reading;
+mod refusals;
 mod siblings;
 mod ui;
 

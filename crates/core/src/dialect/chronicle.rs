@@ -205,11 +205,28 @@ impl Chronicle {
                 self.on(task, |story| story.fail(*class, reason, feedback, next, at));
             }
             Event::LandingPrepared { .. } | Event::LandingReturned { .. } | Event::LandingWaits { .. } => {}
-            Event::Completed { task, proof, .. } => {
+            Event::Completed { task, proof, counts, .. } => {
                 self.context = None;
                 let landed = matches!(proof, Proof::Landed { .. });
-                self.on(task, |story| story.complete(landed, seq, at));
+                self.on(task, |story| {
+                    // Made by hand, and counted for this task.
+                    for commit in counts {
+                        story.commit(
+                            &CommitMade { hash: commit.to_string(), subject: String::new() },
+                            Some(at),
+                        );
+                    }
+                    story.complete(landed, seq, at);
+                });
             }
+            Event::Marked { .. } | Event::ClaimWaits { .. } => {}
+            Event::Released { task, .. } => self.on(task, |story| {
+                story.release();
+                story.attempt = story.attempt.saturating_sub(1);
+                if story.attempt == 0 {
+                    story.started_at = None;
+                }
+            }),
             Event::LandingFound { task, .. } => {
                 self.context = None;
                 self.on(task, |story| story.complete(true, seq, at));

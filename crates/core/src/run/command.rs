@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Report, Session, StopReason, Work};
+use super::evidence::{Evidence, Mark};
 use super::past::Past;
 use super::schedule::Action;
 use super::state::Missing;
@@ -33,6 +34,23 @@ pub enum Command {
     Start {
         task: TaskId,
         holder: Holder,
+    },
+    /// The same by the ledger, although tasks of an earlier group are open.
+    StartAhead {
+        task: TaskId,
+        holder: Holder,
+    },
+    /// Where things stand as a task is begun by the ledger.
+    Mark {
+        task: TaskId,
+        fence: u64,
+        mark: Mark,
+    },
+    /// Take a task back from a holder of the ledger who is not at work on it.
+    Release {
+        task: TaskId,
+        fence: u64,
+        reason: String,
     },
     Prepared {
         task: TaskId,
@@ -214,14 +232,19 @@ pub enum Command {
 impl Command {
     /// It looks at the run as a whole, so a part of the state is not enough to decide it.
     pub fn surveys(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Command::Create(_)
-                | Command::Replan(_)
-                | Command::Extend(_)
-                | Command::PrepareLanding { .. }
-                | Command::ContextUpdated(_)
-        )
+            | Command::Replan(_)
+            | Command::Extend(_)
+            | Command::PrepareLanding { .. }
+            | Command::ContextUpdated(_) => true,
+            // A commit counts for one task, and a check proves a task only if no other has it.
+            Command::Report {
+                claim: Claim::Done { evidence, .. } | Claim::ToConfirm { evidence, .. },
+                ..
+            } => !evidence.stands_alone(),
+            _ => false,
+        }
     }
 }
 
@@ -241,11 +264,13 @@ pub enum Claim {
     Done {
         tree: Option<Oid>,
         results: Vec<CheckResult>,
+        evidence: Evidence,
     },
     /// The same of one that is to be confirmed: somebody new looks first whether anything is left.
     ToConfirm {
         tree: Option<Oid>,
         results: Vec<CheckResult>,
+        evidence: Evidence,
     },
     Failed {
         reason: String,
@@ -261,7 +286,7 @@ impl Claim {
     pub(super) fn asks_again(&self, task: &Task) -> bool {
         match self {
             Claim::ToConfirm { .. } => task.confirm,
-            Claim::Done { tree: Some(tree), results } if task.decided == Status::Confirming => {
+            Claim::Done { tree: Some(tree), results, .. } if task.decided == Status::Confirming => {
                 let passes = &task.progress.passes;
                 let before = |result: &CheckResult| {
                     passes.iter().any(|pass| &pass.tree == tree && pass.check == result.check)

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Mark;
 use super::past::Past;
 use super::reopen::Reopening;
 use super::task::{Holder, Intent, Proof};
@@ -86,6 +87,25 @@ pub enum Event {
         /// For whom it stands in, whose provider is out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instead_of: Option<String>,
+    },
+    /// Where things stood when a task was begun by the ledger.
+    Marked {
+        task: TaskId,
+        fence: u64,
+        mark: Box<Mark>,
+    },
+    /// A task is called done whose work is not committed: the claim waits until it is.
+    ClaimWaits {
+        task: TaskId,
+        fence: u64,
+        by: String,
+        files: Vec<String>,
+    },
+    /// Its holder is not at work on it: it may be begun again. No attempt is spent.
+    Released {
+        task: TaskId,
+        fence: u64,
+        reason: String,
     },
     /// The worktree exists, is set up and stands on `base`, when `landed` tasks had landed.
     WorktreeReady {
@@ -185,6 +205,9 @@ pub enum Event {
         task: TaskId,
         fence: u64,
         proof: Proof,
+        /// Commits that were made by hand and count for this task.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        counts: Vec<Oid>,
     },
     /// The worktree and its refs are gone.
     CleanedUp {
@@ -307,6 +330,9 @@ impl Event {
             TaskAdded { spec, .. } | TaskChanged { spec, .. } => Some(&spec.id),
             TaskRemoved { task }
             | AttemptStarted { task, .. }
+            | Marked { task, .. }
+            | ClaimWaits { task, .. }
+            | Released { task, .. }
             | WorktreeReady { task, .. }
             | AgentEnded { task, .. }
             | WorkCaptured { task, .. }

@@ -141,6 +141,7 @@ impl State {
                     task.not_before = None;
                     task.progress.recheck = false;
                     task.progress.booked.clear();
+                    task.progress.uncommitted.clear();
                     task.progress.agent = agent;
                     task.progress.ready = recheck;
                     task.progress.agent_done = recheck;
@@ -149,6 +150,18 @@ impl State {
                     task.progress.worktree |= *holder == Holder::Engine;
                 })
             }
+            Event::Marked { task, mark, .. } => {
+                self.update(task, at, |task| task.progress.mark = Some((**mark).clone()))
+            }
+            Event::ClaimWaits { task, files, .. } => {
+                self.update(task, at, |task| task.progress.uncommitted.clone_from(files))
+            }
+            Event::Released { task, .. } => self.update(task, at, |task| {
+                release(task);
+                // Nobody made an attempt.
+                task.attempt = task.attempt.min(task.spent);
+                task.decided = if task.failure_seq.is_none() { Status::Pending } else { Status::Failed };
+            }),
             Event::WorktreeReady { task, base, landed, .. } => self.update(task, at, |task| {
                 task.progress.ready = true;
                 task.progress.waits = None;
@@ -196,6 +209,7 @@ impl State {
                 }
                 self.update(task, at, |task| {
                     task.decided = Status::Confirming;
+                    task.progress.uncommitted.clear();
                     task.progress.agent_done = false;
                     task.progress.confirmations += 1;
                     if !agent.is_empty() {
@@ -250,9 +264,10 @@ impl State {
             Event::LandingWaits { task, reason, .. } => {
                 self.update(task, at, |task| task.progress.waits = Some(reason.clone()))
             }
-            Event::Completed { task, proof, .. } => self.complete(task, proof, at),
+            Event::Completed { task, proof, counts, .. } => self.complete(task, proof, counts, at),
             Event::LandingFound { task, commit, .. } => {
-                self.complete(task, &Proof::Landed { commit: commit.clone(), verified: commit.clone() }, at)
+                let proof = Proof::Landed { commit: commit.clone(), verified: commit.clone() };
+                self.complete(task, &proof, &[], at)
             }
             Event::CleanedUp { task, .. } => self.update(task, at, |task| {
                 task.progress.worktree = false;
@@ -310,6 +325,8 @@ impl State {
             }),
             Event::Reset { task, .. } => self.update(task, at, |task| {
                 release(task);
+                task.counts.clear();
+                task.progress.mark = None;
                 if task.proof.take().is_some() {
                     task.progress = Progress { worktree: task.progress.worktree, ..Progress::default() };
                 }
@@ -333,7 +350,7 @@ impl State {
             }),
             Event::Adopted { task, past, .. } => {
                 if let Some(proof) = &past.proof {
-                    self.complete(task, proof, at)?;
+                    self.complete(task, proof, &[], at)?;
                 }
                 self.update(task, at, |task| {
                     task.spent = past.spent;
@@ -422,6 +439,7 @@ impl State {
             task.progress.intent = None;
             task.progress.queued = None;
             task.progress.waits = None;
+            task.progress.uncommitted.clear();
             task.progress.behind = behind.cloned();
             task.progress.left_behind = *next == Next::Skipped;
             task.not_before = match next {
@@ -444,7 +462,7 @@ impl State {
         both.map_or_else(String::new, |(run, task)| worker(run, task).to_owned())
     }
 
-    fn complete(&mut self, id: &TaskId, proof: &Proof, at: Timestamp) -> Result<(), Missing> {
+    fn complete(&mut self, id: &TaskId, proof: &Proof, counts: &[Oid], at: Timestamp) -> Result<(), Missing> {
         let landed_no = match (&mut self.run, proof) {
             (Some(run), Proof::Landed { .. }) => {
                 run.landed += 1;
@@ -463,6 +481,7 @@ impl State {
             task.holder = None;
             task.proof = Some(proof.clone());
             task.reopened = None;
+            task.counts = counts.to_vec();
             task.progress = Progress { worktree: task.progress.worktree, landed_no, ..Progress::default() };
         })
     }
@@ -507,6 +526,7 @@ impl State {
             failure_seq: None,
             reopened: None,
             proof: None,
+            counts: Vec::new(),
             progress: Progress::default(),
             used: Bill::default(),
             worked: Span::default(),
@@ -578,6 +598,7 @@ pub(super) fn release(task: &mut Task) {
     task.progress.ready = false;
     task.progress.agent_done = false;
     task.progress.left_behind = false;
+    task.progress.uncommitted.clear();
     task.progress.recheck = false;
     task.progress.intent = None;
     task.progress.queued = None;

@@ -4,6 +4,7 @@
 mod command;
 mod create;
 mod event;
+mod evidence;
 mod fold;
 mod past;
 mod provider;
@@ -21,10 +22,11 @@ pub use event::{
     AgentEnd, CheckResult, Class, CommitMade, ContextUpdate, Event, Next, Note, Recorded, Report, Selection,
     Session, StopReason, Tests, Verdict, Work,
 };
+pub use evidence::{Evidence, Mark};
 pub use past::{Past, PastCommit, PastError, PastFeedback};
 pub use provider::{Entry, Outage, Outages, is_free, limits, refused, reviewer, stand_in, worker};
 pub use reopen::Reopening;
-pub use rules::decide;
+pub use rules::{decide, waits_for};
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};

@@ -1,9 +1,10 @@
 //! What may happen. Every change of a run goes through [`decide`]; nothing else makes events.
 
 mod agents;
+mod claims;
 mod failure;
 
-use super::command::{Claim, Command, Refusal, Stop};
+use super::command::{Command, Refusal, Stop};
 use super::create::{create, extend, replan};
 use super::event::{CheckResult, Class, Event, Note, Selection, Session, StopReason, Verdict, Work};
 use super::provider::begins as who_begins;
@@ -12,6 +13,8 @@ use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
 use crate::plan::{Check, Dialect, Digest, MAX_PARALLEL, Oid, TaskId};
 use crate::time::Timestamp;
+
+pub use claims::waits_for;
 
 type Decision = Result<Vec<Event>, Stop>;
 
@@ -45,6 +48,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::StopRequested { by: by.clone(), now: *now }])
         }
         Command::Start { task, holder } => on.start(task, holder),
+        Command::StartAhead { task, holder } => on.start_at(task, holder, Turn::Any),
+        Command::Mark { task, fence, mark } => on.mark(task, *fence, mark),
+        Command::Release { task, fence, reason } => on.release(task, *fence, reason),
         Command::Prepared { task, fence, base, landed } => {
             let at = on.held(task, *fence, &[Status::InProgress])?;
             if at.progress.ready {
@@ -120,7 +126,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 return Err(Refusal::because(format!("{task} must change something to be completed")));
             }
             let proof = Proof::Checked { tree: at.progress.tree.clone() };
-            Ok(vec![Event::Completed { task: task.clone(), fence: *fence, proof }])
+            Ok(vec![Event::Completed { task: task.clone(), fence: *fence, proof, counts: Vec::new() }])
         }
         Command::CleanedUp { task, fence } => {
             on.cleaned(task, *fence)?;
@@ -350,6 +356,10 @@ impl<'a> Rules<'a> {
     }
 
     fn start(&self, id: &TaskId, holder: &Holder) -> Decision {
+        self.start_at(id, holder, Turn::Own)
+    }
+
+    fn start_at(&self, id: &TaskId, holder: &Holder, turn: Turn) -> Decision {
         let task = self.task(id)?;
         match task.decided {
             Status::Pending | Status::Failed => {}
@@ -365,7 +375,9 @@ impl<'a> Rules<'a> {
         if task.waiting > 0 || task.awaits_outside() {
             return Err(self.waits_for(task)?);
         }
-        if let Some(barrier) = self.barrier(task) {
+        if turn == Turn::Own
+            && let Some(barrier) = self.barrier(task, holder)
+        {
             return Err(barrier);
         }
         if *holder == Holder::Engine {
@@ -393,11 +405,17 @@ impl<'a> Rules<'a> {
         }])
     }
 
-    fn barrier(&self, task: &Task) -> Option<Stop> {
+    fn barrier(&self, task: &Task, holder: &Holder) -> Option<Stop> {
         let held_back = super::schedule::barrier(self.run, &self.state.horizon(), task)?;
+        let id = &task.id;
         Some(Refusal::hinted(
-            format!("{} has to wait: {held_back}", task.id),
-            format!("`piton why {}` tells more", task.id),
+            format!("{id} has to wait: {held_back}, and they are done one after the other"),
+            match holder {
+                Holder::Engine => format!("`piton why {id}` tells more"),
+                Holder::Ledger(_) => {
+                    format!("piton start {id} --ahead   begins it before its turn; then report on it")
+                }
+            },
         ))
     }
 
@@ -466,7 +484,8 @@ impl<'a> Rules<'a> {
             return Err(Refusal::because(format!("a check of {id} has not run ({})", missing.short())));
         }
         let done = if self.run.settings.no_commits {
-            Event::Completed { task: id.clone(), fence, proof: Proof::Checked { tree: Some(tree.clone()) } }
+            let proof = Proof::Checked { tree: Some(tree.clone()) };
+            Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() }
         } else {
             Event::Verified { task: id.clone(), fence }
         };
@@ -529,78 +548,7 @@ impl<'a> Rules<'a> {
             return Err(Refusal::stale(format!("{id} has no landing under way")));
         };
         let proof = Proof::Landed { commit: commit.clone(), verified: verified.clone() };
-        Ok(vec![Event::Completed { task: id.clone(), fence, proof }])
-    }
-
-    fn report(&self, id: &TaskId, by: &str, seen: Option<u64>, claim: &Claim, advice: &str) -> Decision {
-        let task = self.task(id)?;
-        let holder = Holder::Ledger(by.to_owned());
-        let mut events = Vec::new();
-        let fence = match task.decided {
-            Status::InProgress if task.holder.as_ref() == Some(&holder) => task.fence,
-            // Whoever confirms is somebody else than who did the work.
-            Status::Confirming if matches!(task.holder, Some(Holder::Ledger(_))) => {
-                if let Claim::ToConfirm { .. } = claim {
-                    return Err(Refusal::hinted(
-                        format!("{id} is done already, and somebody new has to confirm that"),
-                        format!("`piton confirm {id}` when nothing was left to do"),
-                    ));
-                }
-                task.fence
-            }
-            Status::Pending | Status::Failed => {
-                events = self.start(id, &holder)?;
-                task.fence + 1
-            }
-            status => {
-                let held = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
-                return Err(Refusal::because(format!("{id} is {status}{held}: {by} cannot report on it")));
-            }
-        };
-        if seen.is_some_and(|seen| seen != task.fence) {
-            return Err(Refusal::stale(format!(
-                "{id} was started or reset by somebody else while its checks ran"
-            )));
-        }
-        let task_then = Task { fence, ..task.clone() };
-        let looks_again = claim.asks_again(task);
-        if let Claim::Done { tree: Some(tree), results } | Claim::ToConfirm { tree: Some(tree), results } =
-            claim
-            && (looks_again || results.iter().any(|result| !result.verdict.lets_pass()))
-        {
-            // Why it failed is worth knowing in full; and what passed is what somebody new has to leave as it is.
-            let (tree, results) = (tree.clone(), results.clone());
-            events.push(Event::ChecksEnded { task: id.clone(), fence, tree, results });
-        }
-        events.push(match claim {
-            Claim::Blocked { reason } => self.failure(&task_then, Class::Defect, reason, "", None),
-            Claim::Failed { reason } => {
-                let feedback = if advice.is_empty() { reason } else { advice };
-                self.failure(&task_then, Class::Code, reason, feedback, None)
-            }
-            Claim::Done { tree, results } | Claim::ToConfirm { tree, results } => match self
-                .not_passed(&task_then, results)
-            {
-                Some(failed) => failed,
-                None if looks_again => {
-                    let (agent, instead_of) = (String::new(), None);
-                    Event::ConfirmationStarted { task: id.clone(), fence, agent, instead_of }
-                }
-                None if task.judges.is_empty() => {
-                    Event::Completed { task: id.clone(), fence, proof: Proof::Reported }
-                }
-                None => {
-                    let passed = |judge: &Digest| {
-                        results.iter().any(|r| &r.check == judge && r.verdict == Verdict::Pass)
-                    };
-                    if !task.judges.iter().all(passed) {
-                        return Err(Refusal::because(format!("the checks of {id} have not all run")));
-                    }
-                    Event::Completed { task: id.clone(), fence, proof: Proof::Checked { tree: tree.clone() } }
-                }
-            },
-        });
-        Ok(events)
+        Ok(vec![Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() }])
     }
 
     fn may_take_away(&self, id: &TaskId, what: &str) -> Result<(), Stop> {
@@ -622,6 +570,13 @@ impl<'a> Rules<'a> {
     }
 }
 
+/// Whether a task may begin only when those before it are done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Own,
+    Any,
+}
+
 /// The first judge without a pass on this tree, now or earlier.
 fn unproven<'j>(
     task: &Task,
@@ -640,6 +595,7 @@ fn fence_of(event: &Event) -> Option<u64> {
     match event {
         Event::AttemptStarted { fence, .. }
         | Event::Failed { fence, .. }
+        | Event::ClaimWaits { fence, .. }
         | Event::Completed { fence, .. } => Some(*fence),
         _ => None,
     }

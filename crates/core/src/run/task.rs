@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Mark;
 use super::usage::Bill;
 use crate::plan::{Digest, Oid, Outside, TaskId};
 use crate::time::{Span, Timestamp};
@@ -166,6 +167,9 @@ pub struct Task {
     #[serde(default)]
     pub reopened: Option<u64>,
     pub proof: Option<Proof>,
+    /// Commits that were made by hand and count for it: no other task is done by them.
+    #[serde(default)]
+    pub counts: Vec<Oid>,
     pub progress: Progress,
     /// What its tries have used, as far as their clients tell.
     #[serde(default)]
@@ -246,7 +250,14 @@ pub enum Proof {
     Landed { commit: Oid, verified: Oid },
     /// Its checks passed where it was done; nothing was landed.
     Checked { tree: Option<Oid> },
-    /// Somebody said so, and there was no check to run.
+    /// Work of its own was seen, and there was no check to run.
+    Work {
+        #[serde(default)]
+        commits: Vec<Oid>,
+        #[serde(default)]
+        files: Vec<String>,
+    },
+    /// Somebody said so, and nothing proves it.
     Reported,
 }
 
@@ -269,6 +280,10 @@ pub struct Progress {
     pub recheck: bool,
     /// It was completed before: its checks run before any agent, and it may stay as it is.
     pub checks_first: bool,
+    /// Where things stood when it was first begun by the ledger since the last reset.
+    pub mark: Option<Mark>,
+    /// It is called done, and waits until this work is committed.
+    pub uncommitted: Vec<String>,
     /// Bring the worktree up to this commit first.
     pub behind: Option<Oid>,
     /// Where the last failure that an agent can mend stands in the journal: what the next try is told.

@@ -12,7 +12,7 @@ pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code};
 pub use tell::{Told, Tone, tell};
 pub use usage::{bill, dollars, used};
-pub use why::{Why, why};
+pub use why::{Why, commit_command, why};
 
 /// Twenty cells, as many of them filled as is done.
 pub fn bar(done: u32, total: u32) -> String {

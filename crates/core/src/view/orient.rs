@@ -325,7 +325,8 @@ mod tests {
                 files: if spec.id.as_str() == "T1" { vec!["src/store.rs".into()] } else { Vec::new() },
                 ..Report::default()
             };
-            let claim = Claim::Done { tree: None, results: Vec::new() };
+            let claim =
+                Claim::Done { tree: None, results: Vec::new(), evidence: crate::run::Evidence::file("work") };
             commands.push(Command::Report {
                 task: spec.id.clone(),
                 by: by(),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::plan::{Exhausted, Settings};
 use crate::run::{
-    Counts, Run, Selection, State, Status, StopReason, Task, over_budget, owes_context, refused,
+    Counts, Run, Selection, State, Status, StopReason, Task, over_budget, owes_context, refused, waits_for,
 };
 use crate::time::Span;
 
@@ -157,7 +157,11 @@ pub fn at_rest(state: &State) -> StopReason {
     match elsewhere.filter(|_| !gave_up) {
         Some(task) => {
             let by = task.holder.as_ref().map_or_else(|| "somebody else".to_owned(), ToString::to_string);
-            StopReason::Elsewhere { detail: format!("{} is held by {by}", task.id) }
+            let detail = match &task.progress.uncommitted[..] {
+                [] => format!("{} is held by {by}", task.id),
+                files => format!("{} is called done by {by}, and waits: {}", task.id, waits_for(files)),
+            };
+            StopReason::Elsewhere { detail }
         }
         None if gave_up => StopReason::Ended,
         None => all

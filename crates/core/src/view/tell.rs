@@ -3,6 +3,7 @@
 use super::counted;
 use crate::run::{
     AgentEnd, CheckResult, Class, Event, Holder, Next, Note, Proof, Reopening, StopReason, Verdict, verdict,
+    waits_for,
 };
 use crate::time::Timestamp;
 
@@ -52,6 +53,14 @@ pub fn tell(event: &Event) -> Told {
             ),
             Holder::Ledger(name) => (Tone::Plain, format!("attempt {attempt} started by {name}")),
         },
+        Event::Marked { mark, .. } => match &mark.tip {
+            Some(tip) => (Tone::Quiet, format!("begun at {}", tip.short())),
+            None => (Tone::Quiet, "begun with the files as they were".to_owned()),
+        },
+        Event::ClaimWaits { by, files, .. } => {
+            (Tone::Warning, format!("called done by {by}, and waits: {}", waits_for(files)))
+        }
+        Event::Released { reason, .. } => (Tone::Warning, format!("free again: {}", one_line(reason))),
         Event::WorktreeReady { base, .. } => (Tone::Quiet, format!("worktree ready on {}", base.short())),
         Event::AgentEnded { end, took, .. } => match end {
             AgentEnd::Done => (Tone::Quiet, format!("agent says done after {took}")),
@@ -103,7 +112,13 @@ pub fn tell(event: &Event) -> Told {
         Event::Completed { proof, .. } => match proof {
             Proof::Landed { commit, .. } => (Tone::Good, format!("landed as {}", commit.short())),
             Proof::Checked { .. } => (Tone::Good, "completed, its checks passed".to_owned()),
-            Proof::Reported => (Tone::Good, "completed as reported: it has no check".to_owned()),
+            Proof::Work { commits, .. } => match commits.last() {
+                Some(commit) => {
+                    (Tone::Good, format!("completed by commit {}, without a check", commit.short()))
+                }
+                None => (Tone::Good, "completed, its files have changed; without a check".to_owned()),
+            },
+            Proof::Reported => (Tone::Good, "completed as reported, not proven".to_owned()),
         },
         Event::CleanedUp { .. } => (Tone::Quiet, "worktree removed".to_owned()),
         Event::CleanupRefused { reason, .. } => (Tone::Warning, format!("worktree kept: {reason}")),

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::counted;
 use crate::plan::TaskId;
-use crate::run::{Holder, Proof, Run, State, Status, Task, stand_in, worker};
+use crate::run::{Holder, Proof, Run, State, Status, Task, stand_in, waits_for, worker};
 use crate::time::{Span, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -118,6 +118,12 @@ impl Search<'_> {
                 }
             }
             Status::InProgress => match &task.holder {
+                Some(Holder::Ledger(name)) if !task.progress.uncommitted.is_empty() => {
+                    let files = &task.progress.uncommitted;
+                    self.say(depth, format!("{name} called {id} done; that waits: {}", waits_for(files)));
+                    self.help(commit_command(files, id));
+                    self.help(format!("piton report {id} done --by {name}"));
+                }
                 Some(Holder::Ledger(name)) => {
                     self.say(depth, format!("{id} is held by {name} since {since}"));
                     self.help(format!("piton report {id} done --by {name}"));
@@ -148,7 +154,11 @@ impl Search<'_> {
                 let how = match &task.proof {
                     Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
                     Some(Proof::Checked { .. }) => "its checks passed; nothing was landed".to_owned(),
-                    Some(Proof::Reported) | None => "reported, not proven: it has no check".to_owned(),
+                    Some(Proof::Work { commits, .. }) => match commits.last() {
+                        Some(commit) => format!("by commit {}, without a check", commit.short()),
+                        None => "its files have changed, without a check".to_owned(),
+                    },
+                    Some(Proof::Reported) | None => "reported, not proven".to_owned(),
                 };
                 self.say(depth, format!("{id} is completed: {how}, {since} ago"));
                 if let Some(kept) = &task.progress.kept {
@@ -286,6 +296,16 @@ impl Search<'_> {
             .and_then(|seq| (self.reason)(seq))
             .unwrap_or_else(|| "no reason was recorded".to_owned())
     }
+}
+
+/// What to type so that work which is called done can be judged.
+pub fn commit_command(files: &[String], task: &TaskId) -> String {
+    let quoted = |file: &String| match file.chars().all(|c| c.is_alphanumeric() || "._-/+@".contains(c)) {
+        true => file.clone(),
+        false => format!("'{}'", file.replace('\'', "'\\''")),
+    };
+    let files: Vec<String> = files.iter().map(quoted).collect();
+    format!("git add -- {} && git commit -m 'Task {task}'", files.join(" "))
 }
 
 impl fmt::Display for Why {

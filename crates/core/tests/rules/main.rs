@@ -3,6 +3,7 @@
 
 mod bench;
 mod budget;
+mod claims;
 mod context;
 mod promises;
 mod properties;

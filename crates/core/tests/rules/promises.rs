@@ -150,7 +150,11 @@ fn what_is_reported_as_done_waits_for_somebody_new_where_it_is_to_be_confirmed()
     let mut bench = Bench::running(vec![TaskSpec { confirm: true, ..spec("a", &[]) }]);
     let done = |by: &str, tree, confirms| {
         let (tree, results) = (Some(oid(tree)), vec![evidence("a", Verdict::Pass)]);
-        let claim = if confirms { Claim::Done { tree, results } } else { Claim::ToConfirm { tree, results } };
+        let claim = if confirms {
+            Claim::Done { tree, results, evidence: piton_core::run::Evidence::file("work") }
+        } else {
+            Claim::ToConfirm { tree, results, evidence: piton_core::run::Evidence::file("work") }
+        };
         let (task, by, report) = (id("a"), by.to_owned(), Box::default());
         Command::Report { task, by, fence: None, claim, report }
     };

@@ -112,7 +112,11 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
             let claim = match with % 4 {
                 0 => Claim::Failed { reason: text },
                 1 => Claim::Blocked { reason: text },
-                _ => Claim::Done { tree: Some(tree), results },
+                _ => Claim::Done {
+                    tree: Some(tree),
+                    results,
+                    evidence: piton_core::run::Evidence::file("work"),
+                },
             };
             Command::Report { task, by, fence: (off % 4 == 0).then_some(fence), claim, report }
         }

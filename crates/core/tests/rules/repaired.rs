@@ -322,7 +322,11 @@ fn a_list_that_grew_is_taken_up_in_its_new_batches_and_its_gates_are_looked_at_a
     bench.accept(&Command::Attach { engine: "e1".to_owned(), session });
     bench.land("a", 7);
     for name in ["b", "gate"] {
-        let claim = Claim::Done { tree: None, results: vec![evidence(name, Verdict::Pass)] };
+        let claim = Claim::Done {
+            tree: None,
+            results: vec![evidence(name, Verdict::Pass)],
+            evidence: piton_core::run::Evidence::file("work"),
+        };
         let (task, by, report) = (id(name), "ann".to_owned(), Box::default());
         bench.accept(&Command::Report { task, by, fence: None, claim, report });
     }
@@ -374,7 +378,11 @@ fn the_last_words_of_advice_are_kept_until_the_task_is_done() {
 fn the_checks_of_a_failed_report_are_journaled() {
     let bench = Bench::running(vec![spec("a", &[])]);
     let report = |tree| {
-        let claim = Claim::Done { tree, results: vec![evidence("a", Verdict::Fail { exit: 1 })] };
+        let claim = Claim::Done {
+            tree,
+            results: vec![evidence("a", Verdict::Fail { exit: 1 })],
+            evidence: piton_core::run::Evidence::file("work"),
+        };
         let report = Box::default();
         Command::Report { task: id("a"), by: "ann".to_owned(), fence: None, claim, report }
     };

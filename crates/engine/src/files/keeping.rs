@@ -63,6 +63,8 @@ impl Keeping {
             thread::sleep(PAUSE);
             mirror.settle(&mut journal, &mut aide, true)?;
         }
+        mirror.take_back(&mut journal)?;
+        mirror.settle(&mut journal, &mut aide, true)?;
         let (path, (asks, asked)) = (mirror.path().to_owned(), channel());
         let thread = thread::Builder::new().name("state file".to_owned()).spawn(move || {
             let mut told = None;

@@ -4,12 +4,13 @@
 //! The file is a picture of the journal at the position it names. An edit is what differs from the picture at that
 //! position, so a stale copy is no wish to go back; each edit is journaled with its place, so none is heard twice.
 
+mod claiming;
 mod hearing;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::Addition;
@@ -81,6 +82,10 @@ pub struct Mirror {
     pub(super) claimed: Vec<TaskId>,
     /// Claims that were decided while the files are being settled: who claims it in two of them is answered once.
     pub(super) judged: Vec<TaskId>,
+    /// Tasks that nobody had begun, and that are held only while their claim is decided.
+    pub(super) held: Vec<TaskId>,
+    /// When it was last looked whether claims that wait still have to.
+    pub(super) looked: Option<Instant>,
     /// How the files looked, and the position they showed, when nothing was left to do about them.
     settled: Option<(Vec<Option<Stamp>>, u64)>,
 }
@@ -129,6 +134,8 @@ impl Mirror {
             pictures: VecDeque::new(),
             claimed: Vec::new(),
             judged: Vec::new(),
+            held: Vec::new(),
+            looked: None,
             settled: None,
         };
         mirror.catch_up(journal)?;
@@ -171,7 +178,8 @@ impl Mirror {
         patient: bool,
     ) -> Result<(), FilesError> {
         self.catch_up(journal)?;
-        if self.claimed.is_empty() && self.is_settled() {
+        let committed = self.committed();
+        if self.claimed.is_empty() && committed.is_empty() && self.is_settled() {
             return Ok(());
         }
         let path = self.real_path(&self.path)?;
@@ -194,6 +202,9 @@ impl Mirror {
             self.hide();
         }
         self.judged.clear();
+        for id in committed {
+            self.claim_again(journal, aide, &id)?;
+        }
         self.hear_what_was_displaced(journal, aide, &folder)?;
         if kept::is_of_project(self.dialect) {
             let lists = self.plan.parent().unwrap_or(Utf8Path::new(".")).to_owned();
@@ -386,7 +397,10 @@ impl Mirror {
         for outcome in done.outcomes {
             match outcome {
                 Ok(recorded) => self.fold(&recorded),
-                Err(refusal) => refused.push(refusal.reason),
+                Err(refusal) => refused.push(match refusal.hint {
+                    Some(hint) => format!("{}; {hint}", refusal.reason),
+                    None => refusal.reason,
+                }),
             }
         }
         Ok(refused)

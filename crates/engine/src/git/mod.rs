@@ -14,6 +14,7 @@ mod branch;
 mod capture;
 mod change;
 mod checkout;
+mod commits;
 mod content;
 mod door;
 mod durable;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Digest, TaskId};
+use piton_core::plan::{Digest, Oid, TaskId};
 use piton_core::run::{
     Awaited, Bill, Bills, ContextUpdate, Counts, Holder, Outages, Progress, Proof, Run, Session, Status,
     StopReason, Task,
@@ -15,7 +15,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 9;
+pub(super) const LAYOUT: i64 = 10;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -164,6 +164,8 @@ struct Rest {
     reopened: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<Proof>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counts: Vec<Oid>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
     #[serde(skip_serializing_if = "Bill::is_empty")]
@@ -222,6 +224,7 @@ impl TaskRow {
             failure_seq,
             reopened,
             proof,
+            counts,
             progress,
             used,
             worked,
@@ -238,6 +241,7 @@ impl TaskRow {
             holder: holder.clone(),
             reopened: *reopened,
             proof: proof.clone(),
+            counts: counts.clone(),
             progress: (*progress != Progress::default()).then(|| progress.clone()),
             used: *used,
             worked: *worked,
@@ -349,6 +353,7 @@ impl TaskRow {
             failure_seq: self.failure_seq.map(unsigned),
             reopened: rest.reopened,
             proof: rest.proof,
+            counts: rest.counts,
             progress: rest.progress.unwrap_or_default(),
             used: rest.used,
             worked: rest.worked,
@@ -565,7 +570,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                9,
+                10,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable Waiting"
             )

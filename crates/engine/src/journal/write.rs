@@ -41,16 +41,22 @@ impl Journal {
         })
     }
 
-    /// Whether a command would be refused now. Nothing is recorded.
-    pub fn rehearse(&mut self, run: &RunId, command: &Command, now: Timestamp) -> Result<(), CommandError> {
-        let mut outcome = || -> Result<(), Halt> {
+    /// What a command would come to now, or why it would be refused. Nothing is recorded.
+    pub fn rehearse(
+        &mut self,
+        run: &RunId,
+        command: &Command,
+        now: Timestamp,
+    ) -> Result<Vec<Recorded>, CommandError> {
+        let mut outcome = || -> Result<Vec<Recorded>, Halt> {
             // Dropped without a commit, it leaves nothing.
             let _transaction = Writing::begin(&self.connection)?;
-            one_shot(&self.connection, run, command, now, &mut self.loaded).map(drop)
+            one_shot(&self.connection, run, command, now, &mut self.loaded)
         };
         match outcome() {
-            // A cache that is out of date is made anew when it comes to it.
-            Ok(()) | Err(Halt::Trouble(Trouble::Snapshot { .. })) => Ok(()),
+            Ok(events) => Ok(events),
+            // A cache that is out of date is made again when it comes to it.
+            Err(Halt::Trouble(Trouble::Snapshot { .. })) => Ok(Vec::new()),
             Err(Halt::Refused(refusal)) => Err(CommandError::Refused(refusal)),
             Err(Halt::Trouble(trouble)) => Err(CommandError::Journal(self.error(trouble))),
         }

@@ -31,9 +31,10 @@ fn what_was_written_is_read_again() {
 
     let mut journal = folder.open();
     let state = journal.load(&run).unwrap();
+    let by_file = Proof::Work { commits: Vec::new(), files: vec!["work".to_owned()] };
     assert_eq!(state.seq(), 8);
     assert_eq!(state.run().unwrap().name, "demo");
-    assert_eq!(state.task(&id("a")).unwrap().unwrap().proof, Some(Proof::Reported));
+    assert_eq!(state.task(&id("a")).unwrap().unwrap().proof, Some(by_file));
     assert_eq!(state.links(&id("a")).unwrap().dependents, [id("b")]);
     assert_eq!(journal.prove(&run).unwrap(), [""; 0]);
     assert_eq!(journal.integrity().unwrap(), [""; 0]);

@@ -81,7 +81,11 @@ pub(crate) fn changes(tasks: usize) -> impl Iterator<Item = Command> {
     let names = (0..tasks).map(move |n| TaskId::new(&format!("T{}", n * 7919 % tasks + 1)).unwrap());
     names.flat_map(|task| {
         let report = Report { note: "It is done, and this is how.".to_owned(), ..Report::default() };
-        let claim = Claim::Done { tree: None, results: Vec::new() };
+        let claim = Claim::Done {
+            tree: None,
+            results: Vec::new(),
+            evidence: piton_core::run::Evidence::file("work"),
+        };
         [
             Command::Start { task: task.clone(), holder: Holder::Ledger("me".to_owned()) },
             Command::Report { task, by: "me".to_owned(), fence: None, claim, report: Box::new(report) },

@@ -59,6 +59,9 @@ pub(crate) struct Next {
 #[derive(Debug, Args)]
 pub(crate) struct Start {
     pub task: TaskId,
+    /// Begin it although tasks of an earlier group or batch are open
+    #[arg(long)]
+    pub ahead: bool,
     #[command(flatten)]
     pub by: By,
     #[command(flatten)]
@@ -78,9 +81,12 @@ pub(crate) struct By {
 pub(crate) struct Report {
     pub task: TaskId,
     pub what: Reported,
-    /// Why, for failed and blocked
+    /// Why, for failed and blocked and with --no-change
     #[arg(long, visible_alias = "blockers", value_name = "TEXT")]
     pub reason: Option<String>,
+    /// Nothing had to change: it is done without work, which is shown as reported, not proven
+    #[arg(long, requires = "reason")]
+    pub no_change: bool,
     /// What was done, and what the next ones should know
     #[arg(long, visible_alias = "did", value_name = "TEXT")]
     pub note: Option<String>,
@@ -131,6 +137,7 @@ impl Report {
             task,
             what,
             reason,
+            no_change: false,
             note: None,
             files: Vec::new(),
             created: Vec::new(),

@@ -290,11 +290,16 @@ pub(crate) fn create_for_ledger(
     let past: Vec<Command> = past.chain(iterative::past(found, project, None, Aside::Put)?).collect();
     let run = new_run_id(&found.plan.name);
     let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
+    // What is committed from here on may be work on its tasks.
+    let base = match project.repo()? {
+        Some(repo) => repo.head_of(&project.root)?,
+        None => None,
+    };
     let new = NewRun {
         run: run.clone(),
         plan_path: found.path.to_string(),
         plan: found.plan.clone(),
-        base: None,
+        base,
         worktree_dir: target.as_ref().map(|_| project.worktree_dir().into_string()),
         target,
     };

@@ -3,15 +3,15 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::issue;
 use piton_core::dialect::iterative::progress::NOT_FINISHED;
-use piton_core::plan::{Check, Dialect, RunId, TaskId};
+use piton_core::plan::{Check, Dialect, RunId};
 use piton_core::run::{
     Claim, Command, CommitMade, Event, Holder, Recorded, Report as Told, State, Status, Task, Tests, Verdict,
     verdict,
 };
-use piton_core::runners;
+use piton_core::{runners, view};
 use piton_engine::agent::{Attempt, Message, Said};
 use piton_engine::check_worktrees::{self, Pool};
-use piton_engine::claims::{self, NoPlace, Place};
+use piton_engine::claims::{self, Place};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use piton_engine::{checks, clock};
@@ -75,13 +75,31 @@ pub(crate) fn start(args: &Start) -> Outcome<Exit> {
     }
     let holder = Holder::Ledger(holder(&args.by.by)?);
     let mut found = find::run_for_ledger(&args.which)?;
-    let command = Command::Start { task: args.task.clone(), holder };
-    let events = found.command(&command)?;
+    let task = args.task.clone();
+    let command = match args.ahead {
+        true => Command::StartAhead { task, holder },
+        false => Command::Start { task, holder },
+    };
+    let mut events = found.command_then(&command, mark)?;
+    events.retain(|recorded| !matches!(recorded.event, Event::Marked { .. }));
     if events.is_empty() && !args.json {
         ui::say(format!("{} is yours already", args.task));
     }
     people::tell(&events, args.json);
     Ok(FINE)
+}
+
+/// Where things stand as a task is begun: what a claim about it is compared with.
+fn mark(found: &FoundRun, events: &[Recorded]) -> Outcome<Option<Command>> {
+    let Some(Event::AttemptStarted { task, fence, .. }) = events.first().map(|recorded| &recorded.event)
+    else {
+        return Ok(None);
+    };
+    let facts = status::facts(&found.journal, &found.run)?;
+    let Some(spec) = found.journal.spec(&found.run, task)? else { return Ok(None) };
+    // Without it, a claim is compared with the beginning of the run.
+    let mark = claims::mark(&found.project, &facts, &spec).unwrap_or_default();
+    Ok(Some(Command::Mark { task: task.clone(), fence: *fence, mark }))
 }
 
 /// A hash as somebody gives it. What it stands for is git's business, and found out when it is needed.
@@ -143,8 +161,13 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
     let reason = match (args.what, &args.reason) {
         // What stands in the way is told, and the next iteration sees to it.
         (Reported::Unfinished, _) => NOT_FINISHED.to_owned(),
-        (Reported::Done, Some(_)) => {
-            return Err(Failure::usage("--reason is for failed and blocked; --note is for done"));
+        (Reported::Done, Some(_)) if !args.no_change => {
+            return Err(Failure::usage(
+                "--reason is for failed, blocked and --no-change; --note is for done",
+            ));
+        }
+        (Reported::Failed | Reported::Blocked, _) if args.no_change => {
+            return Err(Failure::usage("--no-change is for what is done"));
         }
         (Reported::Failed | Reported::Blocked, None) => {
             return Err(Failure::usage("say why: --reason TEXT"));
@@ -182,41 +205,59 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
             let spec = journal.spec(run, &args.task)?;
             let spec =
                 spec.ok_or_else(|| Failure::new(format!("the plan of {} is not in the journal", args.task)))?;
-            if !spec.checks.is_empty() {
-                // Refused now rather than after minutes of checks.
-                let claim = Claim::Failed { reason: String::new() };
-                let would = Command::Report {
-                    task: args.task.clone(),
-                    by: by.clone(),
-                    fence: None,
-                    claim,
-                    report: Box::default(),
-                };
-                journal.rehearse(run, &would, clock::now())?;
+            let facts = status::facts(journal, run)?;
+            let mut looked = claims::look(project, &facts, &task, &spec, &told)?;
+            told = looked.report.clone();
+            for file in &looked.missing {
+                ui::say(format!("warning: {} does not exist, and is not recorded", ui::plain(file)));
             }
-            let name = format!("{}.report", task.fence);
-            let keeper = engine::keeper()?;
-            // Only where tasks share a branch does what the others did tell where its work is.
-            let shares = journal.facts(run)?.is_some_and(|facts| facts.settings.worktree.shared.is_some());
-            let state = if shares { journal.load(run)? } else { State::new() };
-            let place = Place::of(project, &state, &args.task, &told.commits);
-            let place = place.map_err(|no| no_place(&no, &args.task))?;
-            if place != Place::Folder(project.root.clone()) {
-                ui::say(format!("in {}", shown(&place)));
+            if args.no_change {
+                looked.evidence.no_change = Some(reason.clone());
+                told.note =
+                    [format!("Nothing had to change: {reason}"), told.note].join("\n").trim().to_owned();
             }
-            let judged = place.judge(project, run, &spec, &name, &keeper, &say_check);
-            let judged = judged.map_err(|no| Failure::new(no.to_string()))?;
-            seen = claims::seen(project, &state, &args.task, &told, &judged);
-            let (mut tree, results) = judged;
-            if confirms {
-                tree = claims::as_before(project, &status::facts(journal, run)?, &task, tree)?;
-            }
+            let claim = |(tree, results), evidence| match spec.confirm && !confirms {
+                true => Claim::ToConfirm { tree, results, evidence },
+                false => Claim::Done { tree, results, evidence },
+            };
+            // Refused now rather than after minutes of checks; and one that waits has nothing to check yet.
+            let imagined = (None, checks::as_if_passed(&spec));
+            let would = Command::Report {
+                task: args.task.clone(),
+                by: by.clone(),
+                fence: None,
+                claim: claim(imagined, looked.evidence.clone()),
+                report: Box::default(),
+            };
+            let waits = |recorded: &Recorded| matches!(recorded.event, Event::ClaimWaits { .. });
+            let judged = if journal.rehearse(run, &would, clock::now())?.iter().any(waits) {
+                (None, Vec::new())
+            } else {
+                let (name, keeper) = (format!("{}.report", task.fence), engine::keeper()?);
+                let shares = facts.settings.worktree.shared.is_some();
+                if let Place::Commit { commit } = looked.place.clone()
+                    && shares
+                {
+                    ui::say(format!("in a worktree of {}", commit.short()));
+                }
+                let judged = looked.place.judge(project, run, &spec, &name, &keeper, &say_check);
+                let judged = judged.map_err(|no| Failure::new(no.to_string()))?;
+                // Only where tasks share a branch does what the others did tell who made which files.
+                let state = if shares { journal.load(run)? } else { State::new() };
+                seen = claims::seen(project, &state, &args.task, &told, &judged);
+                let (mut tree, results) = judged;
+                if results.iter().all(|result| result.verdict.lets_pass()) {
+                    let landed = looked.land(project, &facts, tree.as_ref());
+                    landed.map_err(|reason| Failure::new(format!("{} is not taken: {reason}", args.task)))?;
+                }
+                if confirms {
+                    tree = claims::as_before(project, &facts, &task, tree)?;
+                }
+                (tree, results)
+            };
             // What was counted beats what is told.
-            told.tests = verdict::tests(&results).or(told.tests);
-            match spec.confirm && !confirms {
-                true => Claim::ToConfirm { tree, results },
-                false => Claim::Done { tree, results },
-            }
+            told.tests = verdict::tests(&judged.1).or(told.tests);
+            claim(judged, looked.evidence)
         }
     };
     let entry = iterative::entry(&status::facts(journal, run)?, &task, args, &told, &by);
@@ -235,6 +276,14 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
     let events = found.command_and(&command, seen.as_ref())?;
     tidy(&found)?;
     people::tell(&events, args.json);
+    if let Some(files) = events.iter().find_map(waiting) {
+        ui::hint(format!("{}   so that it can be judged", view::commit_command(files, &args.task)));
+        ui::hint(format!(
+            "piton report {} done   then, or --commit HASH if a commit has been that work",
+            args.task
+        ));
+        return Ok(ERROR);
+    }
     let is_open = |recorded: &Recorded| matches!(recorded.event, Event::ConfirmationStarted { .. });
     if events.iter().any(is_open) && !args.json {
         ui::hint(format!("piton confirm {}   when somebody new has found nothing left to do", args.task));
@@ -332,20 +381,10 @@ fn workplace(project: &Project, journal: &Journal, run: &RunId, task: &Task) -> 
     Ok(own.filter(|path| path.is_dir()).unwrap_or_else(|| project.root.clone()))
 }
 
-fn shown(place: &Place) -> String {
-    match place {
-        Place::Folder(path) => find::shown(path),
-        Place::Commit { commit } => format!("a worktree of {}", commit.short()),
-    }
-}
-
-fn no_place(no: &NoPlace, task: &TaskId) -> Failure {
-    let failure = Failure::new(format!("{task} is not judged: {no}"));
-    match no {
-        NoPlace::Nothing { branch } => failure
-            .hint(format!("git switch {branch}   and report from there"))
-            .hint(format!("piton report {task} done --commit HASH   if a commit on it has been that work")),
-        NoPlace::Git(_) => failure,
+fn waiting(recorded: &Recorded) -> Option<&Vec<String>> {
+    match &recorded.event {
+        Event::ClaimWaits { files, .. } => Some(files),
+        _ => None,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find;
 use crate::reading::{self, FoundPlan, How};
-use crate::{cmd, progress, siblings, ui};
+use crate::{cmd, progress, refusals, siblings, ui};
 
 /// How many tasks the execute system lets run at once.
 const MOST_AT_ONCE: u32 = 10;
@@ -70,6 +70,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     siblings::look(&project, &mut journal, &run)?;
     let warn = |error: &FilesError| ui::say(format!("the state file is behind: {error}"));
     let keeping = Keeping::begin(&project, &run, &keeper()?, add::take_up, warn)?;
+    refusals::say(&project, &journal, &run);
     let engine = Engine {
         session: session(args, &found.plan),
         owned: owned(&found, &project),

@@ -173,12 +173,19 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
         Status::Completed => match &task.proof {
             Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
             Some(Proof::Checked { .. }) => "its checks passed".to_owned(),
+            Some(Proof::Work { commits, .. }) => match commits.last() {
+                Some(commit) => format!("by commit {}, without a check", commit.short()),
+                None => "its files have changed, without a check".to_owned(),
+            },
             Some(Proof::Reported) | None => "reported, not proven".to_owned(),
         },
         Status::Failed | Status::Abandoned | Status::Blocked => reason(journal, run, task)?,
         Status::Verified | Status::Merging => task.progress.waits.clone().unwrap_or_default(),
         Status::InProgress => match &task.holder {
-            Some(piton_core::run::Holder::Ledger(name)) => format!("held by {name}"),
+            Some(piton_core::run::Holder::Ledger(name)) => match &task.progress.uncommitted[..] {
+                [] => format!("held by {name}"),
+                files => format!("called done by {name}, {}", piton_core::run::waits_for(files)),
+            },
             _ if is_by_another(task) => format!("attempt {}, by {}", task.attempt, task.progress.agent),
             _ => format!("attempt {}", task.attempt),
         },

@@ -53,13 +53,66 @@ fn a_task_that_is_called_completed_is_judged_by_its_checks() {
         state["tasks"]["L1-001"]["status"] = json!("completed");
         state["metrics"]["completed_tasks"] = json!(1);
     });
+    // Nobody began it: no attempt is spent, and whoever looks next is told.
+    let _ = sandbox.run("next").exits(0).says("not taken from execute-state.json: L1-001: said to be done");
+    assert_eq!(statuses(&sandbox), ["pending", "pending", "pending"]);
+    assert_eq!(state(&sandbox)["tasks"]["L1-001"]["attempts"], 0);
+    assert_eq!(state(&sandbox)["metrics"]["completed_tasks"], 0, "counters are counted, not believed");
+    let _ = sandbox.run("next").exits(0).lacks("not taken from");
+    edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("in_progress"));
+    let _ = sandbox.run("next").exits(0);
+    edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("completed"));
     let _ = sandbox.run("next").exits(0);
     assert_eq!(statuses(&sandbox), ["failed", "pending", "pending"]);
-    assert_eq!(state(&sandbox)["metrics"]["completed_tasks"], 0, "counters are counted, not believed");
     sandbox.write("src/L1-001.txt", "done\n");
+    sandbox.commit("By hand");
     edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("completed"));
     let _ = sandbox.run("next").exits(0).says("L1-002");
     assert_eq!(statuses(&sandbox), ["completed", "pending", "pending"]);
+    let commit = sandbox.git(["rev-parse", "HEAD"]);
+    assert_eq!(state(&sandbox)["tasks"]["L1-001"]["commits"][0]["hash"], json!(commit));
+}
+
+/// Its dependents begin at the tip, which would not have it.
+#[test]
+fn work_that_is_not_committed_is_not_completed_and_nothing_builds_on_it() {
+    let sandbox = ledger();
+    sandbox.write("src/L1-001.txt", "done\n");
+    edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("completed"));
+    let waits = sandbox.run("next").exits(0).says("it waits: not committed: src/L1-001.txt");
+    let _ = waits.says("git add -- src/L1-001.txt && git commit -m 'Task L1-001'");
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(3).says("not committed: src/L1-001.txt");
+    assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
+    // Once it is committed, the next command judges it.
+    sandbox.commit("By hand");
+    let _ = sandbox.run("next").exits(0).says("L1-002");
+    assert_eq!(statuses(&sandbox), ["completed", "pending", "pending"]);
+}
+
+/// Nobody has a worktree for it, and nothing has changed: the seed's rule for an agent that is gone.
+#[test]
+fn what_is_only_said_to_be_in_progress_is_taken_back_when_an_engine_begins() {
+    let sandbox = ledger();
+    edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("in_progress"));
+    let why = sandbox.run("next").exits(0);
+    let _ = why.says("held by execute-state.json");
+    sandbox.script(&piton_testkit::sandbox::writers(&[]));
+    let _ =
+        sandbox.run(&format!("run {PLAN}")).says("L1-001 is free again: in progress in execute-state.json");
+    assert_ne!(statuses(&sandbox)[0], "in_progress");
+    // Whoever has a worktree, or has begun to change something, is at work.
+    let sandbox = ledger();
+    edit(&sandbox, |state| {
+        state["tasks"]["L1-001"]["status"] = json!("in_progress");
+        state["tasks"]["L1-001"]["worktree_path"] = json!(sandbox.root().as_str());
+    });
+    let _ = sandbox.run(&format!("run {PLAN}")).exits(3).says("L1-001 is held by execute-state.json");
+    // And the commands that are named work.
+    let why = sandbox.run("why L1-001").exits(0).says("piton reset L1-001");
+    assert!(why.stdout.contains("piton report L1-001 done --by execute-state.json"), "{why}");
+    let _ = sandbox.run("reset L1-001").exits(0);
+    assert_eq!(statuses(&sandbox)[0], "pending");
 }
 
 #[test]
@@ -346,6 +399,7 @@ fn advice_of_a_report_is_told_once_beside_what_went_wrong() {
 #[test]
 fn a_report_whose_checks_fail_names_the_step_in_the_file() {
     let sandbox = ledger();
+    let _ = sandbox.run("start L1-001").exits(0);
     let _ = sandbox.run("report L1-001 done").exits(1);
     let error = state(&sandbox)["tasks"]["L1-001"]["errors"][0].clone();
     assert_eq!(
@@ -353,6 +407,7 @@ fn a_report_whose_checks_fail_names_the_step_in_the_file() {
         (&json!("verification_failed"), &json!("test -s src/L1-001.txt"))
     );
     sandbox.write("src/L1-001.txt", "half\n");
+    sandbox.commit("By hand");
     edit(&sandbox, |state| state["tasks"]["L1-001"]["status"] = json!("completed"));
     let _ = sandbox.run("next").exits(0);
     let error = state(&sandbox)["tasks"]["L1-001"]["errors"][1].clone();

@@ -141,7 +141,14 @@ fn ask(dice: &mut Rng) -> (String, Asked) {
         }
         5..11 => {
             let (words, claim) = match dice.below(40) {
-                0 => ("done", Claim::Done { tree: None, results: Vec::new() }),
+                0 => (
+                    "done",
+                    Claim::Done {
+                        tree: None,
+                        results: Vec::new(),
+                        evidence: piton_core::run::Evidence::file("work"),
+                    },
+                ),
                 1..6 => ("blocked --reason no", Claim::Blocked { reason: "no".to_owned() }),
                 _ => ("failed --reason no", Claim::Failed { reason: "no".to_owned() }),
             };

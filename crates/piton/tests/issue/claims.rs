@@ -61,7 +61,7 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     let told = log(&sandbox);
     assert!(told.contains("nothing of it is on `issue/7-by-month`"), "{told}");
     let report = sandbox.run("report 1.1 done").exits(1);
-    assert!(report.contains("git switch issue/7-by-month"), "{report}");
+    assert!(report.contains("commit it there first"), "{report}");
     assert_eq!(status(&sandbox, "1.1"), "pending");
     // The list that the claim is made in is no work, wherever it is.
     sandbox.git(["stash", "-q"]);
@@ -69,10 +69,13 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     tick(&sandbox, "1.1");
     let _ = sandbox.run("next").exits(0);
     assert_eq!(status(&sandbox, "1.1"), "pending");
-    // Where the branch is checked out, it counts as it is, and git tells what nobody said.
+    // Where the branch is checked out, what is committed counts, and git tells what nobody said.
     sandbox.write("spend.sh", BY_MONTH);
     sandbox.write("tests/by-month.sh", TRY_MONTHS);
     tick(&sandbox, "1.1");
+    let _ = sandbox.run("next").exits(0).says("it waits: not committed: spend.sh, tests/by-month.sh");
+    assert_eq!((status(&sandbox, "1.1").as_str(), ticked(&sandbox)), ("in_progress", vec!["0".to_owned()]));
+    sandbox.commit("By hand");
     let _ = sandbox.run("next").exits(0);
     let told = entry(&sandbox, "1.1");
     assert_eq!(told["status"], "completed", "{}", log(&sandbox));
@@ -82,7 +85,10 @@ fn work_that_is_not_on_the_branch_proves_nothing() {
     );
     assert_eq!(told["notes"], "(auto-updated by orchestrator)");
     assert!(journal(&sandbox).contains("### Files Modified\n- `spend.sh`\n"), "{}", journal(&sandbox));
+    // The same commit is not the work of another task.
+    let _ = sandbox.run("report 1.2 done").exits(1).says("counts for 1.1");
     sandbox.write("tests/mistakes.sh", "true\n");
+    sandbox.commit("By hand");
     let _ = sandbox.run("report 1.2 done").exits(0);
     assert_eq!(entry(&sandbox, "1.2")["files_created"], json!(["tests/mistakes.sh"]), "since the last one");
 }
@@ -114,29 +120,55 @@ fn a_commit_of_the_branch_can_be_named_as_the_work() {
     assert_eq!(status(&sandbox, "1.1"), "completed");
 }
 
-/// Somebody mends by hand what no agent could, in the worktree of all tasks.
+/// Somebody fixes by hand what no agent could, in the worktree of all tasks: Piton commits it, as it does for agents.
 #[test]
-fn what_is_mended_in_the_worktree_counts_once_it_is_on_the_branch() {
+fn work_in_the_worktree_of_all_tasks_is_committed_when_its_checks_pass() {
     let sandbox = months();
     act(&sandbox, "[1.2]\nwrite tests/by-month.sh exit 1\n");
     let _ = sandbox.run("run 7").exits(4);
     let _ = sandbox.run("retry 1.2").exits(0);
     let place = workplace(&sandbox);
-    sandbox.write(place.join("tests/by-month.sh"), TRY_MONTHS);
-    let _ = sandbox.run("report 1.2 done").exits(1).says("nothing of it is on");
-    let push = ["push", "-q", ".", &format!("HEAD:{BRANCH}")];
-    // What the agent left is there now, and what mends it is not.
-    sandbox.git_in(&place, push);
+    let tip = sandbox.git(["rev-parse", BRANCH]);
+    // What the agent left does not pass, so the branch stays where it is.
     let _ = sandbox.run("report 1.2 done").exits(1).says("in a worktree of");
+    assert_eq!(sandbox.git(["rev-parse", BRANCH]), tip);
     let _ = sandbox.run("retry 1.2").exits(0);
-    sandbox.git_in(&place, ["commit", "-q", "-a", "-m", "Mend it"]);
-    sandbox.git_in(&place, push);
-    let _ = sandbox.run("report 1.2 done").exits(0).says("project-issue-7-by-month");
+    sandbox.write(place.join("tests/by-month.sh"), TRY_MONTHS);
+    // Whoever dies over it leaves it to the next.
+    let dies = sandbox.piton(["report", "1.2", "done"]).env("PITON_CRASH", "claims.landed:1").run();
+    assert_ne!(dies.code, Some(0), "{dies}");
+    let _ = sandbox.run("report 1.2 done").exits(0);
     assert_eq!(status(&sandbox, "1.2"), "completed");
+    let subjects = sandbox.git(["log", "--format=%s", &format!("{tip}..{BRANCH}")]);
+    assert!(subjects.starts_with("[1.2] ") && subjects.lines().count() == 1, "{subjects}");
+    assert_eq!(sandbox.git(["show", &format!("{BRANCH}:tests/by-month.sh")]) + "\n", TRY_MONTHS);
     act(&sandbox, "");
     let _ = sandbox.run("run 7").exits(0);
     is_whole(&sandbox);
     assert_eq!(statuses(&sandbox), ALL_DONE);
+}
+
+/// The document's own flow: its sub-agents write files and do not commit.
+#[test]
+fn an_issue_is_not_completed_by_files_that_nobody_committed() {
+    let sandbox = super::edits::ledger();
+    for (id, file, text) in WORK {
+        sandbox.write(file, text);
+        if !about(&sandbox, id, super::edits::BEGIN) || !about(&sandbox, id, COMPLETE) {
+            return;
+        }
+        let _ = sandbox.run("next").exits(0);
+    }
+    assert_eq!(ticked(&sandbox), ["0"], "{}", log(&sandbox));
+    assert!(!statuses(&sandbox)[1..].contains(&"done".to_owned()), "{:?}", statuses(&sandbox));
+    let run = sandbox.run("run 7").exits(3).lacks("Closes #7");
+    let _ = run.says("1.1 is called done by execution-state.json, and waits: not committed: spend.sh");
+    let text = journal(&sandbox);
+    assert!(text.contains("git add -- spend.sh && git commit -m 'Task 1.1'"), "its own log says so: {text}");
+    assert_eq!(sandbox.git(["diff", "--name-only", "main", BRANCH]), "");
+    sandbox.commit("By hand");
+    let _ = sandbox.run("next").exits(0);
+    assert_eq!(status(&sandbox, "1.1"), "completed", "{}", log(&sandbox));
 }
 
 #[test]
@@ -151,10 +183,11 @@ fn an_engine_waits_for_a_claim_to_be_decided_and_goes_on() {
     });
     sandbox.git(["switch", "-q", BRANCH]);
     sandbox.write("spend.sh", BY_MONTH);
-    sandbox.git(["commit", "-q", "-m", "By month", "spend.sh"]);
-    // Its check does not end before the engine had every reason to.
+    // Its check does not end before the engine had every reason to; those after it do.
     let gate = sandbox.fifo("gate");
-    sandbox.write("tests/gate.sh", &format!("cat {gate}\n"));
+    sandbox.write("tests/gate.sh", &format!("test -e {gate}.open || {{ cat {gate}; touch {gate}.open; }}\n"));
+    sandbox.git(["add", "tests/gate.sh"]);
+    sandbox.git(["commit", "-q", "-m", "By month", "spend.sh", "tests/gate.sh"]);
     tick(&sandbox, "1.1");
     engine.until_says("started by tasks.md");
     engine.until_at(&sandbox, "gate");

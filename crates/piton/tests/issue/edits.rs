@@ -91,6 +91,7 @@ fn recipes_while_nobody_looks_are_heard_by_whoever_looks_next() {
     let _ = sandbox.run("next").exits(0);
     assert_eq!(status(&sandbox, "1.1"), "in_progress");
     sandbox.write("spend.sh", BY_MONTH);
+    sandbox.commit("By hand");
     assert!(about(&sandbox, "1.1", COMPLETE));
     append(
         &sandbox,
@@ -177,11 +178,13 @@ fn a_box_that_somebody_ticks_is_a_claim() {
     let sandbox = ledger();
     sandbox.write("spend.sh", BY_MONTH);
     sandbox.write("tests/red.sh", "exit 1\n");
+    sandbox.commit("By hand");
     tick(&sandbox, "1.1");
     let _ = sandbox.run("next").exits(0);
     assert_eq!(ticked(&sandbox), ["0"], "its checks do not pass: {}", log(&sandbox));
     assert_eq!(status(&sandbox, "1.1"), "failed", "{}", log(&sandbox));
     fs::remove_file(sandbox.project().join("tests/red.sh")).expect("our own file");
+    sandbox.commit("By hand");
     tick(&sandbox, "1.1");
     let _ = sandbox.run("next").exits(0);
     assert_eq!(ticked(&sandbox), ["0", "1.1"], "{}", log(&sandbox));
@@ -225,9 +228,11 @@ fn claims_that_wait_for_an_engine_are_decided_before_anything_begins() {
 fn a_box_whose_steps_are_open_is_no_claim() {
     let sandbox = ledger();
     sandbox.write("spend.sh", BY_MONTH);
+    sandbox.commit("By hand");
     tick(&sandbox, "1.1");
     let _ = sandbox.run("next").exits(0);
     sandbox.write("tests/by-month.sh", TRY_MONTHS);
+    sandbox.commit("By hand");
     tick(&sandbox, "1.2");
     let _ = sandbox.run("next").exits(0);
     assert_eq!(ticked(&sandbox), ["0", "1.1"]);
@@ -300,6 +305,7 @@ fn recipes_that_read_find_what_they_look_for() {
         return;
     }
     sandbox.write("spend.sh", BY_MONTH);
+    sandbox.commit("By hand");
     assert!(about(&sandbox, "1.1", COMPLETE));
     let _ = sandbox.run("next").exits(0);
     assert!(about(&sandbox, "1.2", BEGIN) && about(&sandbox, "1.2", FAIL));

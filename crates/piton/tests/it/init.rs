@@ -87,6 +87,8 @@ fn who_has_taken_a_task_is_sent_on_once_to_report_it() {
     for free in [r#"{"stop_hook_active": true}"#, "nonsense", "", "[]"] {
         let _ = stops(&sandbox, free, "claude").exits(0);
     }
+    sandbox.write("T1.txt", "x");
+    sandbox.commit("By hand");
     let _ = sandbox.run("report T1 done --by claude").exits(0);
     let _ = stops(&sandbox, asks, "claude").exits(0);
 }

@@ -49,6 +49,7 @@ fn a_report_of_done_is_proven_by_the_checks() {
     ");
     assert_eq!(status(&sandbox, "T1"), "failed");
     sandbox.write("T1.txt", "x");
+    sandbox.commit("By hand");
     shows!(sandbox.run("report T1 done").exits(0), @r"
     exit: 0
     --- stdout
@@ -60,7 +61,7 @@ fn a_report_of_done_is_proven_by_the_checks() {
     ");
     assert_eq!(status(&sandbox, "T1"), "completed");
     let _ = sandbox.run("next").exits(0).says("T2       Do T2");
-    assert_eq!(sandbox.history("main").len(), 2, "the ledger commits nothing");
+    assert_eq!(sandbox.history("main").len(), 3, "the ledger commits nothing");
 }
 
 #[test]
@@ -68,9 +69,9 @@ fn a_task_without_checks_is_reported_never_proven() {
     let sandbox = sandbox();
     sandbox.plan(&task("T1", "checks = []"));
     let _ = sandbox
-        .run("report T1 done --plan plan.toml")
+        .run("report T1 done --plan plan.toml --no-change --reason nothing")
         .exits(0)
-        .says("completed as reported: it has no check");
+        .says("completed as reported, not proven");
     let _ = sandbox.run("status --all").exits(0).says("reported, not proven");
     let _ = sandbox.run("why T1").exits(0).says("reported, not proven");
     assert_eq!(json(&sandbox.run("status T1 --json").exits(0), "/proof/proof"), "reported");
@@ -94,6 +95,7 @@ fn what_somebody_holds_nobody_else_reports_on() {
     let _ = sandbox.run("start T1 --by ada").exits(0).says("T1 is yours already");
     let _ = sandbox.run("start T1 --by bob").exits(1).says("T1 is in_progress by ada");
     sandbox.write("T1.txt", "x");
+    sandbox.commit("By hand");
     let _ = sandbox
         .run("report T1 done --by bob")
         .exits(1)
@@ -124,6 +126,7 @@ fn answers_for_scripts_are_json() {
     let started = sandbox.run("start T1 --json --by bot").exits(0);
     assert_eq!(json(&started, "/event"), "attempt_started");
     sandbox.write("T1.txt", "x");
+    sandbox.commit("By hand");
     let done = sandbox
         .run("report T1 done --json --by bot --note fine --file T1.txt --export Rope --decision knots")
         .exits(0);
@@ -205,15 +208,16 @@ fn the_ledger_without_git_needs_no_git_program() {
     sandbox.write("plan.toml", &sandbox.plan_text("", &task("T1", "checks = []")));
     let bin = sandbox.program("nothing", "exit 0");
     let _ = sandbox.run("next --plan plan.toml").exits(0);
-    let _ = sandbox.piton(["report", "T1", "done"]).env("PATH", bin.as_str()).run().exits(0);
+    let words = ["report", "T1", "done", "--no-change", "--reason", "nothing"];
+    let _ = sandbox.piton(words).env("PATH", bin.as_str()).run().exits(0);
 }
 
 #[test]
 fn an_engine_can_take_over_from_the_ledger() {
     let sandbox = ledger();
     sandbox.write("T1.txt", "x");
-    let _ = sandbox.run("report T1 done").exits(0);
     sandbox.commit("By hand");
+    let _ = sandbox.run("report T1 done").exits(0);
     sandbox.script("[T2]\nwrite T2.txt x\n");
     let _ = sandbox.run("run plan.toml").exits(0).lacks("T1       attempt");
     assert_eq!(sandbox.history("main").last().map(String::as_str), Some("Merge worktree-T2: Do T2"));

@@ -106,7 +106,7 @@ fn what_the_checks_count_beats_what_is_told() {
     );
     // Where nothing counts, what is told is all there is: a text, or a file with a runner's output.
     sandbox.write("out.txt", "test result: ok. 5 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out\n");
-    let _ = piton("report|B|done|--test-results|out.txt|--commit|0123abc").exits(0);
+    let _ = piton("report|B|done|--test-results|out.txt|--no-change|--reason|nothing").exits(0);
     assert_eq!(
         json(&piton("progress|--json").exits(0), "/tests"),
         value!({ "passed": 8, "failed": 0, "skipped": 3 })
@@ -148,12 +148,17 @@ fn orient_tells_what_was_done_before_and_fits_where_it_must() {
         "the parser is generated",
         "--file",
         "src/parse.rs",
+        "--file",
+        "src/nowhere.rs",
         "--export",
         "parse()",
         "--decision",
         "no regexes",
     ];
-    let _ = sandbox.piton(words).run().exits(0);
+    sandbox.write("src/parse.rs", "fn parse() {}\n");
+    sandbox.commit("By hand");
+    // A file that does not exist is nobody's work, whoever names it.
+    let _ = sandbox.piton(words).run().exits(0).says("src/nowhere.rs does not exist, and is not recorded");
     let _ = sandbox.piton(["guardrail", "add", "No new dependencies", "--by", "ann"]).run().exits(0);
     let _ = sandbox.piton(["journal", "add", "B may take a while", "--task", "B"]).run().exits(0);
     shows!(sandbox.run("orient B").exits(0), @r"
@@ -287,8 +292,8 @@ fn progress_queue_and_complete_tell_how_far_it_is() {
 #[test]
 fn complete_tells_what_was_only_reported() {
     let sandbox = unchecked();
-    let _ = sandbox.run("report A done").exits(0);
-    let _ = sandbox.run("report B done").exits(0);
+    let _ = sandbox.run("report A done --no-change --reason nothing").exits(0);
+    let _ = sandbox.run("report B done --no-change --reason nothing").exits(0);
     shows!(sandbox.run("complete").exits(0), @r"
     exit: 0
     --- stdout

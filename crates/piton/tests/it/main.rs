@@ -13,6 +13,7 @@ macro_rules! shows {
 mod adding;
 mod demo;
 mod escalation;
+mod evidence;
 mod exact;
 mod failures;
 mod feedback;

@@ -59,10 +59,17 @@ fn what_is_called_done_by_hand_is_judged() {
         "test -f habits.sh && echo \"<signal>${unit}_VERIFIED</signal>\" || echo 'MAJOR: nothing is there'";
     let sandbox = judged(&judges(refuses, CONTENT.1), "");
     let _ = sandbox.run("next --plan habits").exits(0).says("T1");
+    // Nobody began it: what is refused is said, and is in the log that iterations leave each other.
+    edit(&sandbox, "tasks.md", |text| text.replace("- [ ] **T1**", "- [x] **T1**"));
+    let _ = sandbox.run("journal add looked").exits(0).says("not taken from tasks.md: T1: said to be done");
+    assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("pending", "   "));
+    assert!(log(&sandbox).contains("Not taken from tasks.md: T1: said to be done"), "{}", log(&sandbox));
+    let _ = sandbox.run("start T1").exits(0);
     edit(&sandbox, "tasks.md", |text| text.replace("- [ ] **T1**", "- [x] **T1**"));
     let _ = sandbox.run("journal add looked").exits(0);
     assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("in_progress", "   "));
     sandbox.write("habits.sh", "case $1 in mark) ;; esac");
+    sandbox.commit("By hand");
     edit(&sandbox, "state.json", |text| {
         text.replacen("\"status\": \"in_progress\"", "\"status\": \"done\"", 1)
     });
@@ -111,6 +118,7 @@ fn every_operation_of_the_document_is_a_command() {
     let _ = run("phase").says("execute");
     let _ = run("report T1 unfinished --by ann --did half --remaining rest");
     sandbox.write("habits.sh", "case $1 in mark) ;; esac");
+    sandbox.commit("By hand");
     let _ = sandbox.run("confirm T1 --by bob").exits(1).says("there is nothing to confirm");
     let _ = run("report T1 done --by ann --did all").says("piton confirm T1");
     let unit = &state(&sandbox)["tasks"]["T1"];
@@ -118,6 +126,7 @@ fn every_operation_of_the_document_is_a_command() {
     let _ = sandbox.run("report T1 done --by ann").exits(1).says("somebody new has to confirm");
     // Who was to confirm found something to do: somebody looks again.
     sandbox.write("habits.sh", "case $1 in mark) echo;; esac");
+    sandbox.commit("By hand");
     let _ = run("confirm T1 --by bob --did more").says("piton confirm T1");
     let _ = run("why T1").says("somebody new has to confirm that");
     let _ = run("confirm T1 --by cleo").says("T1");

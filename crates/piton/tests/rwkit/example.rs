@@ -110,6 +110,7 @@ fn every_operation_of_the_document_is_a_command() {
     let _ = run("start T001 --by ann");
     sandbox.write("receipts.sh", "echo help\n");
     let _ = run("verify T001").says("receipts.sh exists");
+    sandbox.commit("By hand");
     let _ = run("report T001 done --by ann --file receipts.sh");
     let _ = run("start T002 --by ann");
     let _ = run("report T002 blocked --reason stuck --by ann");

@@ -133,6 +133,7 @@ fn what_a_person_writes_into_the_list_meanwhile_stays() {
         let sandbox = receipts("", "");
         let _ = sandbox.run("next --plan plans/1-1-receipts-todolist.md").exits(0);
         sandbox.write("receipts.sh", "echo help");
+        sandbox.commit("By hand");
         let report = sandbox.piton(["report", "T001", "done", "--by", "ann"]);
         let mut report = report.pausing_at(&sandbox, "files.before-write", moment).spawn();
         let pause = report.until_paused(&sandbox);

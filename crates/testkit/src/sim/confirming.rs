@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use piton_core::plan::{Digest, Oid, Schedule, TaskId};
 use piton_core::run::{
-    CheckResult, Claim, Command, Event, Holder, Proof, Recorded, Report, Status, Task, Verdict,
+    CheckResult, Claim, Command, Event, Evidence, Holder, Proof, Recorded, Report, Status, Task, Verdict,
 };
 
 use super::content::persons;
@@ -53,7 +53,7 @@ impl Sim {
         let (tree, results) = self.looked_at(task);
         let is_green = results.iter().all(|result| result.verdict == Verdict::Pass);
         let is_known = results.iter().all(|result| is_judged(&self.journal, task, &tree, &result.check));
-        let claim = Claim::Done { tree: Some(tree), results };
+        let claim = Claim::Done { tree: Some(tree), results, evidence: Evidence::default() };
         let (by, fence) = (by.to_owned(), Some(known.fence));
         let command =
             Command::Report { task: task.clone(), by, fence, claim, report: Box::<Report>::default() };

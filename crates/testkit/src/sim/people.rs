@@ -2,10 +2,11 @@
 
 use piton_core::plan::{Check, Oid, TaskId};
 use piton_core::run::{
-    CheckResult, Claim, Command, Holder, Note, Past, PastError, Report, Status, StopReason, Verdict,
+    CheckResult, Claim, Command, Evidence, Holder, Note, Past, PastError, Report, Status, StopReason, Verdict,
 };
 use piton_core::time::Span;
 
+use super::claims::Works;
 use super::confirming::{Saying, is_waiting};
 use super::content::{own, persons, register};
 use super::driver::{Answer, Sim};
@@ -22,6 +23,7 @@ pub(super) struct People {
     /// Where the target was before it was rewound.
     reflog: Option<CommitNo>,
     pub(super) saying: Option<Saying>,
+    pub(super) works: Works,
 }
 
 impl Sim {
@@ -119,8 +121,27 @@ impl Sim {
         if self.rng.chance(10) {
             return self.look_at_others();
         }
+        if self.rng.chance(10) {
+            return self.works_to_the_end(&task, &by);
+        }
         let command = match self.rng.below(12) {
-            0 | 1 => Command::Start { task, holder: Holder::Ledger(by) },
+            0 | 1 => {
+                let holder = Holder::Ledger(by);
+                self.people.works.ahead = self.rng.chance(10);
+                let start = match self.people.works.ahead {
+                    true => Command::StartAhead { task: task.clone(), holder },
+                    false => Command::Start { task: task.clone(), holder },
+                };
+                let answer = self.submit(&start);
+                self.people.works.ahead = false;
+                return match answer? {
+                    Answer::Done(_) => self.leaves_mark(&task),
+                    Answer::Refused(_) => {
+                        self.coverage.saw("refused: people");
+                        Ok(())
+                    }
+                };
+            }
             2 | 3 => return self.ledger_reports(&task, &by),
             4 => Command::Retry { task, by },
             5 => Command::Reset { task, by },
@@ -128,6 +149,7 @@ impl Sim {
             7 | 8 => Command::Unblock { task, by },
             9 => Command::Raise { task, by, attempts: self.rng.small(1, 7) },
             10 => Command::RequestStop { by, now: self.rng.chance(50) },
+            _ if self.rng.chance(30) => return self.holder_is_gone(&task),
             _ => match self.rng.below(5) {
                 3 => Command::Adopt { task, by, past: Box::new(self.past()) },
                 0 => Command::Abandon { task, by, reason: "hopeless".to_owned() },
@@ -157,26 +179,29 @@ impl Sim {
         let Some(known) = self.task(task) else { return Ok(()) };
         let mine = known.holder == Some(Holder::Ledger(by.to_owned()));
         // Whoever holds a task works on it, in a checkout of the target.
-        if mine && self.rng.chance(60) {
+        if mine && self.rng.chance(80) {
             let tip = self.git.target;
             let mut tree = self.git.tip().clone();
             let base = tree.clone();
             self.scenario.subjects.work(index(task), &mut tree, &base, false);
             self.git.target = self.git.commit(tree, &[tip], None);
+            self.people.works.made.push((self.git.target, task.clone()));
             self.coverage.saw("ledger worked on a task");
         }
+        let shown = self.shown_for(task);
+        let evidence = shown.clone();
         let claim = match self.rng.below(6) {
             0 => Claim::Failed { reason: "it did not work".to_owned() },
             1 => Claim::Blocked { reason: "the task is wrong".to_owned() },
             // Without evidence, or with that of other checks.
-            2 => Claim::Done { tree: None, results: Vec::new() },
+            2 => Claim::Done { tree: None, results: Vec::new(), evidence },
             // What is to be confirmed is called done so that somebody else looks; an edited file knows no such thing.
             nth => {
                 let (tree, results) = self.looked_at(task);
                 let asks = self.scenario.spec(task).is_some_and(|spec| spec.confirm) && nth != 3;
                 match asks {
-                    true => Claim::ToConfirm { tree: Some(tree), results },
-                    false => Claim::Done { tree: Some(tree), results },
+                    true => Claim::ToConfirm { tree: Some(tree), results, evidence },
+                    false => Claim::Done { tree: Some(tree), results, evidence },
                 }
             }
         };
@@ -186,11 +211,19 @@ impl Sim {
         let asks = matches!(claim, Claim::ToConfirm { .. });
         self.people.saying = matches!(claim, Claim::Done { .. }).then(|| Saying::Confirms(task.clone()));
         let command = Command::Report { task: task.clone(), by: by.to_owned(), fence, claim, report };
+        let is_bare = shown == Evidence::default();
+        self.people.works.claiming = Some((task.clone(), shown));
         if asks {
-            return self.calls_done(task, &command);
+            let answer = self.calls_done(task, &command);
+            self.people.works.claiming = None;
+            return answer;
         }
         let answer = self.submit(&command);
         self.people.saying = None;
+        self.people.works.claiming = None;
+        if is_bare && matches!(answer, Ok(Answer::Refused(_))) {
+            self.coverage.saw("a claim without evidence was refused");
+        }
         answer.map(|_| ())
     }
 

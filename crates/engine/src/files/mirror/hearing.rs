@@ -4,12 +4,11 @@ use camino::Utf8PathBuf;
 use piton_core::dialect::edit::{Edit, What, commands};
 use piton_core::dialect::kept;
 use piton_core::plan::{AboutTask, TaskId};
-use piton_core::run::{Claim, Command, ContextUpdate, Holder, Note, Report};
+use piton_core::run::{Command, ContextUpdate, Note, Report};
 
 use super::{Aide, FilesError, Mirror, key, read};
-use crate::claims::{self, Place};
+use crate::crash;
 use crate::journal::Journal;
-use crate::{clock, crash};
 
 impl Mirror {
     /// Take in what somebody wrote.
@@ -98,6 +97,12 @@ impl Mirror {
         if let Some(reason) = refusals.first() {
             self.keep_beside("refused", bytes)?;
             self.refuse(journal, &edit.to_string(), reason)?;
+            if let Some(task) = &edit.task {
+                self.log(journal, task, &format!("Not taken from {}: {edit}: {reason}", self.file))?;
+            }
+        }
+        if let (Some(task), What::Start | What::Retry { start: true }) = (&edit.task, &edit.what) {
+            self.mark(journal, task)?;
         }
         Ok(())
     }
@@ -115,7 +120,7 @@ impl Mirror {
         Edit { task: edit.task.clone(), what }
     }
 
-    fn unheard(&self, id: &TaskId, report: &Report) -> Report {
+    pub(super) fn unheard(&self, id: &TaskId, report: &Report) -> Report {
         let mut report = report.clone();
         if let Some(story) = self.chronicle.task(id) {
             report.commits.retain(|made| story.commits.iter().all(|known| known.hash != made.hash));
@@ -126,71 +131,8 @@ impl Mirror {
         report
     }
 
-    /// Somebody says a task is done: whoever holds it holds it on, its checks decide. `None`: they still run.
-    pub(in crate::files) fn claim(
-        &mut self,
-        journal: &mut Journal,
-        aide: &mut dyn Aide,
-        id: &TaskId,
-        report: &Report,
-        file: &str,
-        edit: &Edit,
-    ) -> Result<Option<Vec<Command>>, FilesError> {
-        let held = |mirror: &Mirror| mirror.state.task(id).ok().flatten().cloned();
-        let by = match held(self).and_then(|task| task.holder) {
-            Some(Holder::Ledger(name)) => name,
-            _ => file.to_owned(),
-        };
-        // Nobody else may begin it while its checks run.
-        let start = Command::Start { task: id.clone(), holder: Holder::Ledger(by.clone()) };
-        let mut place = None;
-        if !self.claimed.contains(id) && journal.rehearse(&self.run, &start, clock::now()).is_ok() {
-            match Place::of(&self.project, &self.state, id, &report.commits) {
-                Ok(found) => place = Some(found),
-                Err(reason) => {
-                    self.remember(journal, id, report, file)?;
-                    self.refuse_in(journal, file, &edit.to_string(), &reason.to_string())?;
-                    return Ok(Some(Vec::new()));
-                }
-            }
-        }
-        let refused = self.commit(journal, &[start])?;
-        let (Some(task), Some(spec), true) = (held(self), journal.spec(&self.run, id)?, refused.is_empty())
-        else {
-            self.remember(journal, id, report, file)?;
-            // The rules say why, once more, where it is written down.
-            let holder = Holder::Ledger(by);
-            return Ok(Some(vec![Command::Start { task: id.clone(), holder }]));
-        };
-        let judged = aide.judge(&task, &spec, place.as_ref());
-        if judged.is_some() {
-            self.claimed.retain(|claimed| claimed != id);
-            self.judged.push(id.clone());
-        }
-        match judged {
-            None if self.claimed.contains(id) => Ok(None),
-            None => {
-                self.claimed.push(id.clone());
-                self.remember(journal, id, report, file)?;
-                Ok(None)
-            }
-            Some(Ok(judged)) => {
-                let seen = claims::seen(&self.project, &self.state, id, report, &judged);
-                let (tree, results) = judged;
-                let claim = Claim::Done { tree, results };
-                let (fence, report) = (Some(task.fence), Box::new(self.unheard(id, report)));
-                let report = Command::Report { task: id.clone(), by, fence, claim, report };
-                Ok(Some(seen.into_iter().chain([report]).collect()))
-            }
-            Some(Err(reason)) => {
-                self.refuse_in(journal, file, &edit.to_string(), &reason)?;
-                Ok(Some(Vec::new()))
-            }
-        }
-    }
-
     /// The file is written again while the checks run, and where a claim is refused: what it tells would be gone.
-    fn remember(
+    pub(super) fn remember(
         &mut self,
         journal: &mut Journal,
         id: &TaskId,

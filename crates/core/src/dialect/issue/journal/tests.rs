@@ -317,7 +317,11 @@ fn a_task_that_is_over_twice_has_both_its_ends_told() {
     let first = after(None, &mut bench);
     bench.accept(&crate::run::Command::Retry { task: id("10"), by: "ann".to_owned() });
     let results = bench.results("10", &crate::run::Verdict::Pass, "");
-    bench.report("10", Claim::Done { tree: None, results }, Report::default());
+    bench.report(
+        "10",
+        Claim::Done { tree: None, results, evidence: crate::run::Evidence::file("work") },
+        Report::default(),
+    );
     let second = after(Some(&first), &mut bench);
     assert!(second.starts_with(&first));
     assert_eq!(second.matches("## Task 10: ").count(), 2);

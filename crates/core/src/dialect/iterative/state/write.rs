@@ -134,7 +134,8 @@ impl Writer<'_> {
             reason: self.reason(task, story, status).filter(|reason| !reason.is_empty()),
             iterations_used: begun.then(|| iterations(task, story)),
             confirmations_used: begun.then_some(story.confirmations),
-            verification_passed: is_done.then(|| task.proof != Some(Proof::Reported)),
+            verification_passed: is_done
+                .then_some(matches!(task.proof, Some(Proof::Landed { .. } | Proof::Checked { .. }))),
             max_iterations: task.budget,
             completed_at: story.merged_at.or(story.completed_at).filter(|_| is_done).map(Time),
         }

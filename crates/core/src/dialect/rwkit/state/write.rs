@@ -130,8 +130,18 @@ impl<'a> Told<'a> {
         Verification {
             agent_done: done
                 || matches!(self.status, Confirming | Verifying | Verified | Merging | Completed),
-            files_exist: matches!(self.status, Verified | Merging | Completed),
+            files_exist: matches!(self.status, Verified | Merging | Completed) || self.has_files(),
             state_synced: self.status == Completed,
+        }
+    }
+
+    /// Whether git has seen the files that the list expects of it, or any where it names none.
+    fn has_files(&self) -> bool {
+        let Some(changed) = &self.story.changed else { return false };
+        let is_there = |file: &String| changed.created.contains(file) || changed.modified.contains(file);
+        match self.about.files.is_empty() {
+            true => !changed.created.is_empty() || !changed.modified.is_empty(),
+            false => self.about.files.iter().all(is_there),
         }
     }
 

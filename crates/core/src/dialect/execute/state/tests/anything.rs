@@ -51,7 +51,11 @@ fn act(bench: &mut Bench, task: usize, choice: u8) {
             commit.map(lost)
         }
         12 => {
-            let claim = Claim::Done { tree: None, results: bench.results(name, &Verdict::Pass, "") };
+            let claim = Claim::Done {
+                tree: None,
+                results: bench.results(name, &Verdict::Pass, ""),
+                evidence: crate::run::Evidence::file("work"),
+            };
             Some(Command::Report {
                 task: task.clone(),
                 by: by.clone(),

@@ -280,7 +280,11 @@ fn whoever_drives_by_the_file_keeps_worktrees_in_it() {
     assert_eq!(file["worktrees"]["L0-001"]["status"], "active");
     listen(&mut bench, &|file| file["worktrees"]["L0-001"]["status"] = json!("cleaned"));
     assert_eq!(json(&bench)["worktrees"]["L0-001"]["status"], "cleaned");
-    let claim = crate::run::Claim::Done { tree: None, results: bench.results("L0-001", &Verdict::Pass, "") };
+    let claim = crate::run::Claim::Done {
+        tree: None,
+        results: bench.results("L0-001", &Verdict::Pass, ""),
+        evidence: crate::run::Evidence::file("work"),
+    };
     let (task, by) = (id("L0-001"), "file".to_owned());
     bench.accept(&Command::Report { task, by, fence: None, claim, report: Box::default() });
     let file = json(&bench);

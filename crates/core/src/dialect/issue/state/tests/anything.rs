@@ -50,7 +50,10 @@ pub(in crate::dialect::issue) fn act(bench: &mut Bench, task: usize, choice: u8)
         n => {
             let results = bench.results(name, &Verdict::Pass, "");
             let told = if n == 12 { Report::default() } else { told() };
-            vec![report(Claim::Done { tree: None, results }, told)]
+            vec![report(
+                Claim::Done { tree: None, results, evidence: crate::run::Evidence::file("work") },
+                told,
+            )]
         }
     };
     for command in commands {

@@ -94,7 +94,11 @@ fn what_nobody_proved_is_done_without_having_passed() {
     let mut plan = unit("T1", &[], 5);
     plan.checks.clear();
     let mut bench = bench(Mode::Development, vec![plan]);
-    bench.report("T1", Claim::Done { tree: None, results: Vec::new() }, Report::default());
+    bench.report(
+        "T1",
+        Claim::Done { tree: None, results: Vec::new(), evidence: crate::run::Evidence::file("work") },
+        Report::default(),
+    );
     let unit = &json(&bench)["tasks"]["T1"];
     assert_eq!((&unit["status"], &unit["verification_passed"]), (&value_of!("done"), &value_of!(false)));
 }

@@ -1,0 +1,268 @@
+//! What a ledger's word on a task comes to. A claim of done needs evidence: work that is this task's own, a check that
+//! proves this task and no other, or an explicit word that nothing had to change.
+
+use super::{Decision, Rules};
+use crate::plan::{Digest, Oid, TaskId};
+use crate::run::command::{Claim, Refusal, Stop};
+use crate::run::event::{CheckResult, Class, Event, Verdict};
+use crate::run::evidence::{Evidence, Mark};
+use crate::run::task::{Holder, Proof, Status, Task};
+use crate::run::verdict;
+
+/// Names of files in a message: more than anybody reads.
+const FILES: usize = 5;
+
+/// Why a claim may be believed once its checks have passed.
+enum Ground {
+    /// Work that is this task's own.
+    Work { commits: Vec<Oid>, files: Vec<String> },
+    /// A check that the plan gives to this task alone has passed, or nothing has to change.
+    Checks,
+    /// Whoever claims it says that nothing had to change.
+    Word,
+}
+
+impl Rules<'_> {
+    pub(super) fn report(
+        &self,
+        id: &TaskId,
+        by: &str,
+        seen: Option<u64>,
+        claim: &Claim,
+        advice: &str,
+    ) -> Decision {
+        let task = self.task(id)?;
+        let holder = Holder::Ledger(by.to_owned());
+        let mut events = Vec::new();
+        let fence = match task.decided {
+            Status::InProgress if task.holder.as_ref() == Some(&holder) => task.fence,
+            // Whoever confirms is somebody else than who did the work.
+            Status::Confirming if matches!(task.holder, Some(Holder::Ledger(_))) => {
+                if let Claim::ToConfirm { .. } = claim {
+                    return Err(Refusal::hinted(
+                        format!("{id} is done already, and somebody new has to confirm that"),
+                        format!("`piton confirm {id}` when nothing was left to do"),
+                    ));
+                }
+                task.fence
+            }
+            Status::Pending | Status::Failed => {
+                events = self.start(id, &holder)?;
+                task.fence + 1
+            }
+            status => {
+                let held = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
+                return Err(Refusal::because(format!("{id} is {status}{held}: {by} cannot report on it")));
+            }
+        };
+        if seen.is_some_and(|seen| seen != task.fence) {
+            return Err(Refusal::stale(format!(
+                "{id} was started or reset by somebody else while its checks ran"
+            )));
+        }
+        // Whoever begins leaves a mark. A file in which a task is only called done begins nothing.
+        let begun = events.is_empty() && task.progress.mark.is_some();
+        let task_then = Task { fence, ..task.clone() };
+        match claim {
+            Claim::Blocked { reason } => {
+                events.push(self.failure(&task_then, Class::Defect, reason, "", None));
+            }
+            Claim::Failed { reason } => {
+                let feedback = if advice.is_empty() { reason } else { advice };
+                events.push(self.failure(&task_then, Class::Code, reason, feedback, None));
+            }
+            Claim::Done { evidence, .. } | Claim::ToConfirm { evidence, .. }
+                if self.waits(task, evidence) =>
+            {
+                let files = evidence.uncommitted.clone();
+                events.push(Event::ClaimWaits { task: id.clone(), fence, by: by.to_owned(), files });
+            }
+            Claim::Done { tree, results, evidence } | Claim::ToConfirm { tree, results, evidence } => {
+                let looks_again = claim.asks_again(task);
+                let judged = tree
+                    .as_ref()
+                    .filter(|_| looks_again || results.iter().any(|result| !result.verdict.lets_pass()));
+                let failed = self.not_passed(&task_then, results);
+                let ground = self.ground(task, results, evidence, begun, failed.is_some())?;
+                if let Some(tree) = judged {
+                    // Why it failed is worth knowing in full; and what passed is what somebody new has to leave as it is.
+                    let (tree, results) = (tree.clone(), results.clone());
+                    events.push(Event::ChecksEnded { task: id.clone(), fence, tree, results });
+                }
+                events.push(match failed {
+                    Some(failed) => failed,
+                    None if looks_again => {
+                        let (agent, instead_of) = (String::new(), None);
+                        Event::ConfirmationStarted { task: id.clone(), fence, agent, instead_of }
+                    }
+                    None => self.proven(&task_then, tree.as_ref(), results, ground)?,
+                });
+            }
+        }
+        Ok(events)
+    }
+
+    /// Whether work has to be committed before the claim can be judged.
+    fn waits(&self, task: &Task, evidence: &Evidence) -> bool {
+        let has_none = || {
+            evidence.named.is_empty()
+                && evidence.files.is_empty()
+                && !needs_none(task)
+                && self.free(task, &evidence.commits).is_empty()
+        };
+        !evidence.uncommitted.is_empty() && evidence.no_change.is_none() && (evidence.owed || has_none())
+    }
+
+    /// The end of a claim whose checks passed.
+    fn proven(
+        &self,
+        task: &Task,
+        tree: Option<&Oid>,
+        results: &[CheckResult],
+        ground: Ground,
+    ) -> Result<Event, Stop> {
+        let passed = |judge: &Digest| results.iter().any(|r| &r.check == judge && r.verdict == Verdict::Pass);
+        if !task.judges.iter().all(passed) {
+            return Err(Refusal::because(format!("the checks of {} have not all run", task.id)));
+        }
+        let (proof, counts) = match ground {
+            Ground::Word => (Proof::Reported, Vec::new()),
+            Ground::Work { commits, files } if task.judges.is_empty() => {
+                (Proof::Work { commits: commits.clone(), files }, commits)
+            }
+            Ground::Checks if task.judges.is_empty() => (Proof::Reported, Vec::new()),
+            Ground::Work { commits, .. } => (Proof::Checked { tree: tree.cloned() }, commits),
+            Ground::Checks => (Proof::Checked { tree: tree.cloned() }, Vec::new()),
+        };
+        Ok(Event::Completed { task: task.id.clone(), fence: task.fence, proof, counts })
+    }
+
+    /// What speaks for a claim. Where its checks have failed, it has to be somebody's work at least, so that an attempt
+    /// is spent by whoever made one.
+    fn ground(
+        &self,
+        task: &Task,
+        results: &[CheckResult],
+        evidence: &Evidence,
+        begun: bool,
+        failed: bool,
+    ) -> Result<Ground, Stop> {
+        if let Some(reason) = &evidence.no_change {
+            return match reason.trim() {
+                "" => Err(Refusal::because(format!("say why nothing had to change for {}", task.id))),
+                _ => Ok(Ground::Word),
+            };
+        }
+        let commits = match evidence.named.is_empty() {
+            true => self.free(task, &evidence.commits),
+            false => evidence.named.clone(),
+        };
+        if !commits.is_empty() || !evidence.files.is_empty() {
+            return Ok(Ground::Work { commits, files: evidence.files.clone() });
+        }
+        let own = results.iter().any(|result| {
+            result.verdict == Verdict::Pass
+                && task.judges.contains(&result.check)
+                && self.is_own(task, &result.check)
+        });
+        if needs_none(task) || (own && !failed) || (begun && failed) {
+            return Ok(Ground::Checks);
+        }
+        let failed = failed.then(|| verdict::reason(results).unwrap_or_default());
+        Err(self.no_ground(task, evidence, begun, failed.as_deref()))
+    }
+
+    /// Of these commits, those that count for no other task, nor for what this one was before it was opened again.
+    fn free(&self, task: &Task, commits: &[Oid]) -> Vec<Oid> {
+        let is_free =
+            |commit: &&Oid| !task.counts.contains(commit) && self.counted_for(task, commit).is_none();
+        commits.iter().filter(is_free).cloned().collect()
+    }
+
+    /// Another task that this commit counts for.
+    fn counted_for(&self, task: &Task, commit: &Oid) -> Option<&TaskId> {
+        let counts = |other: &&Task| {
+            other.counts.contains(commit)
+                || matches!(&other.proof, Some(Proof::Landed { commit: landed, verified })
+                    if landed == commit || verified == commit)
+        };
+        self.state.tasks().filter(|other| other.id != task.id).find(counts).map(|other| &other.id)
+    }
+
+    /// Whether the plan gives this check to no other task. What a whole project is checked by passes as well where
+    /// nothing was done.
+    fn is_own(&self, task: &Task, check: &Digest) -> bool {
+        let others = self.state.tasks().filter(|other| other.id != task.id && !other.removed);
+        !others.into_iter().any(|other| other.judges.contains(check))
+    }
+
+    fn no_ground(&self, task: &Task, evidence: &Evidence, begun: bool, failed: Option<&str>) -> Stop {
+        let id = &task.id;
+        let since = if begun { format!("since {id} began") } else { "since the run began".to_owned() };
+        let counted =
+            evidence.commits.last().and_then(|commit| Some((commit, self.counted_for(task, commit)?)));
+        let shared = self.run.settings.worktree.shared.is_some();
+        let why = match (counted, &self.run.target) {
+            _ if failed.is_some() => format!("nobody began it, and {}", failed.unwrap_or_default()),
+            (Some((commit, other)), _) => {
+                format!("commit {} counts for {other}, and there is no other {since}", commit.short())
+            }
+            _ if self.run.settings.no_commits && begun => {
+                "no file that it names has changed since it began".to_owned()
+            }
+            _ if self.run.settings.no_commits => "nobody began it".to_owned(),
+            (None, Some(branch)) if shared => {
+                format!("nothing of it is on `{branch}`: commit it there first")
+            }
+            (None, Some(_)) => format!("nothing was committed {since}"),
+            (None, None) => "no file that it names has changed since somebody began it".to_owned(),
+        };
+        Refusal::hinted(
+            format!("nothing shows that work on {id} was done: {why}"),
+            format!(
+                "piton report {id} done --commit HASH   names its commit; or, if nothing had to change: \
+                 piton report {id} done --no-change --reason TEXT"
+            ),
+        )
+    }
+
+    /// Take a task back from a holder of the ledger who is not at work on it.
+    pub(super) fn release(&self, id: &TaskId, fence: u64, reason: &str) -> Decision {
+        self.in_a_ledgers_hands(id, fence)?;
+        Ok(vec![Event::Released { task: id.clone(), fence, reason: reason.to_owned() }])
+    }
+}
+
+impl<'a> Rules<'a> {
+    /// The task, if somebody of the ledger works on it in this attempt.
+    fn in_a_ledgers_hands(&self, id: &TaskId, fence: u64) -> Result<&'a Task, Stop> {
+        let task = self.task(id)?;
+        let held = task.decided == Status::InProgress && matches!(task.holder, Some(Holder::Ledger(_)));
+        if task.fence != fence || !held {
+            return Err(Refusal::stale(format!("{id} was started or reset since")));
+        }
+        Ok(task)
+    }
+
+    /// Remember where a task began. Tries after the first are compared with the same mark.
+    pub(super) fn mark(&self, id: &TaskId, fence: u64, mark: &Mark) -> Decision {
+        if self.in_a_ledgers_hands(id, fence)?.progress.mark.is_some() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Event::Marked { task: id.clone(), fence, mark: Box::new(mark.clone()) }])
+    }
+}
+
+/// Whether a claim needs no work: nothing has to change, or whoever called it done first had evidence.
+fn needs_none(task: &Task) -> bool {
+    task.may_stay_as_it_is() || task.decided == Status::Confirming
+}
+
+/// What a claim waits for, in words.
+pub fn waits_for(files: &[String]) -> String {
+    let named = files.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match files.len().saturating_sub(FILES) {
+        0 => format!("not committed: {named}"),
+        more => format!("not committed: {named} and {more} more"),
+    }
+}

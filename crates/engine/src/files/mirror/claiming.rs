@@ -1,0 +1,294 @@
+//! A task is called done in a file: what can be seen of its work decides whether its checks are run, and they decide the
+//! rest.
+
+use std::time::{Duration, Instant};
+
+use camino::Utf8Path;
+use piton_core::dialect::edit::{Edit, What};
+use piton_core::plan::{Dialect, TaskId, TaskSpec};
+use piton_core::run::{Claim, Command, Event, Evidence, Holder, Note, Report, Status, Task};
+use serde_json::Value;
+
+use super::{Aide, FilesError, Mirror};
+use crate::claims::{self, Judgement, Looked, Place};
+use crate::journal::{CommandError, Journal};
+use crate::{checks, clock};
+
+/// How often it is looked whether work that a claim waits for was committed: as soon as a person would look.
+const LOOK: Duration = Duration::from_secs(2);
+
+impl Mirror {
+    /// Somebody says a task is done: whoever holds it holds it on, and its checks decide. `None`: they still run.
+    pub(in crate::files) fn claim(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+        id: &TaskId,
+        report: &Report,
+        file: &str,
+        edit: &Edit,
+    ) -> Result<Option<Vec<Command>>, FilesError> {
+        let (Some(task), Some(spec)) = (self.task(id), journal.spec(&self.run, id)?) else {
+            return Ok(Some(vec![start(id, file)]));
+        };
+        let place = if self.claimed.contains(id) {
+            None
+        } else {
+            match self.begin(journal, (&task, &spec), report, file, edit)? {
+                Some(place) => Some(place),
+                None => return Ok(Some(Vec::new())),
+            }
+        };
+        // Nobody else may begin it while its checks run.
+        let by = held_by(&task, file);
+        let refused = self.commit(journal, &[start(id, &by)])?;
+        let (Some(task), true) = (self.task(id), refused.is_empty()) else {
+            self.remember(journal, id, report, file)?;
+            // The rules say why, once more, where it is written down.
+            return Ok(Some(vec![start(id, &by)]));
+        };
+        match aide.judge(&task, &spec, place.as_ref()) {
+            None => {
+                if !self.claimed.contains(id) {
+                    self.claimed.push(id.clone());
+                    self.remember(journal, id, report, file)?;
+                }
+                Ok(None)
+            }
+            Some(judged) => {
+                self.claimed.retain(|claimed| claimed != id);
+                self.judged.push(id.clone());
+                let judged =
+                    judged.and_then(|judged| self.judged(journal, (&task, &spec), report, &by, judged));
+                match judged {
+                    Ok(commands) => Ok(Some(commands)),
+                    Err(reason) => self.turn_down(journal, (id, file), report, edit, &reason).map(Some),
+                }
+            }
+        }
+    }
+
+    /// Where the checks of a claim are to run. `None`: it waits, or was refused.
+    fn begin(
+        &mut self,
+        journal: &mut Journal,
+        (task, spec): (&Task, &TaskSpec),
+        report: &Report,
+        file: &str,
+        edit: &Edit,
+    ) -> Result<Option<Place>, FilesError> {
+        let id = &task.id;
+        let looked = match self.see(task, spec, report) {
+            Ok(looked) => looked,
+            Err(reason) => {
+                return self.turn_down(journal, (id, file), report, edit, &reason).map(|_| None);
+            }
+        };
+        for missing in &looked.missing {
+            let what = format!("{id}: {missing}");
+            self.refuse_in(journal, file, &what, "it does not exist, and is not recorded as work")?;
+        }
+        // What would come of it if every check passed: nothing is run for a claim that is refused anyway.
+        let (report, evidence, by) = (&looked.report, &looked.evidence, held_by(task, file));
+        let claim = |results| Claim::Done { tree: None, results, evidence: evidence.clone() };
+        let would = command(task, &by, claim(checks::as_if_passed(spec)), report);
+        match journal.rehearse(&self.run, &would, clock::now()) {
+            Ok(events) if events.iter().any(|recorded| is_waiting(&recorded.event)) => {
+                self.commit(journal, &[command(task, &by, claim(Vec::new()), report)])?;
+                let files = piton_core::run::waits_for(&evidence.uncommitted);
+                let remedy = piton_core::view::commit_command(&evidence.uncommitted, id);
+                let why = format!("it waits: {files}; {remedy}");
+                self.refuse_in(journal, file, &edit.to_string(), &why)?;
+                self.log(journal, id, &format!("Not taken from {file} yet: {edit}: {why}"))?;
+                Ok(None)
+            }
+            Ok(_) => {
+                if task.decided != Status::InProgress && !self.held.contains(id) {
+                    self.held.push(id.clone());
+                }
+                Ok(Some(looked.place))
+            }
+            Err(CommandError::Refused(refusal)) => {
+                let reason = match &refusal.hint {
+                    Some(hint) => format!("{}; {hint}", refusal.reason),
+                    None => refusal.reason,
+                };
+                self.turn_down(journal, (id, file), report, edit, &reason).map(|_| None)
+            }
+            Err(CommandError::Journal(error)) => Err(error.into()),
+        }
+    }
+
+    /// What a claim comes to whose checks have ended, or why it is refused after all.
+    fn judged(
+        &mut self,
+        journal: &mut Journal,
+        (task, spec): (&Task, &TaskSpec),
+        report: &Report,
+        by: &str,
+        judged: Judgement,
+    ) -> Result<Vec<Command>, String> {
+        let looked = self.see(task, spec, report)?;
+        let seen = claims::seen(&self.project, &self.state, &task.id, &looked.report, &judged);
+        let (tree, results) = judged;
+        let passed = results.iter().all(|result| result.verdict.lets_pass());
+        let claim = Claim::Done { tree: tree.clone(), results, evidence: looked.evidence.clone() };
+        let command = command(task, by, claim, &self.unheard(&task.id, &looked.report));
+        journal.rehearse(&self.run, &command, clock::now()).map_err(|error| error.to_string())?;
+        if let Some(run) = self.state.run().filter(|_| passed) {
+            looked.land(&self.project, run, tree.as_ref())?;
+        }
+        self.held.retain(|held| *held != task.id);
+        Ok(seen.into_iter().chain([command]).collect())
+    }
+
+    /// A claim that is not taken, said where it was made. Whoever did not begin the task does not hold it either.
+    fn turn_down(
+        &mut self,
+        journal: &mut Journal,
+        (id, file): (&TaskId, &str),
+        report: &Report,
+        edit: &Edit,
+        reason: &str,
+    ) -> Result<Vec<Command>, FilesError> {
+        self.remember(journal, id, report, file)?;
+        self.refuse_in(journal, file, &edit.to_string(), reason)?;
+        self.log(journal, id, &format!("Not taken from {file}: {edit}: {reason}"))?;
+        let held = self.held.iter().position(|held| held == id).map(|at| self.held.remove(at));
+        if let (Some(_), Some(task)) = (held, self.task(id)) {
+            let reason = claims::ONLY_CLAIMED.to_owned();
+            self.commit(journal, &[Command::Release { task: id.clone(), fence: task.fence, reason }])?;
+        }
+        Ok(Vec::new())
+    }
+
+    /// In the words of the system's own log, where it has one that is read by those who work.
+    pub(super) fn log(&mut self, journal: &mut Journal, id: &TaskId, text: &str) -> Result<(), FilesError> {
+        if !matches!(self.dialect, Dialect::Issue | Dialect::Iterative) {
+            return Ok(());
+        }
+        let note = Note::Entry { task: Some(id.clone()), text: text.to_owned() };
+        self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
+    }
+
+    fn task(&self, id: &TaskId) -> Option<Task> {
+        self.state.task(id).ok().flatten().cloned()
+    }
+
+    fn see(&self, task: &Task, spec: &TaskSpec, report: &Report) -> Result<Looked, String> {
+        let run = self.state.run().ok_or_else(|| "there is no run".to_owned())?;
+        claims::look(&self.project, run, task, spec, report).map_err(|error| error.to_string())
+    }
+
+    /// Remember where things stand as a task is begun in a file.
+    pub(super) fn mark(&mut self, journal: &mut Journal, id: &TaskId) -> Result<(), FilesError> {
+        let (Some(task), Some(spec)) = (self.task(id), journal.spec(&self.run, id)?) else { return Ok(()) };
+        let held = task.decided == Status::InProgress && !task.is_engines();
+        let Some(run) = self.state.run().filter(|_| held && task.progress.mark.is_none()) else {
+            return Ok(());
+        };
+        let mark = claims::mark(&self.project, run, &spec).unwrap_or_default();
+        self.commit(journal, &[Command::Mark { task: id.clone(), fence: task.fence, mark }]).map(drop)
+    }
+
+    /// Tasks whose claim waits for work to be committed that by now is.
+    pub(super) fn committed(&mut self) -> Vec<TaskId> {
+        let waits = |task: &&Task| !task.progress.uncommitted.is_empty() && !self.claimed.contains(&task.id);
+        let waiting: Vec<Task> = self.state.tasks().filter(waits).cloned().collect();
+        if waiting.is_empty() || self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+            return Vec::new();
+        }
+        self.looked = Some(Instant::now());
+        let Some(run) = self.state.run() else { return Vec::new() };
+        let left = claims::uncommitted(&self.project, run).unwrap_or_default();
+        let is_done = |task: &Task| !task.progress.uncommitted.iter().any(|file| left.contains(file));
+        waiting.into_iter().filter(is_done).map(|task| task.id).collect()
+    }
+
+    pub(super) fn claim_again(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+        id: &TaskId,
+    ) -> Result<(), FilesError> {
+        let report = Report::default();
+        let edit = Edit { task: Some(id.clone()), what: What::ReportDone { report: report.clone() } };
+        if let Some(commands) = self.claim(journal, aide, id, &report, self.file, &edit)? {
+            let refused = self.commit(journal, &commands)?;
+            if let Some(reason) = refused.first() {
+                self.refuse(journal, &edit.to_string(), reason)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Take back what is only said to be in progress in a file: nobody has a worktree for it, and nothing has changed
+    /// since. For an engine that begins.
+    pub(in crate::files) fn take_back(&mut self, journal: &mut Journal) -> Result<(), FilesError> {
+        let by_file = |task: &&Task| {
+            let holder = task.holder.as_ref().map(ToString::to_string).unwrap_or_default();
+            let is_file = holder == self.file
+                || self
+                    .beside()
+                    .iter()
+                    .any(|beside| self.path_of(*beside).file_name() == Some(holder.as_str()));
+            task.decided == Status::InProgress && !task.is_engines() && is_file
+        };
+        let held: Vec<Task> = self.state.tasks().filter(by_file).cloned().collect();
+        for task in held {
+            let Some(spec) = journal.spec(&self.run, &task.id)? else { continue };
+            let Ok(looked) = self.see(&task, &spec, &Report::default()) else { continue };
+            if self.has_worktree(&task)
+                || shows_work(&looked.evidence)
+                || !task.progress.uncommitted.is_empty()
+            {
+                continue;
+            }
+            let reason = format!(
+                "in progress in {}, but there is no worktree of it and nothing has changed since",
+                self.file
+            );
+            self.commit(journal, &[Command::Release { task: task.id, fence: task.fence, reason }])?;
+        }
+        Ok(())
+    }
+
+    /// A worktree that whoever drives by the file names for a task.
+    fn has_worktree(&self, task: &Task) -> bool {
+        let fields = self.chronicle.carried.get(self.file);
+        let named = |path: &str| fields.and_then(|fields| fields.pointer(path)).and_then(Value::as_str);
+        let id = &task.id;
+        let paths = [
+            format!("/tasks/{id}/worktree_path"),
+            format!("/worktrees/{id}"),
+            format!("/worktrees/{id}/path"),
+        ];
+        task.progress.worktree
+            || paths.iter().filter_map(|path| named(path)).any(|path| Utf8Path::new(path).is_dir())
+    }
+}
+
+fn command(task: &Task, by: &str, claim: Claim, report: &Report) -> Command {
+    let (fence, report) = (Some(task.fence), Box::new(report.clone()));
+    Command::Report { task: task.id.clone(), by: by.to_owned(), fence, claim, report }
+}
+
+/// Whoever holds a task holds it on; else the file does in which it is called done.
+fn held_by(task: &Task, file: &str) -> String {
+    match &task.holder {
+        Some(Holder::Ledger(name)) => name.clone(),
+        _ => file.to_owned(),
+    }
+}
+
+fn start(id: &TaskId, by: &str) -> Command {
+    Command::Start { task: id.clone(), holder: Holder::Ledger(by.to_owned()) }
+}
+
+fn is_waiting(event: &Event) -> bool {
+    matches!(event, Event::ClaimWaits { .. })
+}
+
+fn shows_work(evidence: &Evidence) -> bool {
+    !evidence.commits.is_empty() || !evidence.files.is_empty() || !evidence.uncommitted.is_empty()
+}

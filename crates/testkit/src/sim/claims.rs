@@ -1,0 +1,149 @@
+//! Claims of the ledger with what is seen of their work: what people show, and what must hold of what is believed.
+
+use std::collections::BTreeMap;
+
+use piton_core::plan::{Check, Oid, TaskId};
+use piton_core::run::{Command, Event, Evidence, Holder, Mark, Proof, Status, Task};
+
+use super::driver::{Answer, Sim};
+use super::git::{CommitNo, commit_no, oid};
+use super::laws::Broken;
+
+type Verdict = Result<(), String>;
+
+/// What people who work by the ledger have done, as it really was.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Works {
+    /// Commits that they made for a task, in order.
+    pub(super) made: Vec<(CommitNo, TaskId)>,
+    /// How many there were when a task was begun.
+    begun: BTreeMap<TaskId, usize>,
+    /// Somebody begins a task before its turn, on purpose.
+    pub(super) ahead: bool,
+    /// The claim that is being decided.
+    pub(super) claiming: Option<(TaskId, Evidence)>,
+}
+
+impl Sim {
+    /// Whoever began a task leaves a mark, unless they died over it.
+    pub(super) fn leaves_mark(&mut self, task: &TaskId) -> Result<(), Broken> {
+        let Some(known) = self.task(task) else { return Ok(()) };
+        if known.decided != Status::InProgress || known.is_engines() || self.rng.chance(10) {
+            return Ok(());
+        }
+        let made = self.people.works.made.len();
+        self.people.works.begun.entry(task.clone()).or_insert(made);
+        let mark = Mark { tip: Some(oid(self.git.target)), ..Mark::default() };
+        self.submit(&Command::Mark { task: task.clone(), fence: known.fence, mark }).map(drop)
+    }
+
+    /// Somebody begins a task, works on it, and says so.
+    pub(super) fn works_to_the_end(&mut self, task: &TaskId, by: &str) -> Result<(), Broken> {
+        let holder = Holder::Ledger(by.to_owned());
+        if let Answer::Done(_) = self.submit(&Command::Start { task: task.clone(), holder })? {
+            self.leaves_mark(task)?;
+        }
+        self.ledger_reports(task, by)
+    }
+
+    /// A holder who is not at work any more loses the task.
+    pub(super) fn holder_is_gone(&mut self, task: &TaskId) -> Result<(), Broken> {
+        let Some(known) = self.task(task) else { return Ok(()) };
+        let (task, fence, reason) = (task.clone(), known.fence, "nobody is at it".to_owned());
+        match self.submit(&Command::Release { task, fence, reason })? {
+            Answer::Done(_) => self.coverage.saw("a holder was not at work"),
+            Answer::Refused(_) => {}
+        }
+        Ok(())
+    }
+
+    /// What somebody can show of a task: all that was committed by hand since it was begun, whoever it was made for; or
+    /// nothing; or work that is not committed; or their word.
+    pub(super) fn shown_for(&mut self, task: &TaskId) -> Evidence {
+        let begun = self.people.works.begun.get(task).copied().unwrap_or(0);
+        let there = |no: &CommitNo| self.git.is_ancestor(*no, self.git.target);
+        let commits: Vec<Oid> =
+            self.people.works.made[begun..].iter().map(|(no, _)| *no).filter(there).map(oid).collect();
+        let seen = Evidence { commits, ..Evidence::default() };
+        match self.rng.below(24) {
+            0 => Evidence::default(),
+            1 => Evidence::no_change("it was so before"),
+            2 => Evidence { uncommitted: vec!["new.rs".to_owned()], owed: self.rng.chance(50), ..seen },
+            3 if !seen.commits.is_empty() => {
+                let named = seen.commits.last().cloned().into_iter().collect();
+                Evidence { commits: Vec::new(), named, ..seen }
+            }
+            _ => seen,
+        }
+    }
+}
+
+/// What a claim completes rests on evidence: a commit of the target that counts for no other task, or that was named; a
+/// check that no other task of the plan has; or the word that nothing had to change.
+pub(super) fn completion_has_evidence(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    let (Event::Completed { task, proof, counts, .. }, Some(old)) = (event, old) else { return Ok(()) };
+    let Some((claimed, evidence)) = &sim.people.works.claiming else { return Ok(()) };
+    if claimed != task || matches!(proof, Proof::Landed { .. }) {
+        return Ok(());
+    }
+    if !evidence.uncommitted.is_empty() && evidence.owed && evidence.no_change.is_none() {
+        return Err(format!("{task} is completed, and its work is not committed"));
+    }
+    for commit in counts {
+        if !commit_no(commit).is_some_and(|no| sim.git.is_ancestor(no, sim.git.target)) {
+            return Err(format!("{task} is completed by {commit}, which the target does not have"));
+        }
+        let twice = sim.state.tasks().find(|other| other.id != *task && other.counts.contains(commit));
+        if let Some(other) = twice.filter(|_| !evidence.named.contains(commit)) {
+            return Err(format!("{commit} counts for {task} and for {}", other.id));
+        }
+    }
+    let has_check = |spec: &piton_core::plan::TaskSpec| {
+        let others = sim.scenario.plan.tasks.iter().filter(|other| other.id != spec.id);
+        let theirs: Vec<_> = others.flat_map(|other| other.checks.iter().map(Check::digest)).collect();
+        spec.checks.iter().any(|check| !theirs.contains(&check.digest()))
+    };
+    let is_own = || sim.scenario.spec(task).is_some_and(has_check);
+    let rests = match proof {
+        Proof::Reported => evidence.no_change.is_some() || (old.may_stay_as_it_is() && old.judges.is_empty()),
+        Proof::Work { commits, files } => !commits.is_empty() || !files.is_empty(),
+        _ => !counts.is_empty() || old.may_stay_as_it_is() || old.decided == Status::Confirming || is_own(),
+    };
+    if rests { Ok(()) } else { Err(format!("{task} is completed by {proof:?}, and nothing shows its work")) }
+}
+
+/// Nothing is begun that depends on a claim whose work is not committed.
+pub(super) fn nothing_builds_on_uncommitted(sim: &Sim, event: &Event) -> Verdict {
+    let Event::AttemptStarted { task, .. } = event else { return Ok(()) };
+    let needs = sim.scenario.spec(task).map(|spec| spec.depends_on.as_slice()).unwrap_or_default();
+    for need in needs {
+        let mut told = sim.journal.iter().rev().map(|recorded| &recorded.event);
+        let last = told.find(|event| {
+            use Event::*;
+            let tells = matches!(
+                event,
+                ClaimWaits { .. }
+                    | Completed { .. }
+                    | Adopted { .. }
+                    | LandingFound { .. }
+                    | Failed { .. }
+                    | Reset { .. }
+                    | Skipped { .. }
+                    | Released { .. }
+                    | AttemptStarted { .. }
+                    | TaskRemoved { .. }
+            );
+            tells && event.task() == Some(need)
+        });
+        if let Some(Event::ClaimWaits { .. }) = last {
+            return Err(format!("{task} begins, and the work on {need} is not committed"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the claim that is being decided says that nothing had to change.
+pub(super) fn says_no_change(sim: &Sim, task: &TaskId) -> bool {
+    let claiming = sim.people.works.claiming.as_ref();
+    claiming.is_some_and(|(claimed, evidence)| claimed == task && evidence.no_change.is_some())
+}
