@@ -34,7 +34,7 @@ pub enum GitError {
     )]
     ForeignFolder { path: Utf8PathBuf },
     #[error(
-        "{path} is not the folder that Piton made there: {why}. Nothing in it was touched; move it away, or put the worktree back"
+        "{path} was left alone: {why}. Put the folder back that Piton made there, or move away what is there now"
     )]
     Swapped { path: Utf8PathBuf, why: String },
     #[error("{path} lies inside another repository ({repository}): choose another folder for worktrees")]

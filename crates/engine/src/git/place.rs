@@ -69,18 +69,18 @@ pub(super) fn check(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> {
     };
     if meta.is_symlink() {
         let target = fs::read_link(path).map(|target| target.to_string_lossy().into_owned());
-        return swapped(format!("it is a link to {}", target.unwrap_or_default()));
+        return swapped(format!("it is a link to {}, not a worktree", target.unwrap_or_default()));
     }
     if !meta.is_dir() {
-        return swapped("it is a file".to_owned());
+        return swapped("it is a file, not a worktree".to_owned());
     }
     if let Some(mount) = mounted_in(path) {
-        return swapped(format!("something is mounted at {mount}"));
+        return swapped(format!("something is mounted at {mount}, which is not Piton's"));
     }
     let now = Identity::of(&meta);
     match recorded(entry) {
         Some(known) if !known.is(now.device.unwrap_or_default(), now.inode) => {
-            swapped("another folder is there".to_owned())
+            swapped("another folder has taken its place".to_owned())
         }
         _ => Ok(()),
     }
