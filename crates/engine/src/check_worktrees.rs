@@ -32,6 +32,7 @@ impl Kind {
     pub fn of(check: &Check) -> Kind {
         match check.reviewer() {
             Some(_) => Kind::Review,
+            None if check.fresh => Kind::Fresh,
             None => Kind::Warm,
         }
     }
@@ -292,11 +293,26 @@ pub struct Places<'a> {
     leases: Vec<Lease>,
     /// The set-up does not succeed on this tree, so no other check is worth a try.
     pub is_spoilt: bool,
+    /// Where the work was done, until a check has failed: it may pass there.
+    pub beside: Option<Beside>,
+}
+
+/// A place where work was done, which holds more than is judged.
+#[derive(Debug)]
+pub struct Beside {
+    pub path: Utf8PathBuf,
+    /// An agent's worktree, and not somebody's checkout.
+    pub is_agents: bool,
 }
 
 impl<'a> Places<'a> {
     pub fn new(pool: Pool<'a>, commit: &'a Oid, tree: &'a Oid, setup: &'a WorktreeSetup) -> Places<'a> {
-        Places { pool, commit, tree, setup, leases: Vec::new(), is_spoilt: false }
+        Places { pool, commit, tree, setup, leases: Vec::new(), is_spoilt: false, beside: None }
+    }
+
+    /// With the place where the work was done.
+    pub fn with(self, beside: Option<Beside>) -> Places<'a> {
+        Places { beside, ..self }
     }
 
     /// One of a kind: the same as before, unless a job has begun in another.

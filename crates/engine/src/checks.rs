@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
@@ -14,10 +15,10 @@ use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{prompt, review, runners};
 
-use crate::check_worktrees::{Kind, Lease, NoWorktree, Places, Pool};
-use crate::git::{GitError, Repo};
+use crate::check_worktrees::{Beside, Kind, Lease, NoWorktree, Places, Pool};
+use crate::git::{GitError, Repo, Worktree};
 use crate::journal::{CommandError, Journal, JournalError};
-use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome};
+use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome, with_pipefail};
 use crate::project::Project;
 use crate::prompts::NoPrompts;
 use crate::sandbox::{self, Guard};
@@ -32,6 +33,11 @@ const READ: usize = 4 * 1024 * 1024;
 const REVIEWER: &str = "reviewer";
 /// The longest a set-up command may take.
 pub(crate) const SET_UP: Span = Span::minutes(30);
+/// Why a line with a pipe is not run.
+const NO_PIPEFAIL: &str = "no shell on this machine knows `pipefail`, so a failure in its pipe would be hidden: install bash, \
+                           write the output to a file and look at that, or say `pipefail = false`";
+/// So many files that differ are named.
+const MOST_NAMED: usize = 20;
 /// A check whose keeper was lost is run again, but not for ever.
 const MOST_DEATHS: u32 = 5;
 
@@ -158,7 +164,10 @@ impl Bench<'_> {
                     }
                 },
                 run => {
-                    let mut words = run.words();
+                    let Some(mut words) = words_of(check) else {
+                        let verdict = Verdict::Impossible { reason: NO_PIPEFAIL.to_owned() };
+                        return Ok(self.result(check, &job, verdict, Span(0)));
+                    };
                     if let (Argv::Look { .. }, Some(own)) = (run, self.keeper.first()) {
                         words[0].clone_from(own);
                     }
@@ -235,8 +244,7 @@ impl Bench<'_> {
                 ended => Verdict::Broken { reason: format!("it did not succeed ({ended:?})") },
             };
             let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
-            let (name, timeout) = ("set-up".to_owned(), SET_UP);
-            let check = Check { name, run: command.clone(), timeout, cwd: None };
+            let check = Check::new("set-up".to_owned(), command.clone(), SET_UP);
             let output = clean_text(&job.output().tail(TAIL).unwrap_or_default());
             let tail = verdict::excerpt(&output, TAIL).to_owned();
             failed = Some(CheckResult { tail, ..self.result(&check, &job, verdict, took) });
@@ -265,7 +273,10 @@ impl Bench<'_> {
         let tests = (is_whole && !is_review).then(|| runners::counts(&output)).flatten();
         let verdict = match &outcome.ended {
             Ended::Exited { code: 0 } if is_review => review::verdict(&output, asked),
-            Ended::Exited { code } => verdict::of_exit(*code, &output),
+            Ended::Exited { code } => {
+                let broken = check.piped_line().and_then(|_| verdict::of_pipe(*code));
+                broken.unwrap_or_else(|| verdict::of_exit(*code, &output))
+            }
             Ended::Signalled { signal } => {
                 Verdict::Broken { reason: format!("it was killed by signal {signal}") }
             }
@@ -346,6 +357,13 @@ impl Bench<'_> {
     }
 }
 
+/// What to start for a command; nothing where no shell can do what it asks.
+fn words_of(check: &Check) -> Option<Vec<String>> {
+    let Some(line) = check.piped_line() else { return Some(check.run.words()) };
+    let shell = if check.run.to_string().starts_with("bash ") { "bash" } else { with_pipefail()? };
+    Some([shell, "-o", "pipefail", "-c", line].map(str::to_owned).to_vec())
+}
+
 /// Run one check on exactly a commit: in a worktree of Piton's own, which holds that commit before it and after. `begin` is
 /// asked before anything starts; `judge` runs the check, and asks what it is given before it does.
 pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
@@ -378,8 +396,93 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
     let mut result = judge(bench, &|job| lease.begin(job).is_ok())?;
     if let Some(reason) = lease.deviation(commit).map_err(NoWorktree::Git)? {
         result.verdict = Verdict::Broken { reason };
+        return Ok(result);
+    }
+    let exact = lease.path().to_owned();
+    if let Some(beside) = places.beside.take_if(|_| is_worth_a_look(check, &result))
+        && let Some(words) = passes_beside(bench, repo, check, &beside, commit, &exact, begin)?
+    {
+        result.tail += &words;
     }
     Ok(result)
+}
+
+/// Whether a check may have failed for want of something that is not committed.
+fn is_worth_a_look(check: &Check, result: &CheckResult) -> bool {
+    let failed = matches!(result.verdict, Verdict::Fail { .. } | Verdict::Broken { .. });
+    failed && check.reviewer().is_none() && result.took < check.timeout
+}
+
+/// Whether a check that has failed on a commit passes where the work was done, in words that name what differs. It is run
+/// there once, if anything does.
+fn passes_beside(
+    bench: &mut Bench<'_>,
+    repo: &Repo,
+    check: &Check,
+    beside: &Beside,
+    commit: &Oid,
+    exact: &Utf8Path,
+    begin: &dyn Fn(&Job) -> bool,
+) -> Result<Option<String>, NoWorktree> {
+    let uncommitted = repo.uncommitted_in(&beside.path, commit)?;
+    let ignored: Vec<String> = uncommitted
+        .ignored
+        .into_iter()
+        .filter(|file| differs(&beside.path.join(file), &exact.join(file)))
+        .collect();
+    if ignored.is_empty() && uncommitted.changed.is_empty() {
+        return Ok(None);
+    }
+    let name = format!("{}.beside", bench.name);
+    let (name, cwd) = (std::mem::replace(&mut bench.name, name), bench.cwd.clone());
+    bench.cwd.clone_from(&beside.path);
+    let ran = bench.run(check, &|job, _| begin(job));
+    (bench.name, bench.cwd) = (name, cwd);
+    if let Some(worktree) = Worktree::open(repo, &beside.path)?.filter(|_| beside.is_agents) {
+        // What the check left behind is not the agent's work.
+        worktree.checkout_detached(commit)?;
+    }
+    if !ran.is_ok_and(|result| result.verdict == Verdict::Pass) {
+        return Ok(None);
+    }
+    let (place, what) = match beside.is_agents {
+        true => ("your worktree", "your commit"),
+        false => ("your checkout", "what git would commit of it"),
+    };
+    let list = |head: &str, files: &[String]| match files.len() {
+        0 => String::new(),
+        all => {
+            let more = all.saturating_sub(MOST_NAMED);
+            let more = if more == 0 { String::new() } else { format!("  and {more} more\n") };
+            let named =
+                files.iter().take(MOST_NAMED).map(|file| format!("  {}\n", clean_text(file.as_bytes())));
+            format!("{head}:\n{}{more}", named.collect::<String>())
+        }
+    };
+    Ok(Some(format!(
+        "\n\nThis check passes in {place}, not on {what}.\n{}{}Commit what it needs, or have the check make it.\n",
+        list("These ignored files differ", &ignored),
+        list("These files are not as they are committed", &uncommitted.changed),
+    )))
+}
+
+/// Whether a file or folder is not there, or another one. Of folders, what they hold is looked at by name.
+fn differs(one: &Utf8Path, other: &Utf8Path) -> bool {
+    let names = |folder: &Utf8Path| -> Option<BTreeSet<String>> {
+        Some(folder.read_dir_utf8().ok()?.flatten().map(|entry| entry.file_name().to_owned()).collect())
+    };
+    match (one.is_dir(), other.is_dir()) {
+        (true, true) => names(one) != names(other),
+        (false, false) => match (fs::metadata(one), fs::metadata(other)) {
+            (Ok(one_is), Ok(other_is)) if one_is.len() == other_is.len() && one_is.len() <= READ as u64 => {
+                disk::read_plain(one).ok() != disk::read_plain(other).ok()
+            }
+            (Ok(one), Ok(other)) => one.len() != other.len(),
+            (Ok(_), Err(_)) => true,
+            (Err(_), _) => false,
+        },
+        (_, _) => true,
+    }
 }
 
 /// What the end of a review means for the provider of whoever made it, if anything.
@@ -467,7 +570,8 @@ pub fn run_all(
     if let Some(repo) = project.repo()?.filter(|_| !in_place) {
         let tree = repo.worktree_tree_with(place, &outputs)?;
         let commit = repo.commit_of(place, &tree)?;
-        let results = asked.judge_commit(repo, &commit, &tree, tell)?;
+        let beside = Beside { path: place.to_owned(), is_agents: false };
+        let results = asked.judge_commit(repo, &commit, &tree, Some(beside), tell)?;
         return Ok((Some(tree), results));
     }
     let repo = project.repo_or_store()?;
@@ -504,7 +608,7 @@ pub fn run_all_on(
     let facts = facts(project, run)?;
     let asked = Asked { project, run, spec, facts: facts.as_ref(), name, keeper };
     let tree = repo.tree_of(commit)?;
-    let results = asked.judge_commit(repo, commit, &tree, tell)?;
+    let results = asked.judge_commit(repo, commit, &tree, None, tell)?;
     Ok((Some(tree), results))
 }
 
@@ -524,6 +628,7 @@ impl Asked<'_> {
         repo: &Repo,
         commit: &Oid,
         tree: &Oid,
+        beside: Option<Beside>,
         tell: &dyn Fn(&Check),
     ) -> Result<Vec<CheckResult>, NoReport> {
         let usual = self.project.worktree_dir();
@@ -532,7 +637,7 @@ impl Asked<'_> {
         let none = WorktreeSetup::default();
         let setup = self.facts.map_or(&none, |run| &run.settings.worktree);
         let pool = Pool { project: self.project, repo, run: self.run, dir };
-        let mut places = Places::new(pool, commit, tree, setup);
+        let mut places = Places::new(pool, commit, tree, setup).with(beside);
         self.judge(dir, |bench, check, begin| {
             if places.is_spoilt {
                 return Ok(None);

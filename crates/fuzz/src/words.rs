@@ -165,12 +165,7 @@ pub(crate) fn message(bytes: &[u8]) {
         depends_on: Vec::new(),
         files: Vec::new(),
         criteria,
-        checks: vec![Check {
-            name: command.clone(),
-            run: Argv::parse(&command),
-            timeout: Span::minutes(1),
-            cwd: None,
-        }],
+        checks: vec![Check::new(command.clone(), Argv::parse(&command), Span::minutes(1))],
         priority: 1,
         agent: "default".to_owned(),
         attempts: 3,

@@ -163,7 +163,7 @@ fn spec(task: usize, needs: &[usize]) -> TaskSpec {
 }
 
 fn check() -> Check {
-    Check { name: "true".to_owned(), run: Argv::parse("true"), timeout: Span::minutes(1), cwd: None }
+    Check::new("true".to_owned(), Argv::parse("true"), Span::minutes(1))
 }
 
 fn oid(no: u64) -> Oid {

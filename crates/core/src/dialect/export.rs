@@ -325,7 +325,11 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
 }
 
 fn lines(checks: &[crate::plan::Check]) -> Value {
-    checks.iter().map(|check| format!("{} ({})", check.run, check.timeout)).collect()
+    let rules = |check: &crate::plan::Check| {
+        let (pipes, fresh) = (check.pipefail == Some(false), check.fresh);
+        format!("{}{}", if pipes { ", no pipefail" } else { "" }, if fresh { ", fresh" } else { "" })
+    };
+    checks.iter().map(|check| format!("{} ({}{})", check.run, check.timeout, rules(check))).collect()
 }
 
 /// What agents are, but for the values of their environment, which are nobody's business.

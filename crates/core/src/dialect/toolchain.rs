@@ -92,7 +92,7 @@ impl Toolchain<'_> {
 
     fn add(&mut self, about: About, from: &str, command: &str) {
         let run = Argv::parse(command);
-        let check = Check { name: check_name(&run), run, timeout: CHECK_TIMEOUT, cwd: None };
+        let check = Check::new(check_name(&run), run, CHECK_TIMEOUT);
         self.found.push(Detected { about, check, from: from.to_owned() });
     }
 

@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
-use super::RepoPath;
+use super::{Check, RepoPath, scripts};
 use crate::time::Span;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,13 +140,25 @@ impl Protected {
 
     /// Those of `files` that are protected and that the task does not name as its own.
     pub fn touched(&self, files: &[String], own: &[RepoPath]) -> Vec<String> {
-        let is_own = |file: &str| {
-            own.iter().any(|own| {
-                file.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            })
-        };
-        files.iter().filter(|file| self.0.is_match(file) && !is_own(file)).cloned().collect()
+        files.iter().filter(|file| self.0.is_match(file) && !is_own(file, own)).cloned().collect()
     }
+}
+
+/// Those of `files` that one of the checks executes and that the task does not name as its own.
+pub fn executed<'c>(
+    files: &[String],
+    own: &[RepoPath],
+    checks: impl IntoIterator<Item = &'c Check>,
+) -> Vec<String> {
+    let scripts: Vec<String> = checks.into_iter().flat_map(scripts).collect();
+    files.iter().filter(|file| scripts.contains(file) && !is_own(file, own)).cloned().collect()
+}
+
+/// Whether a task names a file, or a folder it is in.
+fn is_own(file: &str, own: &[RepoPath]) -> bool {
+    own.iter().any(|own| {
+        file.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
 }
 
 #[cfg(test)]

@@ -7,10 +7,12 @@ mod graph;
 mod id;
 mod iterative;
 mod model;
+mod scripts;
+mod shell;
 
 pub use about::{About, AboutTask, Story};
 pub use budget::Budget;
-pub use fences::{Fences, Pattern, Protect, Protected, Sandbox};
+pub use fences::{Fences, Pattern, Protect, Protected, Sandbox, executed};
 pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use iterative::{AboutUnit, Domain, Iterative, Mode, SHELVES};
@@ -18,3 +20,5 @@ pub use model::{
     Adapter, Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Outside,
     Permissions, Plan, PromptBy, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
 };
+pub use scripts::scripts;
+pub use shell::{Hides, has_pipe, hides};

@@ -1,5 +1,6 @@
 //! The plan's words.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{About, Budget, Fences, GroupId, Iterative, RepoPath, TaskId};
+use super::{About, Budget, Fences, GroupId, Iterative, RepoPath, TaskId, has_pipe};
 use crate::time::Span;
 
 /// Beyond this, agents fight for the machine rather than help each other.
@@ -25,8 +26,18 @@ pub struct Plan {
 impl Plan {
     /// Covers what the tasks say and what judges them; not comments, order of keys or layout.
     pub fn hash(&self) -> Digest {
-        Digest::of(&(&self.groups, &self.tasks, &self.settings.landing_checks))
+        let tasks: Vec<Cow<'_, TaskSpec>> = self.tasks.iter().map(as_written).collect();
+        let landing: Vec<Check> = self.settings.landing_checks.iter().map(Check::as_written).collect();
+        Digest::of(&(&self.groups, &tasks, &landing))
     }
+}
+
+/// A task without what its reader added to its checks: a plan that nobody changed is the same plan to every version.
+fn as_written(task: &TaskSpec) -> Cow<'_, TaskSpec> {
+    if task.checks.iter().all(|check| check.pipefail != Some(true)) {
+        return Cow::Borrowed(task);
+    }
+    Cow::Owned(TaskSpec { checks: task.checks.iter().map(Check::as_written).collect(), ..task.clone() })
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,16 +150,40 @@ pub struct Check {
     /// Where it runs, below the root of the worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<RepoPath>,
+    /// Whether every command of a pipe has to succeed. Readers say yes where a line has a pipe; runs that began before
+    /// this was asked say nothing, and there only the last command counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pipefail: Option<bool>,
+    /// It runs on what a fresh clone has: no ignored file, nothing copied, no set-up.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
 }
 
 impl Check {
+    /// One as every system's plans have it.
+    pub fn new(name: String, run: Argv, timeout: Span) -> Check {
+        let pipefail = run.shell_line().is_some_and(has_pipe).then_some(true);
+        Check { name, run, timeout, cwd: None, pipefail, fresh: false }
+    }
+
     /// Identifies the check in evidence: the same command in the same place is the same check, whatever it is
     /// called.
     pub fn digest(&self) -> Digest {
-        match &self.cwd {
-            None => Digest::of(&self.run),
-            Some(cwd) => Digest::of(&(&self.run, cwd)),
+        match (&self.cwd, self.pipefail == Some(true), self.fresh) {
+            (None, false, false) => Digest::of(&self.run),
+            (Some(cwd), false, false) => Digest::of(&(&self.run, cwd)),
+            (cwd, pipefail, fresh) => Digest::of(&(&self.run, cwd, pipefail, fresh)),
         }
+    }
+
+    /// Without what its reader added.
+    fn as_written(&self) -> Check {
+        Check { pipefail: self.pipefail.filter(|said| !said), ..self.clone() }
+    }
+
+    /// What is left of its line when it is to fail with any command of a pipe; see [`Argv::shell_line`].
+    pub fn piped_line(&self) -> Option<&str> {
+        self.run.shell_line().filter(|_| self.pipefail == Some(true))
     }
 
     /// The agent that makes it, if one does.
@@ -200,6 +235,20 @@ impl Argv {
         }
     }
 
+    /// The line that a shell is given, if it is given one.
+    pub fn shell_line(&self) -> Option<&str> {
+        match self {
+            Argv::Shell(line) => Some(inner_line(line).unwrap_or(line)),
+            Argv::Words(words) => match &words[..] {
+                [shell, option, line] if option == "-c" && ["sh", "bash"].contains(&shell.as_str()) => {
+                    Some(line)
+                }
+                _ => None,
+            },
+            Argv::Review { .. } | Argv::Look { .. } => None,
+        }
+    }
+
     pub fn words(&self) -> Vec<String> {
         match self {
             Argv::Words(words) => words.clone(),
@@ -212,6 +261,14 @@ impl Argv {
             }
         }
     }
+}
+
+/// The line in `sh -c '…'`: what the outer shell is told has no say inside.
+fn inner_line(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let inner =
+        line.strip_prefix("sh -c '").or_else(|| line.strip_prefix("bash -c '"))?.strip_suffix('\'')?;
+    (!inner.contains('\'')).then_some(inner)
 }
 
 impl fmt::Display for Argv {
@@ -592,5 +649,69 @@ mod tests {
         assert_eq!(words("X=1 make"), ["sh", "-c", "X=1 make"]);
         assert_eq!(words("grep 'unbalanced"), ["sh", "-c", "grep 'unbalanced"]);
         assert_eq!(Argv::parse("test -f a.txt").to_string(), "test -f a.txt");
+    }
+
+    fn check(line: &str) -> Check {
+        Check::new(line.to_owned(), Argv::parse(line), Span::minutes(1))
+    }
+
+    #[test]
+    fn every_command_of_a_pipe_has_to_succeed_unless_the_plan_says_otherwise() {
+        assert_eq!(check("cargo test | tail -3").piped_line(), Some("cargo test | tail -3"));
+        assert_eq!(check("sh -c 'cargo test | tail -3'").piped_line(), Some("cargo test | tail -3"));
+        let words = Argv::Words(["bash", "-c", "a | b"].map(str::to_owned).to_vec());
+        assert_eq!(Check::new("c".to_owned(), words, Span::minutes(1)).piped_line(), Some("a | b"));
+        assert_eq!(check("cargo test || exit 3").piped_line(), None);
+        assert_eq!(Check { pipefail: Some(false), ..check("a | b") }.piped_line(), None);
+        // As a run has it that began before this was asked.
+        let old: Check =
+            serde_json::from_str(r#"{"name":"c","run":{"shell":"a | b"},"timeout":1000}"#).expect("a check");
+        assert_eq!(old.piped_line(), None);
+    }
+
+    #[test]
+    fn evidence_of_another_rule_is_of_another_check() {
+        let piped = check("a | b");
+        let old = Check { pipefail: None, ..piped.clone() };
+        assert_eq!(old.digest(), Digest::of(&old.run), "evidence from before still counts");
+        assert_ne!(piped.digest(), old.digest());
+        assert_eq!(Check { pipefail: Some(false), ..piped.clone() }.digest(), old.digest());
+        assert_ne!(Check { fresh: true, ..old.clone() }.digest(), old.digest());
+        assert_eq!(check("a && b").digest(), Digest::of(&Argv::parse("a && b")));
+    }
+
+    #[test]
+    fn a_plan_from_before_is_still_the_same_plan() {
+        let task = |check: Check| TaskSpec {
+            id: TaskId::new("T1").expect("an id"),
+            title: "T".to_owned(),
+            prompt: "p".to_owned(),
+            group: 0,
+            depends_on: Vec::new(),
+            files: Vec::new(),
+            criteria: Vec::new(),
+            checks: vec![check],
+            priority: 1,
+            agent: "default".to_owned(),
+            attempts: 1,
+            confirm: false,
+            may_change_nothing: false,
+            check_first: false,
+            may_fail: false,
+            timeout: Span::minutes(1),
+            silence: None,
+            exports: Vec::new(),
+        };
+        let plan = |check: Check| Plan {
+            name: "p".to_owned(),
+            groups: Vec::new(),
+            tasks: vec![task(check.clone())],
+            settings: Settings { landing_checks: vec![check], ..Settings::default() },
+        };
+        let old = Check { pipefail: None, ..check("a | b") };
+        let then = Digest::of(&(&plan(old.clone()).groups, [task(old.clone())], [old.clone()]));
+        assert_eq!(plan(check("a | b")).hash(), then);
+        assert_eq!(plan(old).hash(), then);
+        assert_ne!(plan(Check { pipefail: Some(false), ..check("a | b") }).hash(), then);
     }
 }

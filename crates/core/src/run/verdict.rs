@@ -22,6 +22,17 @@ pub fn of_exit(exit: i32, output: &str) -> Verdict {
     }
 }
 
+/// The exit status of a pipe in which a command was ended by SIGPIPE.
+const BROKEN_PIPE: i32 = 128 + 13;
+
+/// Judge the end of a line all of whose pipes have to succeed, where it says nothing about the work: a command was ended
+/// since the next one had stopped reading.
+pub fn of_pipe(exit: i32) -> Option<Verdict> {
+    let reason = "a command in its pipe was ended because the next one had stopped reading (SIGPIPE); let that one read \
+                  to the end, such as `grep … > /dev/null` for `grep -q`, or say `pipefail = false`";
+    (exit == BROKEN_PIPE).then(|| Verdict::Broken { reason: reason.to_owned() })
+}
+
 /// How many tests the checks ran in all, as their runners say. It beats whatever an agent tells.
 pub fn tests(results: &[CheckResult]) -> Option<Tests> {
     results.iter().filter_map(|result| result.tests).reduce(|mut sum, tests| {
@@ -100,6 +111,14 @@ mod tests {
         assert_eq!(of_exit(0, "?   \ta\t[no test files]\nok  \tb\t0.1s"), Verdict::Pass);
         assert!(matches!(of_exit(0, "ok  \tb\t0.1s [no tests to run]"), Verdict::Broken { .. }));
         assert_eq!(of_exit(1, none), Verdict::Fail { exit: 1 });
+    }
+
+    #[test]
+    fn a_command_that_was_not_let_write_has_judged_nothing() {
+        assert!(
+            matches!(of_pipe(141), Some(Verdict::Broken { reason }) if reason.contains("pipefail = false"))
+        );
+        assert_eq!((of_pipe(1), of_pipe(0), of_pipe(13)), (None, None, None));
     }
 
     #[test]

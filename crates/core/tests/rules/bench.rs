@@ -19,7 +19,7 @@ pub(crate) fn oid(n: u64) -> Oid {
 }
 
 pub(crate) fn check(line: &str) -> Check {
-    Check { name: line.to_owned(), run: Argv::parse(line), timeout: Span::minutes(1), cwd: None }
+    Check::new(line.to_owned(), Argv::parse(line), Span::minutes(1))
 }
 
 pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {

@@ -103,7 +103,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
 fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<Vec<CheckResult>, Trouble> {
     let all = order.spec.checks.iter().chain(&order.neighbours).chain(&order.run.settings.landing_checks);
     let wanted = checks::unproven(all, tree, &order.task.progress.passes);
-    work::run_on(order, candidate, &wanted, tree)
+    work::run_on(order, candidate, &wanted, tree, None)
 }
 
 /// Move the target, or find out what became of the last try to do so.

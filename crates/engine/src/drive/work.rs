@@ -13,7 +13,7 @@ use piton_core::{answer, message};
 use super::order::{Order, Trouble};
 use super::{budget, copy, feedback, fence, iteration};
 use crate::agent::PROMPT;
-use crate::check_worktrees::{CopyError, Places, copy_file};
+use crate::check_worktrees::{Beside, CopyError, Places, copy_file};
 use crate::checks::{Bench, Cut, First, NoResult};
 use crate::git::{Added, GitError, Making, RefChange, Repo, Rescue, Rescued, Worktree};
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
@@ -439,7 +439,11 @@ pub(super) fn check(order: &Order) -> Result<Vec<Command>, Trouble> {
     // They may be stopped at any of them, and what passed before need not be paid for again.
     wanted.sort_by_key(|check| check.reviewer().is_some());
     let ran = match order.run.settings.no_commits {
-        false => run_on(order, order.commit()?, &wanted, tree),
+        false => {
+            // Where the agent worked, to tell it what is not committed.
+            let path = Some(order.workplace()?).filter(|path| path.is_dir());
+            run_on(order, order.commit()?, &wanted, tree, path.map(|path| Beside { path, is_agents: true }))
+        }
         true => run_in_place(order, &wanted, tree),
     };
     let mut results = match ran {
@@ -470,10 +474,12 @@ pub(super) fn run_on(
     commit: &Oid,
     wanted: &[&Check],
     tree: &Oid,
+    beside: Option<Beside>,
 ) -> Result<Vec<CheckResult>, Trouble> {
     let (jobs, dir) = (order.jobs(), order.worktree_dir()?);
     let mut bench = order.bench(&jobs, tree);
-    let mut places = Places::new(order.pool(&dir)?, commit, tree, &order.run.settings.worktree);
+    let places = Places::new(order.pool(&dir)?, commit, tree, &order.run.settings.worktree);
+    let mut places = places.with(beside);
     let mut results = Vec::new();
     for check in wanted {
         let begin = |job: &Job| order.running.begin(job, None);

@@ -124,8 +124,7 @@ impl ExactWorktree {
 
     fn call<'a>(&'a self, args: impl IntoIterator<Item = &'a str>) -> Call<'a> {
         let mut call = self.worktree.git().call(args);
-        let modes = if self.keeps_modes { &MODES[..] } else { &[] };
-        for setting in PINNED.iter().chain(modes) {
+        for setting in settings(self.keeps_modes) {
             call = call.global("-c").global(setting);
         }
         call.env("GIT_INDEX_FILE", self.worktree.git_dir().join(INDEX).as_str())
@@ -153,6 +152,12 @@ impl ExactWorktree {
         let path = self.worktree.git_dir().join(name);
         fs::write(&path, text).map_err(GitError::io(path))
     }
+}
+
+/// What decides whether git takes a file for unchanged.
+pub(super) fn settings(keeps_modes: bool) -> impl Iterator<Item = &'static str> {
+    let modes = if keeps_modes { &MODES[..] } else { &[] };
+    PINNED.iter().chain(modes).copied()
 }
 
 /// What was last run in a worktree of this kind, if it is one. Looks only.

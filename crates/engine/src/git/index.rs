@@ -233,7 +233,31 @@ impl Repo {
     }
 }
 
+/// What a checkout holds beside what a commit says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Extra {
+    /// Tracked files that are not as the commit has them, whatever git was told about them there.
+    pub changed: Vec<String>,
+    /// Files and whole folders that git ignores.
+    pub ignored: Vec<String>,
+}
+
 impl Repo {
+    /// What a checkout holds that `commit` does not say. Every file is read.
+    pub fn uncommitted_in(&self, checkout: &Utf8Path, commit: &Oid) -> Result<Extra, GitError> {
+        let index = TempIndex { git: self.git().at(checkout), ..TempIndex::empty(self)? };
+        index.call(["read-tree", commit.as_str()]).run()?;
+        let mut call = index.call(["status", "--porcelain=v2", "-z", "--no-renames"]);
+        call = call.args(["--ignored=traditional", "--untracked-files=normal", "--ignore-submodules=dirty"]);
+        for setting in super::exact::settings(true) {
+            call = call.global("-c").global(setting);
+        }
+        let list = call.bytes()?;
+        let ignored = fields(&list).filter_map(|field| field.strip_prefix(b"! "));
+        let ignored = ignored.map(|path| lossy(path).trim_end_matches('/').to_owned()).collect();
+        Ok(Extra { changed: status::Status::parse(&list).dirty, ignored })
+    }
+
     /// The tree of what is at one place in the checkout and nothing else, ignored or not.
     pub fn tree_at(&self, place: &RepoPath) -> Result<Oid, GitError> {
         let index = TempIndex::empty(self)?;

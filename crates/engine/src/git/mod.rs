@@ -45,6 +45,7 @@ pub use door::{Git, NEEDED, Version};
 pub use error::GitError;
 pub use exact::{Deviation, ExactWorktree, Ignored, last_in};
 pub use history::Commit;
+pub use index::Extra;
 pub use merge::Merged;
 pub use repo::{Checkout, Identity, ObjectFormat, Repo, common_dir};
 pub use rescue::{PLACE as RESCUED, Rescue, Rescued, RestoreInto};

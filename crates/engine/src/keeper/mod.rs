@@ -16,6 +16,7 @@ mod job;
 mod keep;
 mod output;
 mod pulse;
+mod shell;
 mod tree;
 
 #[cfg(target_os = "linux")]
@@ -41,6 +42,7 @@ pub use job::{Ended, Job, JobSpec, Keeper, Limits, Outcome, StopSignal};
 pub use keep::keep;
 pub use output::{Chunk, Output, Whole};
 pub(crate) use processes::boot;
+pub use shell::with_pipefail;
 
 /// The variable that marks every process of a job; it holds the absolute path of the job's folder.
 pub const MARKER: &str = "PITON_JOB";

@@ -24,7 +24,7 @@ pub(crate) fn oid(n: u64) -> Oid {
 }
 
 pub(crate) fn check(name: &str) -> Check {
-    Check { name: name.to_owned(), run: Argv::parse(name), timeout: Span::minutes(1), cwd: None }
+    Check::new(name.to_owned(), Argv::parse(name), Span::minutes(1))
 }
 
 pub(crate) fn spec(name: &str, group: u32, needs: &[String]) -> TaskSpec {

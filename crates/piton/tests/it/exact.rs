@@ -180,3 +180,87 @@ fn worktrees_for_checks_are_cleaned_away() {
     assert_eq!(folders(), 0);
     let _ = sandbox.run("rescue list").exits(0).lacks("checks");
 }
+
+/// What the agent of an attempt was told.
+fn prompts(sandbox: &Sandbox) -> String {
+    let runs = sandbox.own().join("runs").read_dir_utf8().into_iter().flatten().flatten();
+    let tasks = runs.flat_map(|run| run.path().read_dir_utf8().into_iter().flatten().flatten());
+    let jobs = tasks.flat_map(|task| task.path().read_dir_utf8().into_iter().flatten().flatten());
+    jobs.filter_map(|job| std::fs::read_to_string(job.path().join("prompt.md")).ok()).collect()
+}
+
+#[test]
+fn an_agent_is_told_what_is_not_committed_if_that_is_why_a_check_failed() {
+    let sandbox = sandbox();
+    sandbox.write(".gitignore", "*.log\n");
+    sandbox.write("a.txt", "evil\n");
+    sandbox.plan(
+        &(task("T1", "checks = ['test -s ok.log || test -s ok.txt']")
+            + &task("T2", "checks = ['grep good a.txt']\nattempts = 2")
+            + &task("T3", "checks = ['false']\nattempts = 2")),
+    );
+    let hidden = agent(&sandbox, "T2", "git update-index --skip-worktree a.txt && echo good > a.txt");
+    sandbox.script(&format!(
+        "[T1]\nwrite T1.txt x\nwrite ok.log x\nwrite other.log x\n[T1 2]\nif-feedback write ok.txt x\n{hidden}\
+         [T3]\nwrite T3.txt x\nwrite ok.log x\n"
+    ));
+    let _ = sandbox.run("run plan.toml").exits(4);
+    assert_eq!(status(&sandbox, "T1"), "completed");
+    let told = prompts(&sandbox);
+    assert_eq!(told.matches("This check passes in your worktree, not on your commit.").count(), 2, "{told}");
+    for part in
+        ["These ignored files differ:", "ok.log", "These files are not as they are committed:", "a.txt"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+#[test]
+fn a_person_is_told_what_is_not_committed_if_that_is_why_a_check_failed() {
+    let sandbox = sandbox();
+    sandbox.write(".gitignore", "*.log\n");
+    sandbox.plan(&task("T1", "checks = ['test -s ok.log']"));
+    sandbox.write("ok.log", "x\n");
+    let _ = sandbox.run("next --plan plan.toml").exits(0);
+    let _ = sandbox
+        .run("verify T1")
+        .exits(1)
+        .says("This check passes in your checkout, not on what git would commit of it.")
+        .says("  ok.log");
+}
+
+#[test]
+fn a_check_may_ask_for_what_a_fresh_clone_has() {
+    let sandbox = sandbox();
+    sandbox.write(".gitignore", "ready\nwarm\n");
+    let none = "test ! -e .env && test ! -e ready && test ! -e warm";
+    let all = "test -e .env && test -e ready && touch warm";
+    let checks = format!("checks = ['{all}', {{ run = '{none}', fresh = true }}, '{all}']");
+    let setup = "\n[worktree]\ncopy = ['.env']\nsetup = 'touch ready'\n";
+    sandbox.plan_with(
+        "max_parallel = 1",
+        &(task("T1", &checks) + &task("T2", &format!("{checks}\ndepends_on = ['T1']")) + setup),
+    );
+    sandbox.write(".env", "secret\n");
+    sandbox.script("[T1]\nwrite T1.txt x\n[T2]\nwrite T2.txt x\n");
+    let _ = sandbox.run("run plan.toml").exits(0);
+}
+
+#[test]
+fn a_pipe_hides_no_failure() {
+    let sandbox = sandbox();
+    let checks = [
+        ("red", "'sh -c \"exit 3\" | cat'"),
+        ("inner", "\"sh -c 'false | cat'\""),
+        ("asked", "{ run = 'false | cat', pipefail = false }"),
+        ("green", "'echo a | grep a'"),
+        ("early", "'yes | head -1'"),
+    ];
+    let tasks = checks.map(|(id, check)| task(id, &format!("checks = [{check}]\nattempts = 1")));
+    sandbox.plan(&tasks.concat());
+    sandbox.script(&checks.map(|(id, _)| format!("[{id}]\nwrite {id}.txt x\n")).concat());
+    let run = sandbox.run("run plan.toml").exits(4).says("failed with exit status 3").says("(SIGPIPE)");
+    let statuses = checks.map(|(id, _)| status(&sandbox, id));
+    assert_eq!(statuses, ["abandoned", "abandoned", "completed", "completed", "abandoned"], "{run}");
+    let _ = sandbox.run("plan plan.toml").says("`head` may stop reading before");
+}

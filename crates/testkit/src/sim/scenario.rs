@@ -349,8 +349,7 @@ fn checks(
 }
 
 fn check(command: &str, predicate: Predicate, predicates: &mut BTreeMap<Digest, Predicate>) -> Check {
-    let check =
-        Check { name: command.to_owned(), run: Argv::parse(command), timeout: Span::minutes(5), cwd: None };
+    let check = Check::new(command.to_owned(), Argv::parse(command), Span::minutes(5));
     predicates.insert(check.digest(), predicate);
     check
 }

@@ -29,12 +29,11 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         depends_on: needs.iter().map(|need| id(need)).collect(),
         files: Vec::new(),
         criteria: Vec::new(),
-        checks: vec![Check {
-            name: "test".to_owned(),
-            run: Argv::parse(&format!("cargo test {name}")),
-            timeout: Span::minutes(5),
-            cwd: None,
-        }],
+        checks: vec![Check::new(
+            "test".to_owned(),
+            Argv::parse(&format!("cargo test {name}")),
+            Span::minutes(5),
+        )],
         priority: 1,
         agent: "default".to_owned(),
         attempts: 5,

@@ -235,12 +235,10 @@ fn task() -> impl Strategy<Value = (TaskSpec, Vec<prop::sample::Index>)> {
     (texts, checks, 0..3_u32, 1..99_u32, places).prop_map(
         |((title, prompt, criteria), checks, group, priority, needs)| {
             let check = |(run, cwd, seconds): (Argv, Option<String>, u64)| Check {
-                name: native::check_name(&run),
                 cwd: cwd
                     .filter(|_| !matches!(run, Argv::Look { .. }))
                     .map(|cwd| RepoPath::new(&cwd).expect("a path")),
-                run,
-                timeout: Span::seconds(seconds),
+                ..Check::new(native::check_name(&run), run, Span::seconds(seconds))
             };
             let checks = checks.into_iter().map(check).collect();
             let title = title.trim().to_owned();

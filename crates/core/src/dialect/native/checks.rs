@@ -1,11 +1,13 @@
 //! Commands, checks and paths, wherever a table names them.
 
+use std::ops::Range;
+
 use toml::de::DeValue;
 
 use super::keys;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
-use crate::plan::{Argv, Check, RepoPath};
+use crate::plan::{Argv, Check, Hides, RepoPath, hides};
 use crate::review;
 use crate::terminal::misleads;
 use crate::time::Span;
@@ -82,7 +84,9 @@ fn read_check(walk: &mut Walk<'_>, key: &str, item: &Said<&DeValue<'_>>) -> Opti
             return None;
         }
         let run = read_command(walk, &format!("an entry of `{key}`"), item)?;
-        return Some(Check { name: check_name(&run), run, timeout: CHECK_TIMEOUT, cwd: None });
+        let check = Check::new(check_name(&run), run, CHECK_TIMEOUT);
+        hidden_failures(&check, &item.at).into_iter().for_each(|found| walk.push(found));
+        return Some(check);
     };
     let section = Section::open(walk, table, item.at.clone(), &keys::CHECK);
     check_of(walk, &section)
@@ -96,10 +100,43 @@ pub(super) fn check_of(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Che
         walk.push(Diagnostic::warning(long.at.clone(), message).label("is the unit right?"));
     }
     let cwd = read_path(walk, section, "cwd");
+    let (pipefail, fresh) = (section.flag(walk, "pipefail"), section.flag(walk, "fresh") == Some(true));
     let run = read_judge(walk, section)?;
     let name = name.unwrap_or_else(|| check_name(&run));
     let timeout = timeout.map_or_else(|| usual_timeout(&run), |said| said.value);
-    Some(Check { name, run, timeout, cwd })
+    let usual = Check::new(name, run, timeout);
+    let check = match pipefail {
+        Some(pipefail) if usual.run.shell_line().is_some() => Check { pipefail: Some(pipefail), ..usual },
+        _ => usual,
+    };
+    if let Some(said) = section.get("fresh").filter(|_| fresh && check.reviewer().is_some()) {
+        let message = "`fresh` is for commands and files, and this check is made by an agent";
+        walk.push(Diagnostic::error(said.at, message).label("leave it out"));
+    }
+    if let Some(run) = section.get("run") {
+        hidden_failures(&check, &run.at).into_iter().for_each(|found| walk.push(found));
+    }
+    Some(Check { cwd, fresh, ..check })
+}
+
+/// What in a check's line hides that a command has failed, as warnings at its place.
+pub(in crate::dialect) fn hidden_failures(check: &Check, at: &Range<usize>) -> Vec<Diagnostic> {
+    let Some(line) = check.run.shell_line() else { return Vec::new() };
+    let warning = |hides: Hides| match hides {
+        Hides::Semicolon => Some((
+            "only the last command of this check has to succeed".to_owned(),
+            "write `&&` in place of `;`, or begin with `set -e`",
+        )),
+        Hides::OrElse(words) => {
+            Some((format!("this check passes whatever fails, for `|| {words}`"), "leave that out"))
+        }
+        Hides::EarlyReader(reader) => check.piped_line().map(|_| {
+            let message = format!("`{reader}` may stop reading before the command in front of it has ended");
+            (message, "then this check has judged nothing: write to a file, and look at that")
+        }),
+    };
+    let found = hides(line).into_iter().filter_map(warning);
+    found.map(|(message, label)| Diagnostic::warning(at.clone(), message).label(label)).collect()
 }
 
 /// How long a check may take if nobody says so: an agent reads longer than a command runs.

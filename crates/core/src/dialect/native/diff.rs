@@ -72,6 +72,13 @@ pub fn difference(old: &[TaskSpec], new: &[TaskSpec]) -> String {
     if diff.is_empty() { "groups or landing checks differ".to_owned() } else { diff.to_string() }
 }
 
+/// What a check asks for beside its command.
+fn rules(check: &crate::plan::Check) -> String {
+    let pipes = check.pipefail.map(|said| if said { ", pipefail" } else { ", no pipefail" });
+    let fresh = check.fresh.then_some(", fresh");
+    pipes.into_iter().chain(fresh).collect()
+}
+
 fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
     // Taken apart without `..`: a new field cannot be forgotten here.
     let TaskSpec {
@@ -112,8 +119,8 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
     field("criteria", *criteria != old.criteria, &|task| list(&task.criteria));
     field("checks", *checks != old.checks, &|task| {
         let shown = |check: &crate::plan::Check| match check.name == check.run.to_string() {
-            true => format!("{} ({})", check.run, check.timeout),
-            false => format!("{}: {} ({})", check.name, check.run, check.timeout),
+            true => format!("{} ({}{})", check.run, check.timeout, rules(check)),
+            false => format!("{}: {} ({}{})", check.name, check.run, check.timeout, rules(check)),
         };
         list(&task.checks.iter().map(shown).collect::<Vec<_>>())
     });
@@ -225,12 +232,7 @@ mod tests {
         let mut new = tasks(&[("d", &[]), ("b", &[]), ("a", &[])]);
         new[1].prompt = "Please do b\nand test it\n".into();
         new[1].silence = Some(Span::minutes(10));
-        new[1].checks.push(Check {
-            name: "lint".into(),
-            run: Argv::parse("make lint"),
-            timeout: Span::minutes(1),
-            cwd: None,
-        });
+        new[1].checks.push(Check::new("lint".into(), Argv::parse("make lint"), Span::minutes(1)));
         let diff = diff(&old, &new);
         assert_eq!(diff.changed[0].fields, ["depends_on", "checks", "silence", "prompt"]);
         insta::assert_snapshot!(diff, @r"

@@ -120,12 +120,14 @@ pub(super) const TASK: Keys = Keys {
     ],
 };
 
-pub(super) const CHECK: Keys =
-    Keys { table: "a check", names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd"] };
+pub(super) const CHECK: Keys = Keys {
+    table: "a check",
+    names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "pipefail", "fresh"],
+};
 
 pub(super) const GATE: Keys = Keys {
     table: "`[gates.NAME]`",
-    names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "fixes"],
+    names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "pipefail", "fresh", "fixes"],
 };
 
 /// Tables where a key may have been meant to stand, the likeliest first.

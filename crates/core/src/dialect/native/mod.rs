@@ -19,7 +19,7 @@ mod walk;
 mod write;
 
 pub use add::add;
-pub(in crate::dialect) use checks::{CHECK_TIMEOUT, check_name};
+pub(in crate::dialect) use checks::{CHECK_TIMEOUT, check_name, hidden_failures};
 pub use config::DEFAULT_AGENT;
 pub(in crate::dialect) use config::PRIORITY;
 pub use config::{Config, Defaults, Policy, Worktree, read_config};
@@ -47,12 +47,7 @@ pub(crate) mod testing {
             depends_on: depends_on.iter().map(|d| TaskId::new(d).expect("valid")).collect(),
             files: Vec::new(),
             criteria: Vec::new(),
-            checks: vec![Check {
-                name: "true".into(),
-                run: Argv::parse("true"),
-                timeout: Span::minutes(5),
-                cwd: None,
-            }],
+            checks: vec![Check::new("true".into(), Argv::parse("true"), Span::minutes(5))],
             priority: 50,
             agent: "default".into(),
             attempts: 3,

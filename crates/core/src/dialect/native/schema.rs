@@ -348,6 +348,10 @@ mirror! {
         timeout: Option<SpanText>,
         /// Where the command runs. Default: at the top of the project.
         cwd: Option<String>,
+        /// Whether every command of a pipe has to succeed. Default: true.
+        pipefail: Option<bool>,
+        /// Run it on what a fresh clone has: no ignored file, nothing copied, no set-up. Default: false.
+        fresh: Option<bool>,
         /// How often an agent may mend it before the run goes on without it. Default: 3; of `smoke_test` and
         /// `qa_review` 2.
         #[schemars(range(min = 0, max = 20))]
@@ -374,6 +378,10 @@ mirror! {
         timeout: Option<SpanText>,
         /// Where the command runs. Default: at the top of the project.
         cwd: Option<String>,
+        /// Whether every command of a pipe has to succeed. Default: true.
+        pipefail: Option<bool>,
+        /// Run it on what a fresh clone has: no ignored file, nothing copied, no set-up. Default: false.
+        fresh: Option<bool>,
     }
 }
 

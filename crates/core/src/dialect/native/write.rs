@@ -225,6 +225,14 @@ fn entry(check: &Check) -> String {
     if let Some(cwd) = &check.cwd {
         keys.push(format!("cwd = {}", text(cwd.as_str())));
     }
+    let usual = Check::new(String::new(), check.run.clone(), check.timeout).pipefail;
+    // What was begun before pipes were asked about goes on by its rule.
+    if check.pipefail != usual {
+        keys.push(format!("pipefail = {}", check.pipefail == Some(true)));
+    }
+    if check.fresh {
+        keys.push("fresh = true".to_owned());
+    }
     match &keys[..] {
         [only] if only.starts_with("run = \"") => only["run = ".len()..].to_owned(),
         keys => format!("{{ {} }}", keys.join(", ")),

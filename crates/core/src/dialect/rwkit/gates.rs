@@ -85,7 +85,7 @@ fn coverage(config: &Config, about: &About) -> Option<(Vec<Check>, u32)> {
     let file = RepoPath::new("{**/*e2e*,**/*e2e*/**}").ok()?;
     let run = Argv::Look { file, holds };
     let name = "every story has an end-to-end test".to_owned();
-    Some((vec![Check { name, run, timeout: native::CHECK_TIMEOUT, cwd: None }], 1))
+    Some((vec![Check::new(name, run, native::CHECK_TIMEOUT)], 1))
 }
 
 /// What a gate looks at, and how often it is mended: as the project says, and for unit tests as they are found.

@@ -213,7 +213,7 @@ impl Maker<'_, '_> {
         let files: Vec<_> = task.files.iter().flatten().map(|said| said.value.clone()).collect();
         let look = |file: &crate::plan::RepoPath| {
             let run = Argv::Look { file: file.clone(), holds: Vec::new() };
-            Check { name: native::check_name(&run), run, timeout: native::CHECK_TIMEOUT, cwd: None }
+            Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT)
         };
         let mut checks: Vec<Check> = files.iter().map(look).collect();
         checks.extend(defaults.checks.iter().flatten().cloned());

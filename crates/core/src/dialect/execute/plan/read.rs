@@ -429,7 +429,7 @@ fn spec(task: Task, group: u32, config: &Config) -> TaskSpec {
                 continue;
             }
         };
-        checks.push(Check { name: native::check_name(&run), run, timeout: native::CHECK_TIMEOUT, cwd });
+        checks.push(Check { cwd, ..Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT) });
     }
     if checks.is_empty() {
         checks = defaults.checks.clone().unwrap_or_default();

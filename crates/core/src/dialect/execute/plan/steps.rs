@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 use crate::dialect::found::{Found, Said};
-use crate::dialect::text;
-use crate::plan::RepoPath;
+use crate::dialect::{native, text};
+use crate::plan::{Argv, Check, RepoPath};
 
 /// What one step comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,6 +203,9 @@ impl Reader<'_, '_> {
             );
             return None;
         }
+        let run = Argv::parse(&command);
+        let check = Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT);
+        native::hidden_failures(&check, self.at).into_iter().for_each(|hidden| self.found.push(hidden));
         Some(Step::Run { command, expected })
     }
 

@@ -483,8 +483,9 @@ impl Maker<'_, '_> {
                 continue;
             }
             let run = Argv::parse(&said.value);
-            let timeout = native::CHECK_TIMEOUT;
-            checks.push(Check { name: native::check_name(&run), run, timeout, cwd: None });
+            let check = Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT);
+            native::hidden_failures(&check, &said.at).into_iter().for_each(|hidden| self.found.push(hidden));
+            checks.push(check);
         }
         let detected = || self.given.detected.iter().map(|detected| detected.check.clone()).collect();
         let defaults: Vec<Check> = self.given.config.defaults.checks.clone().unwrap_or_else(detected);
@@ -519,7 +520,7 @@ impl Maker<'_, '_> {
         let words =
             ["git", "rev-parse", "--verify", "--quiet", &format!("refs/heads/{}", self.issue.branch())];
         let run = Argv::Words(words.into_iter().map(str::to_owned).collect());
-        let check = Check { name: native::check_name(&run), run, timeout: native::CHECK_TIMEOUT, cwd: None };
+        let check = Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT);
         TaskSpec { checks: vec![check], may_change_nothing: true, ..spec }
     }
 }

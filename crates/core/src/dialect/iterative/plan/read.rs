@@ -358,7 +358,7 @@ impl Maker<'_, '_> {
         for output in &unit.outputs {
             let run = Argv::Look { file: output.value.clone(), holds: Vec::new() };
             let name = native::check_name(&run);
-            checks.push(Check { name, run, timeout: native::CHECK_TIMEOUT, cwd: None });
+            checks.push(Check::new(name, run, native::CHECK_TIMEOUT));
         }
         checks.push(verifier(config, id, title, unit));
         checks

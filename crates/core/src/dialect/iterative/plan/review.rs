@@ -30,7 +30,7 @@ fn looker(config: &Config, names: &[&str]) -> String {
 
 fn check(config: &Config, names: &[&str], ask: String) -> Check {
     let run = Argv::Review { agent: looker(config, names), ask };
-    Check { name: native::check_name(&run), run, timeout: TIMEOUT, cwd: None }
+    Check::new(native::check_name(&run), run, TIMEOUT)
 }
 
 /// Somebody looks whether a unit is what it says it is.

@@ -37,7 +37,7 @@ fn unknown_keys() {
     "#);
     insta::assert_snapshot!(check("[policy]\nlanding_checks = [{ cmd = 'a' }]\n@T1"), @r#"
     2:19 `{ cmd = 'a' }` error: a check has no `run` | add `run = "cargo test"`
-    2:21 `cmd` error: unknown key `cmd` in a check | Piton calls this `run` | known here: `name`, `run`, `file`, `holds`, `review`, `ask`, `timeout`, `cwd`
+    2:21 `cmd` error: unknown key `cmd` in a check | Piton calls this `run` | known here: `name`, `run`, `file`, `holds`, `review`, `ask`, `timeout`, `cwd`, `pipefail`, `fresh`
     "#);
 }
 
@@ -47,6 +47,22 @@ fn a_check_runs_a_command_or_looks_into_a_file() {
         "[policy]\nlanding_checks = [{ holds = ['x'] }, { run = 'a', file = 'b' }, { file = '../b' }, { file = 1 },\n\
          { file = 'b', holds = 'x' }, { run = 'a', cwd = '/' }]\n@T1"
     ));
+}
+
+#[test]
+fn what_hides_a_failure_is_warned_of() {
+    insta::assert_snapshot!(check(
+        "[policy]\nlanding_checks = ['make; echo made', { run = 'cargo test || true' }, 'a | head -3', 'b && c | d',\n\
+         { run = 'a | grep -q b', pipefail = false }, { run = ['sh', '-c', 'a; b'] }, { run = 'a', fresh = true },\n\
+         { review = 'default', fresh = true }, { file = 'b', fresh = 1 }]\n@T1"
+    ), @r"
+    2:19 `'make; echo made'` warning: only the last command of this check has to succeed | write `&&` in place of `;`, or begin with `set -e`
+    2:46 `'cargo test || true'` warning: this check passes whatever fails, for `|| true` | leave that out
+    2:70 `'a | head -3'` warning: `head` may stop reading before the command in front of it has ended | then this check has judged nothing: write to a file, and look at that
+    3:54 `['sh', '-c', 'a; b']` warning: only the last command of this check has to succeed | write `&&` in place of `;`, or begin with `set -e`
+    4:31 `true` error: `fresh` is for commands and files, and this check is made by an agent | leave it out
+    4:61 `1` error: `fresh` must be `true` or `false` | this is a number
+    ");
 }
 
 #[test]

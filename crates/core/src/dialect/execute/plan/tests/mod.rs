@@ -211,6 +211,8 @@ fn everything_in_a_task_file_arrives() {
                 cwd: Some(
                     crates/store,
                 ),
+                pipefail: None,
+                fresh: false,
             },
             Check {
                 name: "src/store.rs holds Store",
@@ -224,6 +226,8 @@ fn everything_in_a_task_file_arrives() {
                     300000,
                 ),
                 cwd: None,
+                pipefail: None,
+                fresh: false,
             },
         ],
         [
