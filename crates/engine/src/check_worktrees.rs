@@ -271,7 +271,13 @@ impl Lease {
 
     /// Why what has just run in there has judged something else than `commit`, if it has.
     pub fn deviation(&mut self, commit: &Oid) -> Result<Option<String>, GitError> {
-        let Deviation { changed, is_elsewhere, has_more } = self.worktree.deviation(commit)?;
+        let Deviation { mut changed, is_elsewhere, has_more } = self.worktree.deviation(commit)?;
+        if !changed.is_empty() {
+            // Some files git calls changed right after it wrote them, for their line ends.
+            self.worktree.make_exact(commit, Ignored::Stay)?;
+            let always = self.worktree.deviation(commit)?.changed;
+            changed.retain(|file| !always.contains(file));
+        }
         self.exact = (changed.is_empty() && !is_elsewhere && !has_more).then(|| commit.clone());
         Ok(match changed {
             _ if is_elsewhere => Some("it checked out or committed something else while it ran".to_owned()),

@@ -1,9 +1,10 @@
 //! Checks: commands that Piton runs itself, under keepers, on a tree it knows.
 
+mod beside;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
@@ -16,7 +17,7 @@ use piton_core::time::Span;
 use piton_core::{prompt, review, runners};
 
 use crate::check_worktrees::{Beside, Kind, Lease, NoWorktree, Places, Pool};
-use crate::git::{GitError, Repo, Worktree};
+use crate::git::{GitError, Repo};
 use crate::journal::{CommandError, Journal, JournalError};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome, with_pipefail};
 use crate::project::Project;
@@ -36,8 +37,6 @@ pub(crate) const SET_UP: Span = Span::minutes(30);
 /// Why a line with a pipe is not run.
 const NO_PIPEFAIL: &str = "no shell on this machine knows `pipefail`, so a failure in its pipe would be hidden: install bash, \
                            write the output to a file and look at that, or say `pipefail = false`";
-/// So many files that differ are named.
-const MOST_NAMED: usize = 20;
 /// A check whose keeper was lost is run again, but not for ever.
 const MOST_DEATHS: u32 = 5;
 
@@ -399,90 +398,12 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
         return Ok(result);
     }
     let exact = lease.path().to_owned();
-    if let Some(beside) = places.beside.take_if(|_| is_worth_a_look(check, &result))
-        && let Some(words) = passes_beside(bench, repo, check, &beside, commit, &exact, begin)?
+    if let Some(place) = places.beside.take_if(|_| beside::is_worth_a_look(check, &result))
+        && let Some(words) = beside::passes(bench, repo, check, &place, commit, &exact, begin)?
     {
         result.tail += &words;
     }
     Ok(result)
-}
-
-/// Whether a check may have failed for want of something that is not committed.
-fn is_worth_a_look(check: &Check, result: &CheckResult) -> bool {
-    let failed = matches!(result.verdict, Verdict::Fail { .. } | Verdict::Broken { .. });
-    failed && check.reviewer().is_none() && result.took < check.timeout
-}
-
-/// Whether a check that has failed on a commit passes where the work was done, in words that name what differs. It is run
-/// there once, if anything does.
-fn passes_beside(
-    bench: &mut Bench<'_>,
-    repo: &Repo,
-    check: &Check,
-    beside: &Beside,
-    commit: &Oid,
-    exact: &Utf8Path,
-    begin: &dyn Fn(&Job) -> bool,
-) -> Result<Option<String>, NoWorktree> {
-    let uncommitted = repo.uncommitted_in(&beside.path, commit)?;
-    let ignored: Vec<String> = uncommitted
-        .ignored
-        .into_iter()
-        .filter(|file| differs(&beside.path.join(file), &exact.join(file)))
-        .collect();
-    if ignored.is_empty() && uncommitted.changed.is_empty() {
-        return Ok(None);
-    }
-    let name = format!("{}.beside", bench.name);
-    let (name, cwd) = (std::mem::replace(&mut bench.name, name), bench.cwd.clone());
-    bench.cwd.clone_from(&beside.path);
-    let ran = bench.run(check, &|job, _| begin(job));
-    (bench.name, bench.cwd) = (name, cwd);
-    if let Some(worktree) = Worktree::open(repo, &beside.path)?.filter(|_| beside.is_agents) {
-        // What the check left behind is not the agent's work.
-        worktree.checkout_detached(commit)?;
-    }
-    if !ran.is_ok_and(|result| result.verdict == Verdict::Pass) {
-        return Ok(None);
-    }
-    let (place, what) = match beside.is_agents {
-        true => ("your worktree", "your commit"),
-        false => ("your checkout", "what git would commit of it"),
-    };
-    let list = |head: &str, files: &[String]| match files.len() {
-        0 => String::new(),
-        all => {
-            let more = all.saturating_sub(MOST_NAMED);
-            let more = if more == 0 { String::new() } else { format!("  and {more} more\n") };
-            let named =
-                files.iter().take(MOST_NAMED).map(|file| format!("  {}\n", clean_text(file.as_bytes())));
-            format!("{head}:\n{}{more}", named.collect::<String>())
-        }
-    };
-    Ok(Some(format!(
-        "\n\nThis check passes in {place}, not on {what}.\n{}{}Commit what it needs, or have the check make it.\n",
-        list("These ignored files differ", &ignored),
-        list("These files are not as they are committed", &uncommitted.changed),
-    )))
-}
-
-/// Whether a file or folder is not there, or another one. Of folders, what they hold is looked at by name.
-fn differs(one: &Utf8Path, other: &Utf8Path) -> bool {
-    let names = |folder: &Utf8Path| -> Option<BTreeSet<String>> {
-        Some(folder.read_dir_utf8().ok()?.flatten().map(|entry| entry.file_name().to_owned()).collect())
-    };
-    match (one.is_dir(), other.is_dir()) {
-        (true, true) => names(one) != names(other),
-        (false, false) => match (fs::metadata(one), fs::metadata(other)) {
-            (Ok(one_is), Ok(other_is)) if one_is.len() == other_is.len() && one_is.len() <= READ as u64 => {
-                disk::read_plain(one).ok() != disk::read_plain(other).ok()
-            }
-            (Ok(one), Ok(other)) => one.len() != other.len(),
-            (Ok(_), Err(_)) => true,
-            (Err(_), _) => false,
-        },
-        (_, _) => true,
-    }
 }
 
 /// What the end of a review means for the provider of whoever made it, if anything.

@@ -1,5 +1,7 @@
 //! How each event changes the state. One match, and the few changes that take more than a line.
 
+use std::collections::BTreeMap;
+
 use super::event::{CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
 use super::provider::{Outages, worker};
 use super::state::{Missing, Run, State};
@@ -67,6 +69,7 @@ impl State {
                     merging: None,
                     context: None,
                     used: Bills::new(),
+                    noticed: BTreeMap::new(),
                 });
                 Ok(())
             }
@@ -118,6 +121,8 @@ impl State {
                 Ok(())
             }
             Event::AttemptStarted { task, attempt, fence, holder, agent, .. } => {
+                // It is judged again, whatever was seen before.
+                self.on_run(|run| drop(run.noticed.remove(task)));
                 let checks_first = self.tasks.get(task).is_some_and(Task::begins_with_checks);
                 let agent = match holder {
                     // Journals of earlier versions do not name whoever begins.
@@ -221,7 +226,10 @@ impl State {
                 self.update(task, at, |task| task.decided = Status::Verifying)
             }
             Event::ChecksEnded { task, tree, results, .. } => {
-                self.on_run(|run| run.reviewers_ended(task));
+                self.on_run(|run| {
+                    run.reviewers_ended(task);
+                    run.notice(task, results);
+                });
                 self.update(task, at, |task| {
                     let rejects = |result: &CheckResult| matches!(result.verdict, Verdict::Rejected { .. });
                     task.progress.rejections += u32::from(results.iter().any(rejects));

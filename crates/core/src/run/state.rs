@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{ContextUpdate, Selection, Session, StopReason};
+use super::event::{CheckResult, ContextUpdate, Selection, Session, StopReason, Verdict};
 use super::provider::Outages;
 use super::tally::{Cell, Counts, Horizon, Tally};
 use super::task::{Status, Task};
@@ -65,11 +65,27 @@ pub struct Run {
     /// What its agents have used, as far as their clients tell.
     #[serde(default, skip_serializing_if = "Bills::is_empty")]
     pub used: Bills,
+    /// What somebody should look at in the work of tasks that was let pass, by task.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub noticed: BTreeMap<TaskId, String>,
 }
 
 impl Run {
     pub fn group(&self, index: u32) -> Option<&Group> {
         self.groups.get(index as usize)
+    }
+
+    /// Keep what the checks of a task noticed, for a bounded number of tasks: it is shown with the run.
+    pub(super) fn notice(&mut self, task: &TaskId, results: &[CheckResult]) {
+        const MOST: usize = 200;
+        let reason = results.iter().find_map(|result| match &result.verdict {
+            Verdict::Noticed { reason } => Some(reason.clone()),
+            _ => None,
+        });
+        if let Some(reason) = reason.filter(|_| self.noticed.len() < MOST || self.noticed.contains_key(task))
+        {
+            self.noticed.insert(task.clone(), reason);
+        }
     }
 
     /// The first group this session looks at.

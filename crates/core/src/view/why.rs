@@ -51,6 +51,9 @@ pub fn why(
         seen: Vec::new(),
     };
     search.explain(task, 0);
+    if let Some(reason) = run.noticed.get(id) {
+        search.say(0, format!("its work was let pass, but look at it: {reason}"));
+    }
     let Search { causes, helps, .. } = search;
     Some(Why { task: id.clone(), status: task.status(), waited_ms: now.since(task.since), causes, helps })
 }

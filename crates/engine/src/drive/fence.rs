@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use camino::Utf8Path;
-use piton_core::plan::{Agent, Digest, Oid, Protect, Protected};
+use piton_core::plan::{Agent, Digest, Oid, Protect, Protected, executed};
 use piton_core::run::{CheckResult, Command, Note, Verdict};
 use piton_core::time::Span;
 use serde::{Deserialize, Serialize};
@@ -262,11 +262,24 @@ pub(super) fn protected(order: &Order, tree: &Oid) -> Result<Option<CheckResult>
     let (repo, fences) = (order.repo()?, &order.run.settings.fences);
     let Some(base) = &order.task.progress.base else { return Ok(None) };
     let changed = repo.diff_names(&repo.tree_of(base)?, tree)?;
-    let touched = Protected::new(&fences.protected).touched(&changed, &order.spec.files);
-    if touched.is_empty() {
+    let mut touched = Protected::new(&fences.protected).touched(&changed, &order.spec.files);
+    let judges = || order.spec.checks.iter().chain(&order.run.settings.landing_checks);
+    let mut scripts = executed(&changed, &order.spec.files, judges());
+    scripts.retain(|file| !touched.contains(file));
+    let mut replaced = Vec::new();
+    for file in scripts {
+        // A new one is work, not what the work was to be judged by.
+        if repo.has(base, &file)? {
+            replaced.push(file);
+        }
+    }
+    if touched.is_empty() && replaced.is_empty() {
         return Ok(None);
     }
-    let reason = format!("the work changes {}", shortened(&touched));
+    let named =
+        touched.iter().cloned().chain(replaced.iter().map(|file| format!("{file}, which a check runs")));
+    let reason = format!("the work changes {}", shortened(&named.collect::<Vec<_>>()));
+    touched.extend(replaced);
     let verdict = match fences.protect {
         Protect::Report => Verdict::Noticed { reason },
         Protect::Block => Verdict::Rejected { reason },

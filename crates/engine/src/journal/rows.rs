@@ -15,7 +15,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 10;
+pub(super) const LAYOUT: i64 = 11;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -385,6 +385,8 @@ pub(super) struct Moving {
     pub context: Option<ContextUpdate>,
     #[serde(default, skip_serializing_if = "Bills::is_empty")]
     pub used: Bills,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub noticed: BTreeMap<TaskId, String>,
 }
 
 impl Moving {
@@ -414,6 +416,7 @@ impl Moving {
             merging,
             context,
             used,
+            noticed,
         } = run;
         Moving {
             engine: engine.clone(),
@@ -429,6 +432,7 @@ impl Moving {
             merging: merging.clone(),
             context: context.clone(),
             used: used.clone(),
+            noticed: noticed.clone(),
         }
     }
 
@@ -448,6 +452,7 @@ impl Moving {
             merging,
             context,
             used,
+            noticed,
         } = self;
         Run {
             engine,
@@ -463,6 +468,7 @@ impl Moving {
             merging,
             context,
             used,
+            noticed,
             ..run
         }
     }

@@ -97,6 +97,9 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
         let told = format!("  {provider} does not let `{}` in: {}", outage.agent, outage.reason);
         ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
     }
+    for told in noticed(&facts).take(MOST) {
+        ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&told))));
+    }
     let mut notable = journal.under_way(run)?;
     for status in [Status::Failed, Status::Abandoned, Status::Blocked] {
         if summary.counts.of(status) > 0 {
@@ -125,6 +128,11 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
         made.show();
     }
     Ok(())
+}
+
+/// What somebody should look at in work that was let pass.
+fn noticed(facts: &piton_core::run::Run) -> impl Iterator<Item = String> {
+    facts.noticed.iter().map(|(task, reason)| format!("look at {task}: {reason}"))
 }
 
 /// Where its work goes.
@@ -225,9 +233,14 @@ fn one(journal: &Journal, run: &RunId, id: &TaskId, as_json: bool) -> Outcome {
     }
     if as_json {
         let title = journal.spec(run, id)?.map(|spec| spec.title);
-        ui::answer_json(&task_document(&task, title.as_deref()));
+        let mut document = task_document(&task, title.as_deref());
+        document["noticed"] = json!(facts(journal, run)?.noticed.get(id));
+        ui::answer_json(&document);
     } else {
         ui::answer_line(task_line(journal, run, &task, clock::now())?.trim_start());
+        if let Some(reason) = facts(journal, run)?.noticed.get(id) {
+            ui::answer_line(ui::styled(ui::WARNING, ui::plain(&format!("look at it: {reason}"))));
+        }
     }
     Ok(())
 }
@@ -314,6 +327,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         "counts": counts(&summary.counts),
         "used": bills_document(&facts.used),
         "outages": outages_document(&facts.outages),
+        "noticed": facts.noticed,
         "groups": summary.groups.iter().map(|group| json!({
             "id": group.id, "title": group.title, "status": group.status, "counts": counts(&group.counts),
         })).collect::<Vec<_>>(),

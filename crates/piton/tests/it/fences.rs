@@ -4,6 +4,7 @@ use std::fs;
 
 use camino::Utf8Path;
 use piton_engine::keeper::fences_are_possible;
+use piton_testkit::sandbox::task;
 use rustix::process::{Pid, Signal, test_kill_process};
 
 use super::*;
@@ -276,6 +277,26 @@ fn a_change_of_what_judges_work_is_a_verdict_of_its_own() {
         "{log}"
     );
     assert!(!sandbox.exists("Jenkinsfile"));
+}
+
+#[test]
+fn a_script_that_a_check_runs_is_not_replaced_unseen_by_the_work_it_judges() {
+    let sandbox = sandbox();
+    sandbox.write("check.sh", "test -s right.txt\n");
+    sandbox.write("own.sh", "test -s right.txt\n");
+    sandbox.plan(
+        &(task("T1", "checks = ['sh check.sh | cat', 'sh new.sh', { file = 'README.md' }]")
+            + &task("T2", "checks = ['./own.sh']\nfiles = ['own.sh']")),
+    );
+    let own = "write own.sh #!/bin/sh\\ntrue\nrun chmod +x own.sh\n";
+    sandbox.script(&format!("[T1]\nwrite check.sh true\nwrite new.sh true\nwrite README.md x\n[T2]\n{own}"));
+    let noticed = "the work changes check.sh, which a check runs";
+    let _ = sandbox.run("run plan.toml").exits(0).says(&format!("look at T1: {noticed}")).lacks("new.sh");
+    let _ = sandbox.run("status").says(&format!("look at T1: {noticed}")).lacks("own.sh");
+    let _ = sandbox.run("status T1").says(noticed);
+    let _ = sandbox.run("why T1").says(noticed);
+    assert_eq!(crate::json(&sandbox.run("status --json"), "/noticed/T1"), noticed);
+    let _ = sandbox.run("doctor").exits(0);
 }
 
 #[test]
