@@ -700,6 +700,7 @@ mod tests {
             may_fail: false,
             timeout: Span::minutes(1),
             silence: None,
+            outside: Vec::new(),
             exports: Vec::new(),
         };
         let plan = |check: Check| Plan {
