@@ -576,7 +576,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                10,
+                11,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable Waiting"
             )
