@@ -355,6 +355,8 @@ impl State {
             Event::Skipped { task, .. } => self.update(task, at, |task| {
                 release(task);
                 task.decided = Status::Skipped;
+                // Where the reason stands.
+                task.failure_seq = Some(seq);
             }),
             Event::Adopted { task, past, .. } => {
                 if let Some(proof) = &past.proof {

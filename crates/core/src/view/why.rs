@@ -191,7 +191,10 @@ impl Search<'_> {
                 self.help(format!("piton retry {id}"));
             }
             Status::Skipped => {
-                self.say(depth, format!("{id} was skipped by a person"));
+                let reason = task.failure_seq.and_then(|seq| (self.reason)(seq));
+                let why = reason.filter(|reason| !reason.is_empty());
+                let why = why.map(|reason| format!(": {reason}")).unwrap_or_default();
+                self.say(depth, format!("{id} was skipped by a person{why}"));
                 self.help(format!("piton reset {id}"));
             }
         }

@@ -31,8 +31,20 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     let percent = u64::from(done) * 100 / u64::from(total.max(1));
     let state = RunStatus::of(&facts, &counts, project.engine_lives(&run));
     let open = Status::ALL.into_iter().filter(|&status| status != Status::Completed && counts.of(status) > 0);
+    // As this system counts them: by the words of its file, and without the validation that no list has.
+    let issue = match facts.settings.dialect {
+        Dialect::Issue => Some(issue::progress::Progress::of(&journal.load(&run)?)),
+        _ => None,
+    };
     if args.json {
-        let open: BTreeMap<&str, u32> = open.map(|status| (status.name(), counts.of(status))).collect();
+        let mut open: BTreeMap<&str, u32> = open.map(|status| (status.name(), counts.of(status))).collect();
+        let (mut done, mut total, mut percent) = (done, total, percent);
+        if let Some(issue) = &issue {
+            (done, total, percent) = (issue.completed, issue.total(), issue.percent().into());
+            let words =
+                [("in_progress", issue.in_progress), ("pending", issue.pending), ("failed", issue.failed)];
+            open = words.into_iter().filter(|(_, number)| *number > 0).collect();
+        }
         ui::answer_json(&json!({
             "run": run, "state": state, "completed": done, "total": total, "percent": percent, "open": open,
             "attempts": chronicle.tasks.values().map(|story| u64::from(story.attempt)).sum::<u64>(),
@@ -40,10 +52,9 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
         }));
         return Ok(FINE);
     }
-    if facts.settings.dialect == Dialect::Issue {
+    if let Some(issue) = issue {
         // As this system prints it: Markdown, for a comment on the issue.
-        let summary = issue::progress::Progress::of(&journal.load(&run)?).to_string();
-        ui::answer_line(summary.trim_end());
+        ui::answer_line(issue.to_string().trim_end());
         return Ok(FINE);
     }
     let open: Vec<String> = open.map(|status| format!("{} {status}", counts.of(status))).collect();

@@ -187,7 +187,7 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
             },
             Some(Proof::Reported) | None => "reported, not proven".to_owned(),
         },
-        Status::Failed | Status::Abandoned | Status::Blocked => reason(journal, run, task)?,
+        Status::Failed | Status::Abandoned | Status::Blocked | Status::Skipped => reason(journal, run, task)?,
         Status::Verified | Status::Merging => task.progress.waits.clone().unwrap_or_default(),
         Status::InProgress => match &task.holder {
             Some(piton_core::run::Holder::Ledger(name)) => match &task.progress.uncommitted[..] {
@@ -217,7 +217,9 @@ fn is_by_another(task: &Task) -> bool {
 fn reason(journal: &Journal, run: &RunId, task: &Task) -> Outcome<String> {
     let Some(seq) = task.failure_seq else { return Ok(String::new()) };
     Ok(match journal.event(run, seq)?.map(|recorded| recorded.event) {
-        Some(Event::Failed { reason, .. }) => reason.lines().next().unwrap_or_default().to_owned(),
+        Some(Event::Failed { reason, .. } | Event::Skipped { reason, .. }) => {
+            reason.lines().next().unwrap_or_default().to_owned()
+        }
         _ => String::new(),
     })
 }

@@ -14,7 +14,9 @@ pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run(&args.which)?;
     let state = journal.load(&run)?;
     let reason = |seq| match journal.event(&run, seq).ok().flatten()?.event {
-        Event::Failed { reason, .. } => Some(ui::plain(reason.lines().next().unwrap_or_default())),
+        Event::Failed { reason, .. } | Event::Skipped { reason, .. } => {
+            Some(ui::plain(reason.lines().next().unwrap_or_default()))
+        }
         _ => None,
     };
     let why = view::why(&state, &args.task, clock::now(), project.engine_lives(&run), &reason);

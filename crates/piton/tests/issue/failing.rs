@@ -70,7 +70,7 @@ fn a_task_that_is_skipped_leaves_nothing_to_the_next_and_loses_nothing() {
     let holds = |name: &&str| sandbox.git(["ls-tree", "-r", "--name-only", name]).contains("half.txt");
     assert!(refs.lines().any(|name| holds(&name)), "{refs}");
     assert_eq!(sandbox.git(["show", &format!("{BRANCH}:spend.sh")]), BY_MONTH.trim_end());
-    assert_eq!(statuses(&sandbox), ["done", "done", "done", "done", "pending", "done", "done", "done"]);
+    assert_eq!(statuses(&sandbox), ["done", "done", "done", "done", "failed", "done", "done", "done"]);
     let open = sandbox.read(format!("{PLAN}/tasks.md"));
     assert!(open.contains("- [ ] 3. Tell mistakes\n  - [ ] 3.1 "), "{open}");
     let _ = sandbox.run("doctor").exits(0);
@@ -130,4 +130,24 @@ fn a_validation_that_nobody_mends_asks_for_a_person() {
     assert!(sandbox.read(format!("{PLAN}/verification-report.txt")).ends_with("Result: not known yet\n"));
     let _ = sandbox.run("run 7").exits(0).says("Closes #7");
     assert!(sandbox.read(format!("{PLAN}/verification-report.txt")).contains("Result: passed\n"));
+}
+
+/// Skip, as the document has it: failed, on to the next, with the reason in the notes.
+#[test]
+fn a_task_that_is_skipped_is_failed_in_the_file_with_its_reason_and_the_next_begins() {
+    let sandbox = months();
+    let _ = sandbox.run("next --plan 7").exits(0).says("\"id\":\"1.1\"");
+    let skipped = sandbox.piton(["skip", "1.1", "--reason", "nobody needs it"]).run();
+    assert_eq!(skipped.code, Some(0), "{skipped}");
+    let task = entry(&sandbox, "1.1");
+    assert_eq!((&task["status"], &task["notes"]), (&json!("failed"), &json!("Skipped: nobody needs it")));
+    let _ = sandbox.run("next --plan 7").exits(0).says("NEXT_TASK:").says("\"id\":\"1.2\"");
+    let _ = sandbox.run("why 1.1").exits(0).says("was skipped by a person: nobody needs it");
+    // What is counted in words is counted in JSON.
+    let told = sandbox.run("progress").exits(0).says("- Failed: 1");
+    let counted: Value = serde_json::from_str(&sandbox.run("progress --json").exits(0).stdout).expect("JSON");
+    let counts =
+        format!("## Progress: {}/{} ({}%)", counted["completed"], counted["total"], counted["percent"]);
+    assert!(told.stdout.contains(&counts), "{counts}: {told}");
+    assert_eq!(counted["open"]["failed"], 1);
 }

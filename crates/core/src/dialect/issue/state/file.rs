@@ -108,14 +108,15 @@ impl TaskWord {
     /// What a task's status is called here.
     pub fn of(status: Status) -> TaskWord {
         match status {
-            Status::Pending | Status::Skipped | Status::Unreachable | Status::Waiting => TaskWord::Pending,
+            Status::Pending | Status::Unreachable | Status::Waiting => TaskWord::Pending,
             Status::InProgress
             | Status::Confirming
             | Status::Verifying
             | Status::Verified
             | Status::Merging => TaskWord::InProgress,
             Status::Completed => TaskWord::Completed,
-            Status::Failed | Status::Abandoned | Status::Blocked => TaskWord::Failed,
+            // Who skips one marks it as failed here, and goes on: its notes say why.
+            Status::Failed | Status::Abandoned | Status::Blocked | Status::Skipped => TaskWord::Failed,
         }
     }
 

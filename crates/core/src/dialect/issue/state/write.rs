@@ -125,6 +125,9 @@ pub(in crate::dialect::issue) fn files(story: &Story) -> (Vec<String>, Vec<Strin
 /// What is to be known of it: why it failed, else what was told of the last attempt, else that nobody told anything.
 pub(in crate::dialect::issue) fn notes(word: TaskWord, story: &Story) -> String {
     let why = || {
+        if let Some(said) = &story.skipped {
+            return Some(format!("Skipped: {}", said.text).trim_end_matches([' ', ':']).to_owned());
+        }
         let given_up = story.given_up.as_ref().map(|said| said.text.clone());
         given_up.or_else(|| story.failures.last().map(|failure| failure.message.clone()))
     };

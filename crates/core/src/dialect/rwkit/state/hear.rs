@@ -1,7 +1,8 @@
 //! What somebody changed in the file, recipe by recipe, as what they want.
 //!
-//! The file is compared with the projection that it was, at its own `piton_seq`. What is derived is dropped in silence,
-//! since the recipes count up counters, keep batches and set flags and the resume point by hand.
+//! The file is compared with the projection that it was, at its own `piton_seq`. Counters and times are dropped in silence,
+//! since the recipes count them up by hand and they are counted anyway. Whatever else is derived and cannot be set is
+//! refused with its reason, so that nobody waits for it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -34,6 +35,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     listener.gates(shown, found);
     listener.logs(shown, found);
     listener.status(shown, found);
+    listener.derived(shown, found);
     listener.carried(shown, found);
     listener.edits
 }
@@ -123,9 +125,39 @@ impl Listener {
             Some(RunWord::Running) if before == "paused" || before == "failed" => {
                 self.nonsense(None, format!("`status` is {after}"), "`piton run` goes on with it");
             }
+            Some(RunWord::Completed) => {
+                let why = "it is completed when every task and gate is; `piton status` shows what is left";
+                self.nonsense(None, format!("`status` is {after}"), why);
+            }
             // Derived: it says so by itself when it is so.
             Some(_) => {}
             None => self.nonsense(None, format!("`status` is {after}"), "this is no status of a run"),
+        }
+    }
+
+    /// What the recipes set by hand and Piton tells from the tasks: batches, rounds of the review, the resume point.
+    fn derived(&mut self, shown: &Value, found: &Value) {
+        if differs(&shown["qa_cycles"], &found["qa_cycles"]) {
+            let why =
+                "reviews are counted when they are made; `piton gate qa_review failed` asks for another";
+            self.nonsense(None, format!("`qa_cycles` is {}", found["qa_cycles"]), why);
+        }
+        let (before, after) = (&shown["resume_point"], &found["resume_point"]);
+        if ["batch_id", "task_id", "phase"].iter().any(|name| differs(&before[*name], &after[*name])) {
+            let why = "it is the first task, or gate, that is not done; `piton resume-point` shows it";
+            self.nonsense(None, "`resume_point` was set".to_owned(), why);
+        }
+        let none = Vec::new();
+        let [before, after] = [shown, found].map(|file| file["batches"].as_array().unwrap_or(&none));
+        for (known, batch) in before.iter().zip(after) {
+            if known["batch_id"] == batch["batch_id"] && differs(&known["status"], &batch["status"]) {
+                let what = format!("the batch {} is {}", batch["batch_id"], batch["status"]);
+                self.nonsense(None, what, "its tasks say how far it is; `piton batch` shows it");
+            }
+        }
+        for batch in after.iter().skip(before.len()) {
+            let what = format!("a batch {} was added", batch["batch_id"]);
+            self.nonsense(None, what, "batches follow from what tasks wait for; `piton batch` shows them");
         }
     }
 
@@ -271,6 +303,10 @@ impl Listener {
             (_, Completed) => Some(done()),
             (_, Failed) => Some(failed()),
         };
+        // Who says that it is done may say so in all three; its checks decide.
+        if !matches!(wish, Some(What::ReportDone { .. } | What::Reset)) {
+            self.flags(pair);
+        }
         let tells = wish.as_ref().is_some_and(|wish| wish.report().is_some());
         let reasoned =
             matches!(wish, Some(What::Failed { .. } | What::Blocked { .. } | What::Abandon { .. }));
@@ -284,6 +320,20 @@ impl Listener {
         }
         if let Some(error) = error.filter(|_| is_new && !reasoned && !reset) {
             self.wish(id, What::Noted { text: error.to_owned() });
+        }
+    }
+
+    /// The second and the third layer are Piton's own look.
+    fn flags(&mut self, pair: &Pair) {
+        let id = &pair.id;
+        for (name, why) in [
+            ("files_exist", format!("Piton looks at its files itself: `piton verify {id}`")),
+            ("state_synced", "it is set when the work is proven and its box is ticked".to_owned()),
+        ] {
+            let [before, after] = [pair.before, pair.after].map(|entry| &entry["verification"][name]);
+            if *after == true && *before != true {
+                self.nonsense(Some(id), format!("`verification.{name}` of {id} was set"), &why);
+            }
         }
     }
 

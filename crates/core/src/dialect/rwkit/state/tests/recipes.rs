@@ -31,6 +31,12 @@ fn log(file: &mut Value, level: &str, message: &str) {
     push(&mut file["logs"], value_of!({"timestamp": NOW, "level": level, "message": message}));
 }
 
+/// What cannot be set here is refused, and said.
+fn refused(task: Option<&str>, what: &str, why: &str) -> Vec<Edit> {
+    let what = What::Nonsense { what: what.to_owned(), why: why.to_owned() };
+    vec![Edit { task: task.map(id), what }]
+}
+
 fn noted(text: &str) -> Edit {
     Edit { task: None, what: What::Noted { text: text.to_owned() } }
 }
@@ -38,7 +44,6 @@ fn noted(text: &str) -> Edit {
 /// In the middle of a run: `T003` has failed once, `T010` is under way.
 fn recipes() -> Vec<Recipe> {
     let files = || vec!["src/seo.ts".to_owned()];
-    let silence = Vec::new;
     let compacted = value_of!({"batches": {"0": {"compacted": true}}});
     let addition = crate::dialect::Addition {
         id: id("T011"),
@@ -112,7 +117,11 @@ fn recipes() -> Vec<Recipe> {
         Recipe {
             jq: r#".tasks["T010"].verification.files_exist = true | .updated_at = $ts"#,
             does: |file| file["tasks"]["T010"]["verification"]["files_exist"] = value_of!(true),
-            comes_to: silence(),
+            comes_to: refused(
+                Some("T010"),
+                "`verification.files_exist` of T010 was set",
+                "Piton looks at its files itself: `piton verify T010`",
+            ),
         },
         // Sync it: the third.
         Recipe {
@@ -121,7 +130,11 @@ fn recipes() -> Vec<Recipe> {
                 file["tasks"]["T002"]["verification"]["state_synced"] = value_of!(true);
                 add(&mut file["progress"]["verified"], 1);
             },
-            comes_to: silence(),
+            comes_to: refused(
+                Some("T002"),
+                "`verification.state_synced` of T002 was set",
+                "it is set when the work is proven and its box is ticked",
+            ),
         },
         // Mark it failed.
         Recipe {
@@ -205,7 +218,11 @@ fn recipes() -> Vec<Recipe> {
         Recipe {
             jq: ".qa_cycles += 1 | .updated_at = $ts",
             does: |file| add(&mut file["qa_cycles"], 1),
-            comes_to: silence(),
+            comes_to: refused(
+                None,
+                "`qa_cycles` is 1",
+                "reviews are counted when they are made; `piton gate qa_review failed` asks for another",
+            ),
         },
         // Create a batch, start it, complete it.
         Recipe {
@@ -218,7 +235,11 @@ fn recipes() -> Vec<Recipe> {
                         "completed_at": null, "compacted": false}),
                 );
             },
-            comes_to: silence(),
+            comes_to: refused(
+                None,
+                "a batch 0 was added",
+                "batches follow from what tasks wait for; `piton batch` shows them",
+            ),
         },
         Recipe {
             jq: r#".batches[0].status = "in_progress" | .batches[0].started_at = $ts | .current_batch = 0 |
@@ -228,7 +249,11 @@ fn recipes() -> Vec<Recipe> {
                 file["batches"][0]["started_at"] = value_of!(NOW);
                 file["current_batch"] = value_of!(0);
             },
-            comes_to: silence(),
+            comes_to: refused(
+                None,
+                "the batch 0 is \"in_progress\"",
+                "its tasks say how far it is; `piton batch` shows it",
+            ),
         },
         Recipe {
             jq: r#".batches[0].status = "completed" | .batches[0].completed_at = $ts | .batches[0].compacted = true |
@@ -248,7 +273,11 @@ fn recipes() -> Vec<Recipe> {
                 file["resume_point"] =
                     value_of!({"batch_id": 1, "task_id": "T010", "phase": "implementation"});
             },
-            comes_to: silence(),
+            comes_to: refused(
+                None,
+                "`resume_point` was set",
+                "it is the first task, or gate, that is not done; `piton resume-point` shows it",
+            ),
         },
         // Complete the execution, whatever is left.
         Recipe {
@@ -260,7 +289,15 @@ fn recipes() -> Vec<Recipe> {
                 file["resume_point"] = value_of!({"batch_id": null, "task_id": null, "phase": null});
                 log(file, "info", "Full pipeline completed");
             },
-            comes_to: vec![noted("Full pipeline completed")],
+            comes_to: [
+                vec![noted("Full pipeline completed")],
+                refused(
+                    None,
+                    "`status` is \"completed\"",
+                    "it is completed when every task and gate is; `piton status` shows what is left",
+                ),
+            ]
+            .concat(),
         },
         // Pause it.
         Recipe {
