@@ -533,18 +533,21 @@ impl Story {
             }
             return;
         }
-        let mends = |failure: &&Failure| matches!(failure.class, Class::Code | Class::Conflict);
-        let fixed = self.failures.iter().rfind(mends).map(|failure| failure.message.clone());
-        let commit = Commit {
-            hash: cut(&made.hash, TEXT),
-            subject: cut(&made.subject, TEXT),
-            attempt: self.attempt.max(1),
-            is_fix: fixed.is_some(),
-            fixed: fixed.unwrap_or_default(),
-            at,
-        };
+        let mends = |failure: &Failure| matches!(failure.class, Class::Code | Class::Conflict);
+        let is_fix = self.failures.iter().any(mends);
+        let subject = cut(&made.subject, TEXT);
+        let fixed = if is_fix { deed(&subject).to_owned() } else { String::new() };
+        let (hash, attempt) = (cut(&made.hash, TEXT), self.attempt.max(1));
+        let commit = Commit { hash, subject, attempt, is_fix, fixed, at };
         add(&mut self.commits, commit);
     }
+}
+
+/// What a subject says was done: without the task, and without the word that it is a fix. What went wrong before stands
+/// with the failure.
+fn deed(subject: &str) -> &str {
+    let rest = subject.split_once("] ").filter(|(id, _)| id.contains('[')).map_or(subject, |(_, rest)| rest);
+    rest.strip_prefix("Fix: ").unwrap_or(rest).trim()
 }
 
 /// Two spellings of one git object: one may be the beginning of the other.

@@ -147,7 +147,7 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
         let starts = startable(state, run, now).filter(let_in).take(free);
         actions.extend(starts.map(|task| Action::Start { task: task.id.clone() }));
     }
-    if run.stop.is_none() && owes_context(state, run) {
+    if run.stop != Some(true) && owes_context(state, run) {
         actions.push(Action::Context);
     }
     actions
@@ -182,7 +182,7 @@ fn step(task: &Task) -> Option<Action> {
 /// Whether this is what its task is at now. An action under way that no longer is should be stopped.
 pub fn is_current(state: &State, action: &Action) -> bool {
     let Some(id) = action.task() else {
-        return state.run().is_some_and(|run| run.stop.is_none() && owes_context(state, run));
+        return state.run().is_some_and(|run| run.stop != Some(true) && owes_context(state, run));
     };
     state.task(id).ok().flatten().is_some_and(|task| match action {
         Action::Start { .. } => false,

@@ -119,9 +119,6 @@ pub fn at_rest(state: &State) -> StopReason {
     if state.all_completed() && !owes_context(state, run) {
         return StopReason::Completed;
     }
-    if run.stop.is_some() {
-        return StopReason::Person;
-    }
     let first = run.first_group();
     let selected = |task: &Task| match &run.session.selection {
         Selection::All => true,
@@ -133,6 +130,10 @@ pub fn at_rest(state: &State) -> StopReason {
     let filtered = run.session.selection != Selection::All;
     if filtered && all.iter().all(|task| task.status() == Status::Completed) {
         return StopReason::Filter;
+    }
+    // Who asked to stop when all was as good as done has got all of it.
+    if run.stop.is_some() {
+        return StopReason::Person;
     }
     if run.streak >= Settings::TRANSIENT_STREAK {
         let detail = format!("{} tries in a row failed before any work was done", run.streak);

@@ -170,8 +170,12 @@ impl Search<'_> {
             }
             Status::Abandoned => {
                 let reason = self.failure(task);
-                let spent = counted(u64::from(task.spent), "attempt");
-                self.say(depth, format!("{id} was abandoned after {spent}: {reason}"));
+                // Somebody gave it up, or it turned out to be impossible.
+                let after = match task.spent {
+                    0 => "before any attempt was spent".to_owned(),
+                    spent => format!("after {}", counted(u64::from(spent), "attempt")),
+                };
+                self.say(depth, format!("{id} was abandoned {after}: {reason}"));
                 self.look(id, &reason);
                 self.help(format!("piton retry {id}"));
                 self.help(format!("piton raise {id} --attempts {}", task.budget + 2));

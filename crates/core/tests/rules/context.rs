@@ -37,11 +37,29 @@ fn it_is_settled_once_and_before_the_end() {
 }
 
 #[test]
-fn a_stop_leaves_it_to_the_next_engine() {
+fn a_stop_at_once_leaves_it_to_the_next_engine() {
     let mut bench = done(execute(), Selection::All);
-    bench.accept(&Command::RequestStop { by: "ann".to_owned(), now: false });
+    bench.accept(&Command::RequestStop { by: "ann".to_owned(), now: true });
     assert!(!is_current(&bench.state, &Action::Context));
     assert_eq!(at_rest(&bench.state), StopReason::Person);
+}
+
+#[test]
+fn a_stop_that_finishes_what_runs_ends_complete_where_nothing_else_is_left() {
+    let stop = Command::RequestStop { by: "ann".to_owned(), now: false };
+    let mut bench = done(execute(), Selection::All);
+    bench.accept(&stop);
+    assert!(is_current(&bench.state, &Action::Context), "it is the last thing that runs");
+    bench.accept(&settled());
+    assert_eq!(at_rest(&bench.state), StopReason::Completed);
+    // The same for a part of the plan.
+    let tasks = vec![spec("a", &[]), spec("b", &["a"])];
+    let mut bench = Bench::new(plan(tasks));
+    let session = Session { selection: Selection::Task(id("a")), ..session(Schedule::Layered) };
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session });
+    bench.land("a", 1);
+    bench.accept(&stop);
+    assert_eq!(at_rest(&bench.state), StopReason::Filter);
 }
 
 #[test]

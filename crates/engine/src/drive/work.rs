@@ -145,6 +145,9 @@ fn settle_earlier_jobs(order: &Order) -> Result<(), Trouble> {
         }
         let job = Job::at(entry.path());
         job.settle()?;
+        if let Some(outcome) = job.outcome()? {
+            alone(&job, &outcome)?;
+        }
         disk::sweep(entry.path());
     }
     Ok(())
@@ -171,6 +174,7 @@ fn set_up(order: &Order) -> Result<(), Trouble> {
         return Err(Trouble::Stopped);
     }
     let outcome = job.run(&spec, &order.site.keeper)?;
+    alone(&job, &outcome)?;
     match outcome.ended {
         Ended::Exited { code: 0 } => Ok(()),
         Ended::Stopped => Err(Trouble::Stopped),
@@ -191,6 +195,21 @@ fn kept(order: &Order, outcome: &Outcome) -> Result<(), Trouble> {
     Err(GitError::NotKept { path: order.workplace()?, source }.into())
 }
 
+/// Nobody may write on while work is captured, judged or begun again: what could not be ended is tried once more, and
+/// where it is still there, nothing goes on.
+fn alone(job: &Job, outcome: &Outcome) -> Result<(), Trouble> {
+    match job.end_survivors(outcome)? {
+        0 => Ok(()),
+        1 => {
+            Err(Trouble::Transient(format!("a process of {} cannot be ended and is still there", job.dir())))
+        }
+        many => Err(Trouble::Transient(format!(
+            "{many} processes of {} cannot be ended and are still there",
+            job.dir()
+        ))),
+    }
+}
+
 /// Run the agent, or find that it ran.
 pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let spec = &order.spec;
@@ -207,6 +226,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     }
     let outcome = job.run_with(called, || equip(order, pass, name, client, &job), &order.site.keeper)?;
     crash::point("work.ended");
+    alone(&job, &outcome)?;
     kept(order, &outcome)?;
     let seen = fence::take_down(order, &job, &outcome)?;
     let session = agent::Session::of(&job, client, name, order.task.attempt)?;

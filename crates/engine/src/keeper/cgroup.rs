@@ -67,9 +67,25 @@ impl Group {
         fs::write(self.dir.join("cgroup.procs"), pid.to_string())
     }
 
+    /// Everybody in it, and in groups that the job has made below it.
     pub(super) fn pids(&self) -> HashSet<i32> {
-        let listed = fs::read_to_string(self.dir.join("cgroup.procs")).unwrap_or_default();
-        listed.lines().filter_map(|line| line.parse().ok()).collect()
+        let listed = |dir: &Utf8PathBuf| fs::read_to_string(dir.join("cgroup.procs")).unwrap_or_default();
+        let pids = |list: String| list.lines().filter_map(|line| line.parse().ok()).collect::<Vec<i32>>();
+        self.folders().iter().map(listed).flat_map(pids).collect()
+    }
+
+    /// Its folder, and those below it, outer ones first.
+    fn folders(&self) -> Vec<Utf8PathBuf> {
+        let mut folders = vec![self.dir.clone()];
+        let mut next = 0;
+        while let Some(dir) = folders.get(next) {
+            let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
+            let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            let inner: Vec<Utf8PathBuf> = inner.map(|entry| entry.into_path()).collect();
+            folders.extend(inner);
+            next += 1;
+        }
+        folders
     }
 
     /// End everything in it at once.
@@ -80,6 +96,10 @@ impl Group {
 
     pub(super) fn remove(&self) {
         for _ in 0..REMOVAL_TRIES {
+            // Nobody but the job makes groups in there, and it is over.
+            for inner in self.folders().iter().skip(1).rev() {
+                let _ = fs::remove_dir(inner);
+            }
             match fs::remove_dir(&self.dir) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {}
                 _ => return,
@@ -121,5 +141,15 @@ mod tests {
         group.limit(Limits { memory: Some(1024), processes: Some(64) });
         assert_eq!(fs::read_to_string(group.dir.join("pids.max")).unwrap(), "64");
         assert!(!group.dir.join("memory.max").exists(), "this one is not ours to set");
+    }
+
+    #[test]
+    fn a_group_is_removed_with_those_below_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let group = Group::at(&Utf8Path::from_path(temp.path()).unwrap().join("piton-x"));
+        fs::create_dir_all(group.dir.join("a/b")).unwrap();
+        fs::create_dir_all(group.dir.join("c")).unwrap();
+        group.remove();
+        assert!(!group.dir.exists());
     }
 }

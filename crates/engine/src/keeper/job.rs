@@ -357,6 +357,22 @@ impl Job {
         }
     }
 
+    /// Try once more to end what could not be ended when the job was over; how many are left.
+    pub fn end_survivors(&self, outcome: &Outcome) -> Result<u32, KeeperError> {
+        if outcome.survivors == 0 {
+            return Ok(0);
+        }
+        let started = self.started()?;
+        let marker = started.as_ref().map_or_else(|| self.marker(), |started| started.marker.clone());
+        let mut left =
+            Tree::marked(&marker, started.and_then(|started| started.group).map(|dir| Group::at(&dir)));
+        let toll = left.sweep_again();
+        if toll.survivors == 0 {
+            left.disband();
+        }
+        Ok(toll.survivors)
+    }
+
     /// The outcome, if the job has ended.
     pub fn outcome(&self) -> Result<Option<Outcome>, KeeperError> {
         self.read("outcome.json")

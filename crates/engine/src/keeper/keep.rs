@@ -160,6 +160,8 @@ struct Hands {
     started: Receiver<Result<i32, String>>,
     output: Sender<Reader>,
     events: Receiver<Event>,
+    /// Whether there is no child any more, also none that was adopted.
+    childless: Arc<AtomicBool>,
 }
 
 impl Hands {
@@ -169,6 +171,8 @@ impl Hands {
         let (output, to_read) = mpsc::channel::<Reader>();
         let (tell_start, started) = mpsc::channel();
         let drained = tell.clone();
+        let childless = Arc::new(AtomicBool::new(false));
+        let gone = Arc::clone(&childless);
         small_thread("output", move || {
             if let Ok(reader) = to_read.recv() {
                 reader.run(&drained);
@@ -184,8 +188,9 @@ impl Hands {
                 // The keeper may have stopped listening: it ended the child itself.
                 let _ = tell.send(Event::Ended(ended));
             });
+            gone.store(true, Ordering::Release);
         })?;
-        Ok(Hands { child, started, output, events })
+        Ok(Hands { child, started, output, events, childless })
     }
 
     /// Start the child, and take what it says; its pid.
@@ -213,7 +218,7 @@ fn supervise(job: &Job, spec: &JobSpec, started: Started, hands: &Hands) -> Resu
     let child = hands.start(Child::of(job, &started.marker, spec, writer)?, reader)?;
     crash::point("keeper.spawned");
 
-    let mut tree = Tree::kept(&started.marker, child);
+    let mut tree = Tree::kept(&started.marker, child, Arc::clone(&hands.childless));
     let pulse = Pulse::new(spec.watched.as_deref());
     let watch = Watch {
         job,

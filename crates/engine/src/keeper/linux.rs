@@ -33,6 +33,36 @@ pub(super) fn list(marker: &str) -> io::Result<Vec<Process>> {
     Ok(all)
 }
 
+/// One process, if it is there.
+pub(super) fn look(pid: i32) -> Option<Process> {
+    stat(pid)
+}
+
+/// Everything that descends from this process, parents first, without a look at all processes. Nothing where the kernel
+/// does not say who is whose child.
+pub(super) fn descendants(own: i32) -> Vec<Process> {
+    let mut found: Vec<Process> = children(own);
+    let mut next = 0;
+    while let Some(process) = found.get(next) {
+        let more = children(process.pid);
+        found.extend(more);
+        next += 1;
+    }
+    found
+}
+
+/// The children of a process, whichever of its threads has them.
+fn children(of: i32) -> Vec<Process> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{of}/task")) else { return Vec::new() };
+    let listed =
+        threads.flatten().filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    let pids: Vec<i32> = listed
+        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>())
+        .collect();
+    // A zombie may have been a parent; who was its child is ours by now, and is found there.
+    pids.into_iter().filter_map(stat).filter(|process| process.parent == of && !process.zombie).collect()
+}
+
 /// A word for this start of the machine.
 pub(crate) fn boot() -> Option<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()

@@ -3,13 +3,19 @@
 //! A process belongs to the job if it descends from the keeper (which, on Linux, adopts every orphan of its
 //! tree), carries the job's marker in its environment, is in its control group, was seen to belong earlier, or
 //! descends from one that does. This process, its ancestors and pid 1 never belong.
+//!
+//! A look at the list of processes may miss one that is just being made. So an empty list alone is never believed: the
+//! control group has to be empty, and the keeper has to be without children, which the kernel says for certain. Where
+//! neither is to be had, two looks have to agree.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, getpid, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, getpgrp, getpid, kill_process_group, test_kill_process_group};
 
 use super::cgroup::Group;
 use super::job::StopSignal;
@@ -18,9 +24,18 @@ use super::processes;
 /// What a KILL cannot end in this time is stuck in the kernel or not ours to kill.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The same for what has been waited for already.
+const SECOND_PATIENCE: Duration = Duration::from_secs(1);
+
 /// So often what was started in the meantime is put into the group, too. Who starts something all the time is followed
 /// by descent.
 const ROUNDS: u32 = 4;
+
+/// So many looks have to agree that nobody is left, where only looking tells.
+const LOOKS: u32 = 2;
+
+/// So long those below the keeper are killed in a row, before all processes are looked at again.
+const RACE: Duration = Duration::from_millis(100);
 
 /// A process as listed. `born` tells it from a later one with the same pid.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +59,12 @@ pub(super) struct Tree {
     known: HashSet<(i32, u64)>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Kept {
     keeper: i32,
     child: i32,
+    /// Set when the keeper has no children left. On Linux it adopts the orphans of its tree, so then nobody is.
+    childless: Arc<AtomicBool>,
 }
 
 /// The end of a tree: processes that had to be signalled (the child itself not counted) and those left.
@@ -59,8 +76,8 @@ pub(super) struct Toll {
 
 impl Tree {
     /// The tree under this process, a keeper, and its `child`.
-    pub(super) fn kept(marker: &str, child: i32) -> Tree {
-        let kept = Some(Kept { keeper: getpid().as_raw_nonzero().get(), child });
+    pub(super) fn kept(marker: &str, child: i32, childless: Arc<AtomicBool>) -> Tree {
+        let kept = Some(Kept { keeper: getpid().as_raw_nonzero().get(), child, childless });
         Tree { marker: marker.to_owned(), kept, group: None, known: HashSet::new() }
     }
 
@@ -95,29 +112,38 @@ impl Tree {
         };
         let mut signalled = HashSet::new();
         match self.signal_until_gone(ask, grace, &mut signalled) {
-            Ok(left) if left > 0 => self.kill_all(&mut signalled),
+            Ok(left) if left > 0 => self.kill_all(&mut signalled, PATIENCE),
             Ok(_) => self.toll(&signalled, 0),
             Err(_) => self.end_group(ask, grace),
         }
     }
 
-    /// Remove the control group of a tree that has ended.
+    /// Remove the control group of a tree that has ended; what may be in it all the same ends with it.
     pub(super) fn disband(self) {
-        self.group.iter().for_each(Group::remove);
+        if let Some(group) = &self.group {
+            group.kill();
+            group.remove();
+        }
     }
 
     /// Make every process end, without asking.
     pub(super) fn sweep(&mut self) -> Toll {
-        self.kill_all(&mut HashSet::new())
+        self.kill_all(&mut HashSet::new(), PATIENCE)
     }
 
-    fn kill_all(&mut self, signalled: &mut HashSet<(i32, u64)>) -> Toll {
-        let left = self.signal_until_gone(Signal::KILL, PATIENCE, signalled).unwrap_or(0);
+    /// The same once more, for what was there in spite of it.
+    pub(super) fn sweep_again(&mut self) -> Toll {
+        self.kill_all(&mut HashSet::new(), SECOND_PATIENCE)
+    }
+
+    fn kill_all(&mut self, signalled: &mut HashSet<(i32, u64)>, patience: Duration) -> Toll {
+        // Who cannot be looked for is not known to be gone.
+        let left = self.signal_until_gone(Signal::KILL, patience, signalled).unwrap_or(1);
         self.toll(signalled, left)
     }
 
     fn toll(&self, signalled: &HashSet<(i32, u64)>, survivors: usize) -> Toll {
-        let child = self.kept.map(|kept| kept.child);
+        let child = self.kept.as_ref().map(|kept| kept.child);
         let ended = signalled.iter().filter(|(pid, _)| Some(*pid) != child).count();
         Toll {
             ended: u32::try_from(ended.saturating_sub(survivors)).unwrap_or(u32::MAX),
@@ -136,9 +162,12 @@ impl Tree {
         let start = Instant::now();
         let mut pause = Duration::from_millis(2);
         let mut told = HashSet::new();
+        let mut empty_looks = 0;
         loop {
             let living = self.living()?;
-            if living.is_empty() {
+            // Asked after the look: who was missed by it is still a child, or in the group.
+            empty_looks = if living.is_empty() { empty_looks + 1 } else { 0 };
+            if living.is_empty() && self.is_gone(empty_looks) {
                 return Ok(0);
             }
             let mut fresh = false;
@@ -151,17 +180,52 @@ impl Tree {
                     let _ = processes::signal(process, signal);
                 }
             }
-            if let Some(group) = self.group.as_ref().filter(|_| signal == Signal::KILL) {
-                group.kill();
+            if signal == Signal::KILL {
+                self.group.iter().for_each(Group::kill);
+                self.race(signalled);
             }
             let elapsed = start.elapsed();
             if elapsed >= time {
-                return Ok(living.len());
+                // Somebody is there, also where nobody was seen.
+                return Ok(living.len().max(1));
             }
             // Newcomers mean that somebody forks: race it rather than wait.
             if !fresh {
                 thread::sleep(pause.min(time - elapsed));
                 pause = (pause * 2).min(Duration::from_millis(100));
+            }
+        }
+    }
+
+    /// Whether an empty list may be believed, after so many of them in a row.
+    fn is_gone(&self, empty_looks: u32) -> bool {
+        let childless = self.kept.as_ref().map(|kept| kept.childless.load(Ordering::Acquire));
+        let settled = match childless {
+            Some(childless) if cfg!(target_os = "linux") => childless,
+            _ => empty_looks >= LOOKS,
+        };
+        settled && self.group.as_ref().is_none_or(|group| group.pids().is_empty())
+    }
+
+    /// Who forks and ends, and forks and ends, may outrun a look at all processes. Those below the keeper are few.
+    fn race(&self, signalled: &mut HashSet<(i32, u64)>) {
+        let Some(kept) = &self.kept else { return };
+        let own_group = getpgrp();
+        let start = Instant::now();
+        while start.elapsed() < RACE {
+            let below = processes::descendants(kept.keeper);
+            if below.is_empty() {
+                return;
+            }
+            for process in &below {
+                signalled.insert((process.pid, process.born));
+                let _ = processes::signal(process, Signal::KILL);
+                // A whole group at once: no member of it can fork in between.
+                if let Some(group) = Pid::from_raw(process.group).filter(|group| *group != own_group)
+                    && process.group == process.pid
+                {
+                    let _ = kill_process_group(group, Signal::KILL);
+                }
             }
         }
     }
@@ -172,8 +236,12 @@ impl Tree {
         if let Some(group) = &self.group {
             let inside = group.pids();
             all.iter_mut().for_each(|process| process.marked |= inside.contains(&process.pid));
+            // The list may have missed some; the kernel names every member.
+            let listed: HashSet<i32> = all.iter().map(|process| process.pid).collect();
+            let missed = inside.difference(&listed).filter_map(|pid| processes::look(*pid));
+            all.extend(missed.map(|process| Process { marked: true, ..process }).collect::<Vec<_>>());
         }
-        let members = members(&all, self.kept, &self.known, getpid().as_raw_nonzero().get());
+        let members = members(&all, self.kept.as_ref(), &self.known, getpid().as_raw_nonzero().get());
         self.known.extend(members.iter().map(|process| (process.pid, process.born)));
         Ok(members)
     }
@@ -185,8 +253,8 @@ impl Tree {
 
     /// Without a list of processes the group is all there is to aim at.
     fn end_group(&self, ask: Signal, grace: Duration) -> Toll {
-        let Some(group) = self.kept.and_then(|kept| Pid::from_raw(kept.child)) else {
-            return Toll::default();
+        let Some(group) = self.kept.as_ref().and_then(|kept| Pid::from_raw(kept.child)) else {
+            return Toll { ended: 0, survivors: 1 };
         };
         let start = Instant::now();
         let _ = kill_process_group(group, ask);
@@ -194,11 +262,21 @@ impl Tree {
             thread::sleep(Duration::from_millis(20));
         }
         let _ = kill_process_group(group, Signal::KILL);
-        Toll::default()
+        let start = Instant::now();
+        loop {
+            self.group.iter().for_each(Group::kill);
+            if self.is_gone(LOOKS) {
+                return Toll::default();
+            }
+            if start.elapsed() >= PATIENCE {
+                return Toll { ended: 0, survivors: 1 };
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 }
 
-fn members(all: &[Process], kept: Option<Kept>, known: &HashSet<(i32, u64)>, own: i32) -> Vec<Process> {
+fn members(all: &[Process], kept: Option<&Kept>, known: &HashSet<(i32, u64)>, own: i32) -> Vec<Process> {
     let parents: HashMap<i32, i32> = all.iter().map(|process| (process.pid, process.parent)).collect();
     let mut protected = HashSet::from([0, 1]);
     let mut ancestor = Some(own);
@@ -240,6 +318,10 @@ mod tests {
         Process { pid, parent, group: pid, born: 7, zombie: false, marked: false, ticks: 0 }
     }
 
+    fn kept() -> Kept {
+        Kept { keeper: 20, child: 30, childless: Arc::default() }
+    }
+
     fn pids(members: Vec<Process>) -> Vec<i32> {
         let mut pids: Vec<i32> = members.into_iter().map(|process| process.pid).collect();
         pids.sort_unstable();
@@ -260,7 +342,8 @@ mod tests {
             process(60, 1),
         ];
         all[5].marked = true;
-        let kept = Some(Kept { keeper: 20, child: 30 });
+        let kept = kept();
+        let kept = Some(&kept);
         assert_eq!(pids(members(&all, kept, &HashSet::new(), 20)), [30, 40, 50, 51]);
         // Even marked, ancestors are safe, and so is everything that hangs on them alone.
         all[1].marked = true;
@@ -280,7 +363,35 @@ mod tests {
     fn zombies_are_dead_but_their_children_are_not() {
         let mut all = vec![process(30, 20), process(31, 30)];
         all[0].zombie = true;
-        let kept = Some(Kept { keeper: 20, child: 30 });
-        assert_eq!(pids(members(&all, kept, &HashSet::new(), 20)), [31]);
+        assert_eq!(pids(members(&all, Some(&kept()), &HashSet::new(), 20)), [31]);
+    }
+
+    #[test]
+    fn an_empty_list_is_believed_only_with_the_kernels_word() {
+        let mut tree =
+            Tree { marker: "none".to_owned(), kept: Some(kept()), group: None, known: HashSet::new() };
+        if cfg!(target_os = "linux") {
+            assert!(!tree.is_gone(LOOKS), "there are children that no look has found");
+        }
+        tree.kept.iter().for_each(|kept| kept.childless.store(true, Ordering::Release));
+        assert!(tree.is_gone(LOOKS));
+        // Nobody adopts the orphans of a job whose keeper is gone.
+        tree.kept = None;
+        assert!(!tree.is_gone(1) && tree.is_gone(LOOKS));
+    }
+
+    #[test]
+    fn a_member_of_the_group_that_the_list_missed_is_alive() {
+        let temp = tempfile::tempdir().expect("a temporary folder");
+        let dir = camino::Utf8Path::from_path(temp.path()).expect("UTF-8");
+        let mut other = std::process::Command::new("sleep").arg("1000").spawn().expect("sleep");
+        std::fs::create_dir(dir.join("inner")).expect("a new folder");
+        // In a group below the job's own, as the job may make them.
+        std::fs::write(dir.join("inner/cgroup.procs"), format!("{}\n", other.id())).expect("a new file");
+        let mut tree = Tree::marked("no such job", Some(Group::at(dir)));
+        assert!(!tree.is_gone(LOOKS), "the group has a member");
+        let found = pids(tree.living().expect("a list"));
+        assert_eq!(found, [i32::try_from(other.id()).expect("a pid")]);
+        other.kill().and_then(|()| other.wait()).expect("our own child");
     }
 }

@@ -3,6 +3,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+#[cfg(target_os = "linux")]
+mod daemons;
 mod fenced;
 
 use std::fs::{self, File};

@@ -38,7 +38,7 @@ fn a_task_tells_when_it_began_was_verified_and_landed() {
 }
 
 #[test]
-fn a_failure_names_its_step_and_the_commit_after_it_says_what_it_mends() {
+fn a_failure_names_its_step_and_the_commit_after_it_says_what_was_done() {
     let bench = retried();
     let told = story(&bench, "L0-001");
     let [failure] = told.failures.as_slice() else { panic!("{:?}", told.failures) };
@@ -52,10 +52,7 @@ fn a_failure_names_its_step_and_the_commit_after_it_says_what_it_mends() {
         told.commits.iter().map(|c| (c.hash.clone(), c.attempt, c.is_fix, c.fixed.as_str())).collect();
     assert_eq!(
         commits,
-        [
-            (oid(11).to_string(), 1, false, ""),
-            (oid(12).to_string(), 2, true, "check `test` failed with exit status 101")
-        ],
+        [(oid(11).to_string(), 1, false, ""), (oid(12).to_string(), 2, true, "mind the length")],
         "a capture names old commits again, and they are listed once"
     );
 }
