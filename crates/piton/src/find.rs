@@ -9,7 +9,7 @@ use piton_engine::agent::Attempt;
 use piton_engine::claims::{Judgement, Place};
 use piton_engine::clock;
 use piton_engine::files::{Aide, Mirror};
-use piton_engine::journal::{Journal, JournalError, RunSummary};
+use piton_engine::journal::{CommandError, Journal, JournalError, RunSummary};
 use piton_engine::lock::Lock;
 use piton_engine::project::Project;
 
@@ -79,7 +79,12 @@ impl FoundRun {
         if let Ok(events) = &mut outcome
             && let Some(more) = more(self, events)?
         {
-            events.extend(self.journal.command(&self.run, &more, clock::now())?);
+            match self.journal.command(&self.run, &more, clock::now()) {
+                Ok(others) => events.extend(others),
+                // The first one holds, whatever has happened to the task since.
+                Err(CommandError::Refused(_)) => {}
+                Err(CommandError::Journal(error)) => return Err(error.into()),
+            }
         }
         if let Some(mirror) = &mut mirror {
             let settled = mirror.settle(&mut self.journal, &mut aide, true);
