@@ -40,7 +40,7 @@ impl Others {
     pub(super) fn line(&mut self, said: &str) -> bool {
         let said = said.trim_start_matches("[INFO] ").trim_start_matches("[info] ");
         let said = said.trim_start_matches("[WARNING] ").trim_start_matches("[ERROR] ");
-        if NONE.iter().any(|none| said == *none) || NONE_AT.iter().any(|none| said.starts_with(none)) {
+        if NONE.contains(&said) || NONE_AT.iter().any(|none| said.starts_with(none)) {
             add(&mut self.summed, Tests::default());
             return true;
         }
