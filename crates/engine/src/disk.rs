@@ -16,9 +16,40 @@ pub fn write(path: &Utf8Path, bytes: &[u8]) -> io::Result<()> {
     sync_folder(folder)
 }
 
+/// A file that [`displace`] took the place of. Whoever has it open goes on writing into it, so it can be put back as it is.
+/// It goes when this is dropped.
+#[derive(Debug)]
+pub struct Displaced {
+    pub bytes: Vec<u8>,
+    /// The file itself, where the file system can exchange two files.
+    file: Option<tempfile::TempPath>,
+}
+
+impl Displaced {
+    /// Put it back where it was, and get what is there now.
+    pub fn put_back(self, path: &Utf8Path) -> io::Result<Option<Displaced>> {
+        let displaced = match self.file {
+            Some(file) => swap(file, path)?,
+            None => return displace(path, &self.bytes),
+        };
+        sync_folder(folder_of(path))?;
+        Ok(displaced)
+    }
+
+    /// Leave it beside its place, under a name of [`half_written`].
+    pub fn leave(self) -> io::Result<()> {
+        self.file.map_or(Ok(()), |file| file.keep().map(drop).map_err(|error| error.error))
+    }
+}
+
 /// The same, giving back what it displaced: whoever replaced the file in the instant before has been overwritten,
 /// and is still heard. Others read and write such a file too, so its permissions stay.
 pub fn exchange(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
+    Ok(displace(path, bytes)?.map(|displaced| displaced.bytes))
+}
+
+/// The same for whoever may want to put it back.
+pub fn displace(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Displaced>> {
     let folder = folder_of(path);
     let temp = synced(folder, bytes)?;
     #[cfg(unix)]
@@ -27,7 +58,7 @@ pub fn exchange(path: &Utf8Path, bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
         let before = std::fs::metadata(path).map_or(everybody, |data| data.permissions());
         temp.as_file().set_permissions(before)?;
     }
-    let displaced = swap(temp, path)?;
+    let displaced = swap(temp.into_temp_path(), path)?;
     sync_folder(folder)?;
     Ok(displaced)
 }
@@ -96,19 +127,22 @@ fn synced(folder: &Utf8Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile
     Ok(temp)
 }
 
-fn swap(temp: tempfile::NamedTempFile, path: &Utf8Path) -> io::Result<Option<Vec<u8>>> {
+fn swap(temp: tempfile::TempPath, path: &Utf8Path) -> io::Result<Option<Displaced>> {
     #[cfg(any(target_os = "linux", target_vendor = "apple"))]
     {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
-        match renameat_with(CWD, temp.path(), CWD, path.as_std_path(), RenameFlags::EXCHANGE) {
+        match renameat_with(CWD, &*temp, CWD, path.as_std_path(), RenameFlags::EXCHANGE) {
             // What it displaced has the temporary name now, and goes with it.
-            Ok(()) => return std::fs::read(temp.path()).map(Some),
+            Ok(()) => {
+                let bytes = std::fs::read(&temp)?;
+                return Ok(Some(Displaced { bytes, file: Some(temp) }));
+            }
             Err(Errno::NOENT) => match temp.persist_noclobber(path) {
-                Ok(_) => return Ok(None),
+                Ok(()) => return Ok(None),
                 // Somebody made it in this instant.
                 Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-                    return swap(error.file, path);
+                    return swap(error.path, path);
                 }
                 Err(error) => return Err(error.error),
             },
@@ -118,7 +152,7 @@ fn swap(temp: tempfile::NamedTempFile, path: &Utf8Path) -> io::Result<Option<Vec
         }
     }
     let displaced = match std::fs::read(path) {
-        Ok(bytes) => Some(bytes),
+        Ok(bytes) => Some(Displaced { bytes, file: None }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };

@@ -67,7 +67,7 @@ impl From<FilesError> for Failure {
         match error {
             FilesError::Journal(error) => error.into(),
             FilesError::Io { path, source } => Failure::io(path)(source),
-            FilesError::NotAFile { .. } => Failure::new(error.to_string()),
+            FilesError::NotAFile { .. } | FilesError::Waits(_) => Failure::new(error.to_string()),
         }
     }
 }

@@ -8,7 +8,7 @@ use piton_core::run::{Command, Recorded, Status, Task};
 use piton_engine::agent::Attempt;
 use piton_engine::claims::{Judgement, Place};
 use piton_engine::clock;
-use piton_engine::files::{Aide, Mirror};
+use piton_engine::files::{Aide, Mirror, Wait};
 use piton_engine::journal::{CommandError, Journal, JournalError, RunSummary};
 use piton_engine::lock::Lock;
 use piton_engine::project::Project;
@@ -129,6 +129,10 @@ struct AtOnce {
 }
 
 impl Aide for AtOnce {
+    fn waits(&mut self, wait: &Wait) {
+        ui::say(wait.to_string());
+    }
+
     fn add(&mut self, journal: &mut Journal, task: &Addition, about: &AboutTask) -> Result<(), String> {
         cmd::add::take_up(&self.project, journal, &self.run, task, about)
     }

@@ -10,7 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::process::{Pid, Signal, kill_process};
@@ -115,6 +115,12 @@ impl Sandbox {
 
     pub fn exists(&self, path: impl AsRef<Utf8Path>) -> bool {
         self.project.join(path).exists()
+    }
+
+    /// Make a file look as if nobody had written it for an hour.
+    pub fn age(&self, path: impl AsRef<Utf8Path>) {
+        let file = File::options().append(true).open(self.project.join(path)).expect("it is there");
+        file.set_modified(SystemTime::now() - Duration::from_secs(3600)).expect("our own file");
     }
 
     /// A program for everybody's use, in a folder that only [`Invocation::with_path`] looks into.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::chronicle::{self, Chronicle};
@@ -111,6 +112,12 @@ pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<String>), String> {
     };
     let (root, twice) = json::parse(&text).map_err(|broken| at(&broken))?;
     Ok((root.value(), twice.iter().map(at).collect()))
+}
+
+/// Whether a text is the beginning of a state file, or nothing at all: so it is while somebody writes it in place.
+pub fn is_cut_short(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    serde_json::from_slice::<IgnoredAny>(text).is_err_and(|error| error.is_eof())
 }
 
 /// What somebody wants who changed a state file from `shown` to `found`.

@@ -50,14 +50,20 @@ impl Mirror {
                 }
                 Put::Whole(bytes) => bytes,
             };
-            let displaced = disk::exchange(&path, &bytes).map_err(FilesError::io(&path))?;
+            let displaced = disk::displace(&path, &bytes).map_err(FilesError::io(&path))?;
             crash::point("files.written");
-            if displaced == found {
+            if displaced.as_ref().map(|file| &file.bytes) == found.as_ref() {
                 return Ok(false);
             }
-            // Somebody wrote in this very moment: theirs is put back, and changed in turn.
+            // Somebody wrote in this very moment: theirs is put back, and changed in turn. It is the same file again, so
+            // that whoever is still writing it writes on in it.
             if let Some(theirs) = displaced {
-                disk::exchange(&path, &theirs).map_err(FilesError::io(&path))?;
+                let older = theirs.bytes.clone();
+                let between = theirs.put_back(&path).map_err(FilesError::io(&path))?;
+                if let Some(newest) = between.filter(|file| file.bytes != bytes) {
+                    newest.put_back(&path).map_err(FilesError::io(&path))?;
+                    self.keep_displaced(&older)?;
+                }
             }
         }
         Ok(false)

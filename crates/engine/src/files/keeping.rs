@@ -1,6 +1,7 @@
 //! While an engine works: its run's state file is kept true, and heard, by a thread beside it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use piton_core::dialect::Addition;
 use piton_core::plan::{AboutTask, RunId, TaskId, TaskSpec};
 use piton_core::run::Task;
 
-use super::mirror::{Aide, FilesError, Mirror};
+use super::mirror::{Aide, FilesError, Mirror, Wait};
 use crate::claims::{Judgement, Place};
 use crate::journal::Journal;
 use crate::project::Project;
@@ -44,10 +45,12 @@ impl Keeping {
         run: &RunId,
         keeper: &[String],
         take_up: TakeUp,
-        warn: impl Fn(&FilesError) + Send + 'static,
+        warn: impl Fn(&FilesError) + Send + Sync + 'static,
     ) -> Result<Option<Keeping>, FilesError> {
         let mut journal = Journal::open(&project.home)?;
+        let warn: Arc<dyn Fn(&FilesError) + Send + Sync> = Arc::new(warn);
         let mut aide = Beside {
+            warn: warn.clone(),
             project: project.clone(),
             run: run.clone(),
             keeper: keeper.to_vec(),
@@ -142,6 +145,7 @@ impl Keeping {
 
 /// Runs the checks of claims, each in a thread of its own.
 struct Beside {
+    warn: Arc<dyn Fn(&FilesError) + Send + Sync>,
     project: Project,
     run: RunId,
     keeper: Vec<String>,
@@ -150,6 +154,10 @@ struct Beside {
 }
 
 impl Aide for Beside {
+    fn waits(&mut self, wait: &Wait) {
+        (self.warn)(&FilesError::Waits(wait.clone()));
+    }
+
     fn add(&mut self, journal: &mut Journal, task: &Addition, about: &AboutTask) -> Result<(), String> {
         (self.take_up)(&self.project, journal, &self.run, task, about)
     }

@@ -10,7 +10,8 @@ mod hearing;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
-use std::time::{Instant, SystemTime};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::Addition;
@@ -21,7 +22,7 @@ use piton_core::plan::{AboutTask, Dialect, Digest, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Recorded, State, Task};
 use serde_json::Value;
 
-use super::touched::Touched;
+use super::touched::{self, Touched};
 use crate::claims::{Judgement, Place};
 use crate::journal::{Journal, JournalError};
 use crate::lock::Lock;
@@ -30,6 +31,8 @@ use crate::{clock, crash, disk};
 
 /// How often somebody may write in the very moment we do before they are heard the next time.
 pub(super) const ROUNDS: usize = 8;
+/// How long somebody who holds the file is left alone before we look again.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Pictures that are kept to compare edits with: an edit is mostly of the last one.
 const PICTURES: usize = 4;
 
@@ -41,6 +44,21 @@ pub enum FilesError {
     Io { path: Utf8PathBuf, source: io::Error },
     #[error("{path} is {what}, and is left alone")]
     NotAFile { path: Utf8PathBuf, what: &'static str },
+    /// Nothing is wrong yet.
+    #[error("{0}")]
+    Waits(Wait),
+}
+
+/// What somebody else holds, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Wait {
+    #[error(
+        "{0} is there: a script is writing, or has left it. Waiting up to {limit}s; remove it if nobody writes",
+        limit = touched::STALE.as_secs()
+    )]
+    Lock(Utf8PathBuf),
+    #[error("{0} is half-written. Waiting up to {limit}s for whoever writes it", limit = touched::STALE.as_secs())]
+    HalfWritten(Utf8PathBuf),
 }
 
 impl FilesError {
@@ -59,6 +77,9 @@ pub trait Aide {
         spec: &TaskSpec,
         place: Option<&Place>,
     ) -> Option<Result<Judgement, String>>;
+
+    /// Somebody else holds the file, and is waited for. Told once.
+    fn waits(&mut self, wait: &Wait);
 
     /// Write a task that somebody added into the plan, and take it up into the run; or say why not. What is done already
     /// is not done again.
@@ -169,7 +190,7 @@ impl Mirror {
         }
     }
 
-    /// Hear what was written into the file, and write what is true now. Without patience somebody else's lock is
+    /// Hear what was written into the file, and write what is true now. Without patience somebody who is writing it is
     /// not waited for: then it is tried again the next time.
     pub fn settle(
         &mut self,
@@ -177,27 +198,43 @@ impl Mirror {
         aide: &mut dyn Aide,
         patient: bool,
     ) -> Result<(), FilesError> {
+        let mut told = false;
+        while let Some(wait) = self.settle_unless_held(journal, aide)?.filter(|_| patient) {
+            if !told {
+                aide.waits(&wait);
+                told = true;
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    fn settle_unless_held(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+    ) -> Result<Option<Wait>, FilesError> {
         self.catch_up(journal)?;
         let committed = self.committed();
         if self.claimed.is_empty() && committed.is_empty() && self.is_settled() {
-            return Ok(());
+            return Ok(None);
         }
         let path = self.real_path(&self.path)?;
         if !self.plan.exists() {
             // The plan is gone; the journal has it all.
-            return Ok(());
+            return Ok(None);
         }
         let folder = path.parent().unwrap_or(Utf8Path::new(".")).to_owned();
         fs::create_dir_all(&folder).map_err(FilesError::io(&folder))?;
-        let whose = match kept::is_of_project(self.dialect) {
-            true => self.dialect.name(),
-            false => self.run.as_str(),
-        };
-        let lock = self.project.home.join(format!("locks/file-{whose}.lock"));
+        let lock = self.own_lock();
         let _own = Lock::take(&lock).map_err(FilesError::io(&lock))?;
         let touch = path.with_extension("lock");
-        let touched = if patient { Touched::take(&touch).map(Some) } else { Touched::try_take(&touch) };
-        let Some(_touched) = touched.map_err(FilesError::io(&touch))? else { return Ok(()) };
+        let touched = Touched::try_take(&touch).map_err(FilesError::io(&touch))?;
+        let Some(_touched) = touched else { return Ok(Some(Wait::Lock(touch))) };
+        if is_half_written(&path)? {
+            self.settled = None;
+            return Ok(Some(Wait::HalfWritten(path)));
+        }
         if !path.exists() {
             self.hide();
         }
@@ -205,14 +242,13 @@ impl Mirror {
         for id in committed {
             self.claim_again(journal, aide, &id)?;
         }
-        self.hear_what_was_displaced(journal, aide, &folder)?;
+        let mut quiet = self.hear_what_was_displaced(journal, aide, &folder)?;
         if kept::is_of_project(self.dialect) {
             let lists = self.plan.parent().unwrap_or(Utf8Path::new(".")).to_owned();
-            self.hear_what_was_displaced(journal, aide, &lists)?;
+            quiet &= self.hear_what_was_displaced(journal, aide, &lists)?;
         }
         // Taken before anything is read: whoever writes from here on is seen now or the next time.
         let stamps = self.stamps();
-        let mut quiet = true;
         for _ in 0..ROUNDS {
             quiet &= self.settle_state(journal, aide, &path)?;
             let before = self.state.seq();
@@ -225,7 +261,27 @@ impl Mirror {
             // What was said in one of them is part of the others, too.
         }
         self.settled = quiet.then(|| (stamps, self.state.seq()));
-        Ok(())
+        let held = !quiet && is_half_written(&path)?;
+        Ok(held.then_some(Wait::HalfWritten(path)))
+    }
+
+    /// Held by the one of us who is at the file.
+    fn own_lock(&self) -> Utf8PathBuf {
+        let whose = match kept::is_of_project(self.dialect) {
+            true => self.dialect.name(),
+            false => self.run.as_str(),
+        };
+        self.project.home.join(format!("locks/file-{whose}.lock"))
+    }
+
+    /// A lock of the recipes that lies beside the file although nobody of us is at it, and since when.
+    pub fn lock_left(&self) -> Option<LockLeft> {
+        let path = self.path.with_extension("lock");
+        let age = touched::age(&path)?;
+        let by_piton = touched::is_ours(&path);
+        let is_at_work = by_piton && Lock::is_held(&self.own_lock());
+        let over = by_piton || touched::is_stale(&path);
+        (!is_at_work).then_some(LockLeft { path, age, by_piton, over })
     }
 
     /// Whether nothing was to be done.
@@ -238,6 +294,7 @@ impl Mirror {
         for round in 0..ROUNDS {
             let found = read(path)?;
             match &found {
+                Some(bytes) if kept::is_cut_short(bytes) && !touched::is_stale(path) => return Ok(false),
                 Some(bytes) => self.hear(journal, aide, bytes)?,
                 // Written once at least, when work began; what was taken over began elsewhere.
                 None if self.state.tasks().any(|task| task.fence > 0) => self.refuse(
@@ -252,14 +309,21 @@ impl Mirror {
                 return Ok(round == 0);
             }
             crash::point("files.before-write");
-            let displaced = disk::exchange(path, text.as_bytes()).map_err(FilesError::io(path))?;
+            let displaced = disk::displace(path, text.as_bytes()).map_err(FilesError::io(path))?;
             crash::point("files.written");
-            if displaced == found {
-                break;
-            }
-            // Somebody wrote in this very moment.
-            if let Some(bytes) = displaced {
-                self.hear(journal, aide, &bytes)?;
+            match displaced {
+                displaced if displaced.as_ref().map(|file| &file.bytes) == found.as_ref() => break,
+                // Somebody is writing it in this very moment: what they write next must not go into a file that is gone.
+                Some(theirs) if kept::is_cut_short(&theirs.bytes) => {
+                    let between = theirs.put_back(path).map_err(FilesError::io(path))?;
+                    if let Some(between) = between.filter(|file| file.bytes != text.as_bytes()) {
+                        between.leave().map_err(FilesError::io(path))?;
+                    }
+                    return Ok(false);
+                }
+                // Somebody wrote in this very moment.
+                Some(theirs) => self.hear(journal, aide, &theirs.bytes)?,
+                None => {}
             }
         }
         Ok(false)
@@ -276,6 +340,7 @@ impl Mirror {
         }
         let found = match kept::parse(&bytes) {
             Ok((found, _)) => found,
+            Err(_) if is_half_written(&self.path)? => return Ok(vec!["it is half-written".to_owned()]),
             Err(reason) => return Ok(vec![format!("it is no JSON ({reason})")]),
         };
         let Some((shown, base)) = self.origin(journal, &found)? else {
@@ -428,15 +493,21 @@ impl Mirror {
         disk::write(&path, bytes).map_err(FilesError::io(&path))
     }
 
-    /// A process that died between exchanging the file and hearing what it displaced left that beside it.
+    /// A process that died between exchanging the file and hearing what it displaced left that beside it. Whether
+    /// nothing of it is left.
     fn hear_what_was_displaced(
         &mut self,
         journal: &mut Journal,
         aide: &mut dyn Aide,
         folder: &Utf8Path,
-    ) -> Result<(), FilesError> {
+    ) -> Result<bool, FilesError> {
+        let mut all = true;
         for path in disk::half_written(folder) {
             let Ok(bytes) = fs::read(&path) else { continue };
+            if is_of_others(&path) && is_half_written(&path)? {
+                all = false;
+                continue;
+            }
             // Our own half-written file says nothing new, or is no JSON.
             if kept::parse(&bytes).is_ok() {
                 self.hear(journal, aide, &bytes)?;
@@ -445,11 +516,42 @@ impl Mirror {
             }
             fs::remove_file(&path).map_err(FilesError::io(&path))?;
         }
-        Ok(())
+        Ok(all)
     }
 
     pub(super) fn real_path(&self, path: &Utf8Path) -> Result<Utf8PathBuf, FilesError> {
         real_path(&self.project, path)
+    }
+}
+
+/// A lock of the recipes that nobody seems to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockLeft {
+    pub path: Utf8PathBuf,
+    pub age: Duration,
+    /// A Piton made it, and died; otherwise a script did.
+    pub by_piton: bool,
+    /// The next command clears it at once.
+    pub over: bool,
+}
+
+/// Whether somebody is writing a file in place: it is empty or ends too early, and was touched just now.
+fn is_half_written(path: &Utf8Path) -> Result<bool, FilesError> {
+    let is_cut = read(path)?.is_some_and(|bytes| kept::is_cut_short(&bytes));
+    Ok(is_cut && !touched::is_stale(path))
+}
+
+/// Our own are readable by nobody else until they are whole.
+fn is_of_others(path: &Utf8Path) -> bool {
+    #[cfg(unix)]
+    {
+        let mode = |data: fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&data.permissions());
+        fs::metadata(path).is_ok_and(|data| mode(data) & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }
 

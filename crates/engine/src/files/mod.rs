@@ -7,4 +7,4 @@ mod owner;
 mod touched;
 
 pub use keeping::{Keeping, TakeUp};
-pub use mirror::{Aide, FilesError, Mirror, folder_in_project, place, real_path};
+pub use mirror::{Aide, FilesError, LockLeft, Mirror, Wait, folder_in_project, place, real_path};

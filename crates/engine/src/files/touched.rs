@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::thread;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -13,7 +12,6 @@ use crate::{clock, disk};
 pub(super) const STALE: Duration = Duration::from_secs(30);
 /// How the text of our own begins; a script leaves it empty.
 const OURS: &str = "piton ";
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// Held until dropped.
 #[derive(Debug)]
@@ -23,16 +21,6 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// Take it, waiting for a holder that may still be at work. Of those who ask here, one at a time does.
-    pub(super) fn take(path: &Utf8Path) -> io::Result<Touched> {
-        loop {
-            if let Some(taken) = Touched::try_take(path)? {
-                return Ok(taken);
-            }
-            thread::sleep(PAUSE);
-        }
-    }
-
     /// Take it, unless somebody holds it who may still be at work.
     pub(super) fn try_take(path: &Utf8Path) -> io::Result<Option<Touched>> {
         let mark = format!("{OURS}{} {}\n", std::process::id(), uuid::Uuid::now_v7().simple());
@@ -42,20 +30,34 @@ impl Touched {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
             Err(_) => {}
         }
-        let Ok(made) = fs::metadata(path).and_then(|data| data.modified()) else { return Ok(None) };
-        // A clock that went back makes it young for ever; one from the future is nobody's.
-        let age = clock::system_time(clock::now()).duration_since(made);
-        let stale = age.map_or_else(|ahead| ahead.duration() > STALE, |age| age > STALE);
         // Whoever asks holds a lock that dies with its process; one of ours that is here has been left.
-        let left = fs::read_to_string(path).is_ok_and(|text| text.starts_with(OURS));
-        if stale || left {
+        if is_stale(path) || is_ours(path) {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+                // Of those who ask here, one at a time does: it is free now, unless a script is quicker.
+                _ => return Touched::try_take(path),
             }
         }
         Ok(None)
     }
+}
+
+/// Whether a Piton made it.
+pub(super) fn is_ours(path: &Utf8Path) -> bool {
+    fs::read_to_string(path).is_ok_and(|text| text.starts_with(OURS))
+}
+
+/// How long ago a file was written; `None` if it is not there.
+pub(super) fn age(path: &Utf8Path) -> Option<Duration> {
+    let made = fs::metadata(path).and_then(|data| data.modified()).ok()?;
+    // A clock that went back makes it young for ever; one from the future is nobody's.
+    let age = clock::system_time(clock::now()).duration_since(made);
+    Some(age.unwrap_or_else(|ahead| if ahead.duration() > STALE { STALE * 2 } else { Duration::ZERO }))
+}
+
+/// Whether a file was written so long ago that nobody can still be writing it.
+pub(super) fn is_stale(path: &Utf8Path) -> bool {
+    age(path).is_some_and(|age| age > STALE)
 }
 
 impl Drop for Touched {
@@ -77,16 +79,16 @@ mod tests {
     fn it_is_honoured_while_young_and_taken_when_stale() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = Utf8PathBuf::from_path_buf(folder.path().join("x.lock")).expect("UTF-8");
-        drop(Touched::take(&path).expect("free"));
+        drop(Touched::try_take(&path).expect("readable").expect("free"));
         assert!(!path.exists());
         // One of us died.
         fs::write(&path, "piton 1 0\n").expect("our own file");
-        drop(Touched::take(&path).expect("nobody's"));
+        drop(Touched::try_take(&path).expect("readable").expect("nobody's"));
         // As a script makes it.
         let file = File::create(&path).expect("a file");
         assert!(Touched::try_take(&path).expect("readable").is_none());
         file.set_modified(clock::system_time(clock::now()) - 2 * STALE).expect("our own file");
-        let held = Touched::take(&path).expect("stale");
+        let held = Touched::try_take(&path).expect("readable").expect("stale");
         fs::write(&path, "somebody else's\n").expect("our own file");
         drop(held);
         assert!(path.exists(), "what is not ours stays");

@@ -3,9 +3,10 @@
 use camino::Utf8Path;
 use piton_core::plan::{RunId, Sandbox};
 use piton_core::run::Status;
+use piton_core::time::Span;
 use piton_engine::clock;
 use piton_engine::drive;
-use piton_engine::files::Mirror;
+use piton_engine::files::{LockLeft, Mirror};
 use piton_engine::git::{NEEDED, Repo};
 use piton_engine::journal::{Journal, JournalError, Trouble};
 use piton_engine::keeper::{Job, fences_are_possible, groups_are_possible};
@@ -15,7 +16,7 @@ use serde_json::json;
 
 use super::{Exit, FINE, import};
 use crate::args::Doctor;
-use crate::failure::{ERROR, Outcome};
+use crate::failure::{ERROR, Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::reading;
 use crate::ui::{self, DIM};
@@ -283,6 +284,9 @@ impl Visit<'_> {
             let what = format!("{run}: {} is a second copy of its state file", find::shown(&copy));
             self.add(State::Note, what, format!("{path} counts; the other one is not read"));
         }
+        if let Some(left) = mirror.lock_left() {
+            self.lock_left(run, &left)?;
+        }
         let differences = match mirror.differences(journal) {
             Ok(differences) => differences,
             Err(error) => {
@@ -313,6 +317,23 @@ impl Visit<'_> {
             };
             let state = if alive { State::Note } else { State::Wrong };
             self.add(state, format!("{run}: {path}: {}", differences.join("; ")), rule);
+        }
+        Ok(())
+    }
+
+    /// The lock of the recipes, which whoever dies leaves behind: scripts wait for it for ever.
+    fn lock_left(&mut self, run: &RunId, left: &LockLeft) -> Outcome {
+        let path = find::shown(&left.path);
+        let by = if left.by_piton { "a Piton that died" } else { "a script" };
+        let age = Span(u64::try_from(left.age.as_millis()).unwrap_or(u64::MAX));
+        let what = format!("{run}: {path} is there, made {age} ago by {by}");
+        if self.repair && left.over {
+            std::fs::remove_file(&left.path).map_err(Failure::io(format!("cannot remove {path}")))?;
+            self.add(State::Mended, what, "nobody holds it");
+        } else if left.over {
+            self.add(State::Wrong, what, "nobody holds it: the next command that writes the state file clears it");
+        } else {
+            self.add(State::Note, what, "remove it if nobody is writing the state file");
         }
         Ok(())
     }

@@ -68,7 +68,10 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         say_beginning(&journal, &run, &found, &project)?;
     }
     siblings::look(&project, &mut journal, &run)?;
-    let warn = |error: &FilesError| ui::say(format!("the state file is behind: {error}"));
+    let warn = |error: &FilesError| match error {
+        FilesError::Waits(wait) => ui::say(wait.to_string()),
+        error => ui::say(format!("the state file is behind: {error}")),
+    };
     let keeping = Keeping::begin(&project, &run, &keeper()?, add::take_up, warn)?;
     refusals::say(&project, &journal, &run);
     let engine = Engine {

@@ -177,6 +177,7 @@ fn a_broken_file_never_becomes_the_truth() {
         let sandbox = ledger();
         let _ = sandbox.run("start L1-001 --by ada").exits(0);
         replace(&sandbox, broken);
+        sandbox.age(format!("{PLAN}/execute-state.json"));
         let _ = sandbox.run("next").exits(0);
         assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"], "{broken:?}");
         assert!(log(&sandbox).contains("an edit of execute-state.json was not taken"), "{broken:?}");

@@ -5,6 +5,7 @@ mod add;
 mod example;
 mod export;
 mod files;
+mod in_place;
 mod outside;
 mod resume;
 mod rewritten;

@@ -271,6 +271,7 @@ fn what_is_broken_or_deleted_is_written_again_and_the_broken_text_is_kept() {
     let folder = sandbox.project().join(PLAN);
     for broken in ["", "{\"tasks\": [", "// Populated from tasks.md parsing"] {
         sandbox.write(format!("{PLAN}/execution-state.json"), broken);
+        sandbox.age(format!("{PLAN}/execution-state.json"));
         let _ = sandbox.run("next").exits(0);
         assert_eq!(status(&sandbox, "1.1"), "in_progress", "{broken:?}");
         assert_eq!(sandbox.read(format!("{PLAN}/execution-state.json.bad")), broken);

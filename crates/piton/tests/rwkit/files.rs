@@ -24,6 +24,7 @@ fn a_state_file_that_is_broken_empty_or_gone_is_written_again() {
     let sandbox = ledger();
     for text in ["{\"status\": \"completed\",}", "{\"tasks\": {\"T001\": {\"sta", "", "{}{}"] {
         sandbox.write(STATE, text);
+        sandbox.age(STATE);
         let _ = sandbox.run("start T001 --by ann").exits(0);
         let _ = sandbox.run("reset T001").exits(0);
         is_counted(&state(&sandbox));
