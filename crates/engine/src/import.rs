@@ -331,8 +331,10 @@ impl Judge<'_> {
                 Judged::corrected(past(task, Status::Abandoned, task.attempts), why)
             }
             Failed => {
-                let why = format!("attempt {} failed; the next one is told why", task.attempts);
-                Judged::as_claimed(past(task, Status::Failed, task.attempts), why)
+                // One that does not say how often it was tried was tried.
+                let spent = task.attempts.max(1);
+                let why = format!("attempt {spent} failed; the next one is told why");
+                Judged::as_claimed(past(task, Status::Failed, spent), why)
             }
             Pending | Completed if !told || task.attempts == 0 => match self.left(spec, task)? {
                 Ok(left) => goes_on(task, &left)?,

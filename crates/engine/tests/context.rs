@@ -149,6 +149,8 @@ impl Shop {
                 selection,
                 agent: None,
                 budget: Budget::default(),
+                verbose: false,
+                quiet: false,
             },
             keeper: Vec::new(),
             prompts: Prompts::default(),

@@ -290,14 +290,21 @@ fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
 fn folder(path: &Utf8Path) -> Outcome<Folder> {
     let mut folder = Folder::default();
     for name in files(path) {
-        let bytes = file_of(&path.join(&name))?;
+        let bytes = file_of(&path.join(&name), path)?;
         folder.files.insert(name, bytes);
     }
     Ok(folder)
 }
 
-/// One of them.
-fn file_of(file: &Utf8Path) -> Outcome<Vec<u8>> {
+/// One of them. A link is followed in the plan and in the project around it, and not out of them: whoever wrote the plan
+/// would have somebody else's file read, and worked on.
+fn file_of(file: &Utf8Path, plan: &Utf8Path) -> Outcome<Vec<u8>> {
+    let real = file.canonicalize_utf8().map_err(Failure::io(format!("cannot read {file}")))?;
+    let top = plan.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(plan);
+    if real != *file && !real.starts_with(top) && !real.starts_with(plan) {
+        let what = format!("{} is a link that leads out of the project, to {real}", shown(file));
+        return Err(Failure::new(what).hint("put the file itself into the plan"));
+    }
     let size = file.metadata().map(|data| data.len()).map_err(Failure::io(format!("cannot read {file}")))?;
     if size > LARGEST {
         return Err(Failure::new(format!(

@@ -208,6 +208,8 @@ impl World {
             selection: Selection::All,
             agent: None,
             budget: Budget::default(),
+            verbose: false,
+            quiet: false,
         };
         world.submit(&Command::Attach { engine: "engine".to_owned(), session });
         world

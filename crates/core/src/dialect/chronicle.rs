@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::plan::{TaskId, TaskSpec};
 use crate::run::{
-    CheckResult, Class, CommitMade, Event, Holder, Next, Note, Past, Proof, Recorded, Reopening, Report,
-    Session, Status, Tests, Verdict, verdict,
+    CheckResult, Class, CommitMade, Event, Holder, Next, Note, Past, PastError, Proof, Recorded, Reopening,
+    Report, Session, Status, Tests, Verdict, verdict,
 };
 use crate::time::{Span, Timestamp};
 
@@ -303,6 +303,9 @@ impl Chronicle {
                 self.entries.push(Entry { task, by: by.to_owned(), text, at });
             }
             Note::Told { task, report } => self.on(task, |story| story.remark(by, report, at)),
+            Note::Errors { task, errors } => {
+                self.on(task, |story| story.write_down(errors));
+            }
             Note::Carried { file, fields } => {
                 lay_over(self.carried.entry(file.clone()).or_insert(Value::Null), fields);
             }
@@ -407,23 +410,14 @@ impl Story {
             add(&mut self.commits, Commit { hash, subject, attempt, is_fix, fixed, at });
         }
         for error in &past.errors {
-            let failure = Failure {
-                attempt: error.attempt,
-                class: Class::Code,
-                timed_out: false,
-                step: Some(error.step.clone()).filter(|step| !step.is_empty()),
-                message: cut(&error.message, TEXT),
-                details: cut(&error.details, TEXT),
-                at: error.at,
-                kind: error.kind.clone(),
-            };
-            add(&mut self.failures, failure);
+            add(&mut self.failures, failure(error, error.attempt));
         }
         for told in &past.feedback {
             add(&mut self.feedback, Feedback { attempt: told.attempt, text: cut(&told.feedback, TEXT) });
         }
         if past.base.is_some() {
-            self.worktree = Some(Worktree { created_at: past.started_at, ..Worktree::default() });
+            let created_at = Some(past.started_at.unwrap_or(at));
+            self.worktree = Some(Worktree { created_at, ..Worktree::default() });
         }
         match past.status {
             Status::Completed => {
@@ -438,6 +432,25 @@ impl Story {
                 self.given_up = Some(said("import", reason, at));
             }
             _ => {}
+        }
+    }
+
+    /// Errors as somebody wrote them down, in their order. A failure that came of one of them is the same, told with less.
+    fn write_down(&mut self, errors: &[PastError]) {
+        for error in errors {
+            let attempt = if error.attempt == 0 { self.attempt.max(1) } else { error.attempt };
+            let mut written = failure(error, attempt);
+            let is_same = |known: &Failure| known.message == written.message && known.kind.is_empty();
+            if let Some(place) = self.failures.iter().rposition(is_same) {
+                let known = self.failures.remove(place);
+                (written.class, written.timed_out) = (known.class, known.timed_out);
+                written.step = written.step.or(known.step);
+                written.at = written.at.or(known.at);
+                if written.details.is_empty() {
+                    written.details = known.details;
+                }
+            }
+            add(&mut self.failures, written);
         }
     }
 
@@ -548,6 +561,19 @@ impl Story {
 fn deed(subject: &str) -> &str {
     let rest = subject.split_once("] ").filter(|(id, _)| id.contains('[')).map_or(subject, |(_, rest)| rest);
     rest.strip_prefix("Fix: ").unwrap_or(rest).trim()
+}
+
+fn failure(error: &PastError, attempt: u32) -> Failure {
+    Failure {
+        attempt,
+        class: Class::Code,
+        timed_out: false,
+        step: Some(error.step.clone()).filter(|step| !step.is_empty()),
+        message: cut(&error.message, TEXT),
+        details: cut(&error.details, TEXT),
+        at: error.at,
+        kind: error.kind.clone(),
+    }
 }
 
 /// Two spellings of one git object: one may be the beginning of the other.

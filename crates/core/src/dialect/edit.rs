@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Addition;
 use crate::plan::TaskId;
-use crate::run::{Claim, Command, ContextUpdate, Holder, Note, Report};
+use crate::run::{Claim, Command, ContextUpdate, Holder, Note, PastError, Report};
 
 /// One wish.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,10 @@ pub enum What {
     /// Commits or advice, while its status stays.
     Told {
         report: Report,
+    },
+    /// Errors as somebody wrote them down. They end no attempt by themselves.
+    Errors {
+        errors: Vec<PastError>,
     },
     /// An error that did not end the attempt, or an entry about the run.
     Noted {
@@ -130,6 +134,8 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
         What::Reset => vec![Command::Reset { task, by }],
         What::Told { report } => note(Note::Told { task, report: Box::new(report.clone()) }),
         What::Noted { text } => note(Note::Entry { task: Some(task), text: text.clone() }),
+        What::Errors { errors } if errors.is_empty() => Vec::new(),
+        What::Errors { errors } => note(Note::Errors { task, errors: errors.clone() }),
         What::Stop | What::Context { .. } | What::Carried { .. } | What::Nonsense { .. } => {
             note(refused(edit, file))
         }
@@ -168,6 +174,9 @@ impl fmt::Display for Edit {
                 write!(f, "told: {}", format!("{} {}", hashes.join(" "), report.feedback).trim())
             }
             What::Noted { text } => write!(f, "noted: {text}"),
+            // What they say is told where they are noted.
+            What::Errors { errors } if errors.len() == 1 => f.write_str("1 error noted"),
+            What::Errors { errors } => write!(f, "{} errors noted", errors.len()),
             What::Stop => f.write_str("stop"),
             What::Context { commit, .. } => {
                 write!(f, "context updated: {}", commit.as_deref().unwrap_or("skipped"))

@@ -432,8 +432,16 @@ pub fn told(dialect: Dialect, task: &TaskId, name: &str, before: &[u8], after: &
     let read = |bytes| parse(bytes).ok().map(|(value, _)| value);
     let (before, after) = (read(before)?, read(after)?);
     let own = edits(dialect, &before, &after).into_iter().filter(|edit| edit.task.as_ref() == Some(task));
-    let what = own.map(|edit| edit.what).rfind(|what| what.report().is_some())?;
-    let report = what.report().cloned().unwrap_or_default();
+    let told: Vec<What> = own.map(|edit| edit.what).filter(|what| what.report().is_some()).collect();
+    let says = |what: &&What| !matches!(what, What::Told { .. });
+    let what = told.iter().rfind(says).or(told.last())?.clone();
+    let mut report = what.report().cloned().unwrap_or_default();
+    // Advice beyond the first piece is told piece by piece.
+    for more in told.iter().filter(|other| **other != what).filter_map(What::report) {
+        report.commits.extend(more.commits.iter().cloned());
+        let advice = [report.feedback.as_str(), more.feedback.as_str()];
+        report.feedback = advice.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+    }
     Some(Told { what: Some(what), report, entries: Vec::new(), guardrails: Vec::new() })
 }
 

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Mark;
-use super::past::Past;
+use super::past::{Past, PastError};
 use super::reopen::Reopening;
 use super::task::{Holder, Intent, Proof};
 use super::usage::ByModel;
@@ -320,7 +320,7 @@ impl Event {
             | ContextUpdated { .. } => None,
             Noted { note, .. } => match note {
                 Note::Entry { task, .. } => task.as_ref(),
-                Note::Told { task, .. } | Note::Spent { task, .. } => Some(task),
+                Note::Told { task, .. } | Note::Spent { task, .. } | Note::Errors { task, .. } => Some(task),
                 Note::Guardrail { .. }
                 | Note::Carried { .. }
                 | Note::Heard { .. }
@@ -394,6 +394,11 @@ pub struct Session {
     /// As the plan says it now: it can be raised while a run waits.
     #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
     pub budget: Budget,
+    /// How much whoever started it wants to see.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verbose: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quiet: bool,
 }
 
 /// Which part of the plan a session works on.
@@ -668,6 +673,8 @@ pub enum Note {
     },
     /// Something about a task that does not say whether it is done.
     Told { task: TaskId, report: Box<Report> },
+    /// Errors of a task as somebody wrote them into a state file, with what they are, where and when.
+    Errors { task: TaskId, errors: Vec<PastError> },
     /// Fields of a state file that are nobody's business here: an object laid over those that were carried before,
     /// and with them over what is written. A null takes a field away.
     Carried { file: String, fields: serde_json::Value },

@@ -57,6 +57,8 @@ impl State {
                         selection: Selection::All,
                         agent: None,
                         budget: Budget::default(),
+                        verbose: false,
+                        quiet: false,
                     },
                     stop: None,
                     stopped: None,

@@ -213,8 +213,10 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::GivenUp { task: task.clone(), by: by.clone(), reason: reason.clone() }])
         }
         Command::Note { by, note } => {
-            if let Note::Entry { task: Some(task), .. } | Note::Told { task, .. } | Note::Spent { task, .. } =
-                note
+            if let Note::Entry { task: Some(task), .. }
+            | Note::Told { task, .. }
+            | Note::Errors { task, .. }
+            | Note::Spent { task, .. } = note
             {
                 let known = on.known(task)?;
                 if let Note::Spent { job, .. } = note

@@ -9,7 +9,7 @@ mod why;
 
 pub use orient::{Form, Orientation};
 pub use stream::{Lines, Stream};
-pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code};
+pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};
 pub use tell::{Told, Tone, tell};
 pub use usage::{bill, dollars, used};
 pub use why::{Why, commit_command, why};

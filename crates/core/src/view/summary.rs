@@ -92,7 +92,7 @@ impl Summary {
             .map(|(group, counts)| GroupSummary {
                 id: group.id.to_string(),
                 title: group.title.clone(),
-                status: group_status(&counts),
+                status: group_status(&counts, run.settings.exhausted),
                 counts,
             })
             .collect();
@@ -100,11 +100,16 @@ impl Summary {
     }
 }
 
-fn group_status(counts: &Counts) -> GroupStatus {
+/// Where a group stands, in every face: state files say the same.
+pub fn group_status(counts: &Counts, exhausted: Exhausted) -> GroupStatus {
     let total = counts.total();
+    let is_under_way =
+        |status: Status| status.holds_slot() || matches!(status, Status::Verified | Status::Merging);
+    // After a task was given up nothing new starts, if the plan says so.
+    let held = exhausted == Exhausted::Stop && counts.of(Status::Abandoned) + counts.of(Status::Blocked) > 0;
     if counts.sum(Status::satisfies) == total {
         GroupStatus::Completed
-    } else if counts.sum(Status::is_settled) == total {
+    } else if counts.sum(is_under_way) == 0 && (held || counts.sum(Status::is_settled) == total) {
         GroupStatus::Blocked
     } else if counts.sum(is_untouched) == total {
         GroupStatus::Pending

@@ -2,8 +2,8 @@
 
 use super::counted;
 use crate::run::{
-    AgentEnd, CheckResult, Class, Event, Holder, Next, Note, Proof, Reopening, StopReason, Verdict, verdict,
-    waits_for,
+    AgentEnd, CheckResult, Class, Event, Holder, Next, Note, Proof, Reopening, Status, StopReason, Verdict,
+    verdict, waits_for,
 };
 use crate::time::Timestamp;
 
@@ -138,7 +138,10 @@ pub fn tell(event: &Event) -> Told {
         Event::Adopted { by, past, .. } => {
             let spent =
                 if past.spent == 0 { String::new() } else { format!(" after {} attempts", past.spent) };
-            (Tone::Plain, format!("taken over from {by}: {}{spent}", past.status))
+            let reason =
+                past.failure().filter(|_| past.status != Status::Completed && past.status != Status::Pending);
+            let why = reason.map(|(reason, _)| format!(": {}", one_line(&reason))).unwrap_or_default();
+            (Tone::Plain, format!("taken over from {by}: {}{spent}{why}", past.status))
         }
         Event::OutsideSeen { need, done, .. } => match done {
             true => (Tone::Plain, format!("{need}, which it waits for, is completed")),
@@ -169,6 +172,10 @@ pub fn tell(event: &Event) -> Told {
                     Tone::Plain,
                     format!("told by {by}: {}", said.map_or_else(commits, |text| one_line(text).to_owned())),
                 )
+            }
+            Note::Errors { errors, .. } => {
+                let said: Vec<&str> = errors.iter().map(|error| one_line(&error.message)).collect();
+                (Tone::Plain, format!("errors noted by {by}: {}", said.join("; ")))
             }
             Note::Carried { file, .. } => (Tone::Quiet, format!("{by} keeps fields of its own in {file}")),
             Note::Spent { agent, used, .. } => {

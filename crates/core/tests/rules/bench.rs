@@ -56,7 +56,15 @@ pub(crate) fn plan(tasks: Vec<TaskSpec>) -> Plan {
 }
 
 pub(crate) fn session(schedule: Schedule) -> Session {
-    Session { schedule, max_parallel: 4, selection: Selection::All, agent: None, budget: Budget::default() }
+    Session {
+        schedule,
+        max_parallel: 4,
+        selection: Selection::All,
+        agent: None,
+        budget: Budget::default(),
+        verbose: false,
+        quiet: false,
+    }
 }
 
 /// The evidence of a check of the task of that name.

@@ -139,8 +139,15 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
             };
             let schedule = [Schedule::Layered, Schedule::Batch, Schedule::Flow][usize::from(with) % 3];
             let max_parallel = u32::from(off % 5);
-            let session =
-                Session { schedule, max_parallel, selection, agent: None, budget: Budget::default() };
+            let session = Session {
+                schedule,
+                max_parallel,
+                selection,
+                agent: None,
+                budget: Budget::default(),
+                verbose: false,
+                quiet: false,
+            };
             Command::Attach { engine: by, session }
         }
         _ => match with % 5 {

@@ -59,6 +59,9 @@ fn make_place(order: &Order, meanwhile: impl FnOnce()) -> Result<Vec<Command>, T
             set_up(order)?;
         }
         worktree.make_ready(&order.owner())?;
+        if order.run.settings.dialect == Dialect::Execute {
+            show_branch(order, &base)?;
+        }
         base
     };
     crash::point("prepare.done");
@@ -424,11 +427,31 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     }
 }
 
-/// Pin the commit, and put the branch people look at on it: `worktree-ID`, with the run's name where that one
-/// is somebody else's.
+/// Pin the commit, and put the branch people look at on it.
 fn keep(order: &Order, repo: &Repo, base: &Oid, commit: &Oid) -> Result<(), Trouble> {
     repo.sync_commits(base, commit)?;
     let pin = RefChange::pin(&order.pin_name("captured"), commit)?;
+    if put_branch(order, repo, commit, std::slice::from_ref(&pin))? {
+        return Ok(());
+    }
+    // The branch is only for people.
+    Ok(repo.change_refs(&[pin])?)
+}
+
+/// The state file of this system names a task's branch from its first attempt on, so there is one.
+fn show_branch(order: &Order, base: &Oid) -> Result<(), Trouble> {
+    let repo = order.repo()?;
+    let start = order.task.progress.commit.as_ref().unwrap_or(base);
+    if repo.pin_at(&order.pin_name("shown"))?.is_none() {
+        // Where it cannot be had, nobody misses it but people.
+        put_branch(order, repo, start, &[])?;
+    }
+    Ok(())
+}
+
+/// Put the branch people look at on a commit: `worktree-ID`, with the run's name where that one is somebody else's. These
+/// pins go with it. Whether a branch could be had.
+fn put_branch(order: &Order, repo: &Repo, commit: &Oid, pins: &[RefChange]) -> Result<bool, Trouble> {
     let shown = order.pin_name("shown");
     let last = repo.pin_at(&shown)?;
     for name in order.branches() {
@@ -439,13 +462,13 @@ fn keep(order: &Order, repo: &Repo, base: &Oid, commit: &Oid) -> Result<(), Trou
         }
         let branch = RefChange::branch(&name, commit, found.as_ref())?;
         // It fails if somebody takes the name in this moment.
-        match repo.change_refs(&[pin.clone(), branch, RefChange::pin(&shown, commit)?]) {
+        let changes = [pins, &[branch, RefChange::pin(&shown, commit)?]].concat();
+        match repo.change_refs(&changes) {
             Err(error) if !error.is_kill() => {}
-            done => return Ok(done?),
+            done => return Ok(done.map(|()| true)?),
         }
     }
-    // The branch is only for people.
-    Ok(repo.change_refs(&[pin])?)
+    Ok(false)
 }
 
 /// Run the task's checks on its commit.

@@ -231,7 +231,7 @@ impl Mirror {
         let touch = path.with_extension("lock");
         let touched = Touched::try_take(&touch).map_err(FilesError::io(&touch))?;
         let Some(_touched) = touched else { return Ok(Some(Wait::Lock(touch))) };
-        if is_half_written(&path)? {
+        if self.is_being_written(&path)? {
             self.settled = None;
             return Ok(Some(Wait::HalfWritten(path)));
         }
@@ -261,8 +261,15 @@ impl Mirror {
             // What was said in one of them is part of the others, too.
         }
         self.settled = quiet.then(|| (stamps, self.state.seq()));
-        let held = !quiet && is_half_written(&path)?;
+        let held = !quiet && self.is_being_written(&path)?;
         Ok(held.then_some(Wait::HalfWritten(path)))
+    }
+
+    /// Whether somebody is writing the file in place. What was kept aside when this run took it over is not waited for.
+    fn is_being_written(&self, path: &Utf8Path) -> Result<bool, FilesError> {
+        let is_new = self.state.tasks().all(|task| task.fence == 0);
+        let is_kept = || Ok::<_, FilesError>(read(path)? == read(&Utf8PathBuf::from(format!("{path}.bad")))?);
+        Ok(is_half_written(path)? && !(is_new && is_kept()?))
     }
 
     /// Held by the one of us who is at the file.
@@ -294,7 +301,7 @@ impl Mirror {
         for round in 0..ROUNDS {
             let found = read(path)?;
             match &found {
-                Some(bytes) if kept::is_cut_short(bytes) && !touched::is_stale(path) => return Ok(false),
+                Some(_) if self.is_being_written(path)? => return Ok(false),
                 Some(bytes) => self.hear(journal, aide, bytes)?,
                 // Written once at least, when work began; what was taken over began elsewhere.
                 None if self.state.tasks().any(|task| task.fence > 0) => self.refuse(

@@ -106,6 +106,8 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                     selection,
                     agent: None,
                     budget: Budget::default(),
+                    verbose: false,
+                    quiet: false,
                 },
             },
             1 => Command::Detach { engine: "e".into(), reason: StopReason::Person },

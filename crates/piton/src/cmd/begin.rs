@@ -48,10 +48,16 @@ pub(super) fn settle_run(
     };
     let existing = existing.filter(|_| !args.reset);
     let Some(run) = existing else {
-        if args.resume || !args.reset_task.is_empty() {
+        let goes_on = args.resume || !args.reset_task.is_empty();
+        // What another system left is where a run goes on from.
+        if goes_on && !import::has_state_file(found, project) {
             let failure =
                 Failure::new(format!("there is no run of {} to go on with", find::shown(&found.path)));
             return Err(failure.hint(format!("piton run {}", find::shown(&found.path))));
+        }
+        let is_planned = |id: &&TaskId| !found.plan.tasks.iter().any(|spec| spec.id == **id);
+        if let Some(unknown) = args.reset_task.iter().find(is_planned) {
+            return Err(Failure::new(format!("there is no task {unknown} in the plan")));
         }
         let needs = args.task.as_ref().and_then(|id| found.plan.tasks.iter().find(|spec| &spec.id == id));
         let is_done = |id: &TaskId| {

@@ -331,7 +331,11 @@ impl Visit<'_> {
             std::fs::remove_file(&left.path).map_err(Failure::io(format!("cannot remove {path}")))?;
             self.add(State::Mended, what, "nobody holds it");
         } else if left.over {
-            self.add(State::Wrong, what, "nobody holds it: the next command that writes the state file clears it");
+            self.add(
+                State::Wrong,
+                what,
+                "nobody holds it: the next command that writes the state file clears it",
+            );
         } else {
             self.add(State::Note, what, "remove it if nobody is writing the state file");
         }

@@ -159,6 +159,11 @@ impl TakeOver {
         project: &Project,
         journal: &mut Journal,
     ) -> Outcome<RunId> {
+        use file::TaskStatus::{Abandoned, Completed};
+        let is_open = |id: &&TaskId| {
+            self.state.tasks.get(*id).is_some_and(|task| !matches!(task.status, Completed | Abandoned))
+        };
+        refuse_orphans(found, file::FILE, self.orphans.iter().filter(is_open))?;
         let id = new_run_id(&found.plan.name);
         self.adopt_worktrees(project, &id)?;
         crash::point("import.adopted");
@@ -255,6 +260,34 @@ impl TakeOver {
         let told: Vec<String> = counts.iter().map(|(word, count)| format!("{count} {word}")).collect();
         ui::answer_line(told.join(", "));
     }
+}
+
+/// Open tasks that only a state file has: nobody can work on them, and a run without them would be called complete.
+pub(super) fn refuse_orphans<'i>(
+    found: &FoundPlan,
+    file: &str,
+    open: impl Iterator<Item = &'i TaskId>,
+) -> Outcome {
+    let open: Vec<&str> = open.map(TaskId::as_str).collect();
+    let Some(first) = open.first() else { return Ok(()) };
+    let plan = find::shown(&found.path);
+    let failure = Failure::new(format!(
+        "{file} has {} that the plan lacks, and a run without {} would not be complete: {}",
+        counted(open.len() as u64, "open task"),
+        if open.len() == 1 { "it" } else { "them" },
+        open.join(", ")
+    ));
+    Err(failure
+        .hint(format!("piton add {first} --title TEXT --plan {plan}   adds it to the plan"))
+        .hint(format!("or take it out of {file}, if nobody wants it any more"))
+        .hint(format!("piton run {plan} --reset   begins a new run from the plan alone")))
+}
+
+/// Whether a state file lies where the plan's system keeps it.
+pub(super) fn has_state_file(found: &FoundPlan, project: &Project) -> bool {
+    let dialect = found.plan.settings.dialect;
+    let home = if kept::is_of_project(dialect) { &project.root } else { &found.path };
+    kept::state_file(dialect).is_some_and(|name| home.join(name).is_file())
 }
 
 fn repo_of(project: &Project) -> Outcome<&Repo> {

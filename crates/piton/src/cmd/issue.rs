@@ -13,6 +13,7 @@ use piton_engine::git::{GitError, Repo};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
+use super::import;
 use crate::failure::{Failure, Outcome};
 use crate::reading::{self, Aside, FoundPlan};
 use crate::ui;
@@ -93,6 +94,18 @@ pub(super) fn past(
     let orphans: Vec<&str> = known.tasks.keys().filter(|id| !has(id)).map(TaskId::as_str).collect();
     if !orphans.is_empty() {
         ui::say(format!("not in the plan any more, and kept: {}", orphans.join(", ")));
+    }
+    if aside == Aside::Put {
+        // The numbers of headings are no tasks where what is below them is.
+        let is_heading = |id: &TaskId| {
+            let below = format!("{id}.");
+            found.plan.tasks.iter().any(|spec| spec.id.as_str().starts_with(&below))
+        };
+        let is_open = |id: &&TaskId| {
+            let is_done = known.tasks[*id].status == state::TaskWord::Completed;
+            !has(id) && !is_done && !is_heading(id)
+        };
+        import::refuse_orphans(found, state::FILE, known.tasks.keys().filter(is_open))?;
     }
     let fields = known.carried(has);
     if fields.as_object().is_some_and(|fields| !fields.is_empty()) {

@@ -56,6 +56,11 @@ pub(super) fn past(
     let units = units(&specs, project, tip.filter(|_| !is_looked_for), &log, &known)?;
     let claims: BTreeMap<TaskId, Claim> =
         known.units.iter().map(|(id, unit)| (id.clone(), unit.claim())).collect();
+    if aside == Aside::Put {
+        let has = |id: &TaskId| found.plan.tasks.iter().any(|spec| spec.id == *id);
+        let is_open = |(id, claim): &(&TaskId, &Claim)| !has(id) && !claim.status.is_settled();
+        super::import::refuse_orphans(found, state::FILE, claims.iter().filter(is_open).map(|(id, _)| id))?;
+    }
     let rebuilt = rebuild::rebuild(&units, &log, &claims);
     tell(&rebuilt);
     let mut commands = Vec::new();

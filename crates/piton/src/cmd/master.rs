@@ -148,6 +148,8 @@ pub(super) fn plan(args: &Plan) -> Outcome<Exit> {
             selection: Selection::All,
             agent: None,
             budget: found.plan.settings.budget,
+            verbose: false,
+            quiet: false,
         };
         if args.json {
             let plan = plan::document(&found, &session);

@@ -138,6 +138,8 @@ pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
         selection: Selection::All,
         agent: None,
         budget: Budget::default(),
+        verbose: false,
+        quiet: false,
     };
     show(&found, &session, args.json, args.all);
     // The program ends here, and taking a large plan apart takes a while.

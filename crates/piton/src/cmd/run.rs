@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
-use piton_core::dialect::rwkit as lists;
+use piton_core::dialect::{kept, rwkit as lists};
 use piton_core::plan::{Argv, Dialect, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::run::{self as runs, Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
@@ -51,6 +51,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     import::warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
+    tell_deleted(&found, &project, &mut journal, &run)?;
     if !args.reset_task.is_empty() {
         import::back_up(&found, false)?;
     }
@@ -104,6 +105,19 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
         issue::conclude(&project, &run, &reason, args.gh)?;
     }
     Ok(view::exit_code(&reason))
+}
+
+/// A state file that somebody deleted says nothing, and whoever did it as the first step of a reset is told what does one.
+fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
+    let name = kept::state_file(found.plan.settings.dialect);
+    let (Some(name), false) = (name, import::has_state_file(found, project)) else { return Ok(()) };
+    // Written once at least, when work began.
+    if journal.load(run)?.tasks().any(|task| task.fence > 0) {
+        ui::say(format!("{name} was deleted: it is written again, and the run {run} is resumed"));
+        let plan = find::shown(&found.path);
+        ui::hint(format!("piton run {plan} --reset   begins a new run, as a full reset does"));
+    }
+    Ok(())
 }
 
 /// What people are used to from the plan's own system: its variables stand in for flags that were not given.
@@ -307,6 +321,8 @@ fn session(args: &Run, plan: &Plan) -> Session {
         },
         agent: args.agent.clone(),
         budget: plan.settings.budget,
+        verbose: args.loudness.verbose,
+        quiet: args.loudness.quiet,
     }
 }
 

@@ -9,6 +9,7 @@ use piton_core::view::counted;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
+use super::import;
 use crate::failure::Outcome;
 use crate::reading::{self, Aside, FoundPlan, Left};
 use crate::{find, ui};
@@ -77,6 +78,13 @@ pub(super) fn past(
     let orphans: Vec<&str> = known.tasks.keys().filter(|id| !has(id)).map(TaskId::as_str).collect();
     if !orphans.is_empty() {
         ui::say(format!("not in the list any more, and kept: {}", orphans.join(", ")));
+    }
+    if aside == Aside::Put {
+        let is_open = |id: &&TaskId| {
+            let word = known.tasks[*id].status;
+            !has(id) && matches!(word, TaskWord::Pending | TaskWord::InProgress | TaskWord::Failed)
+        };
+        import::refuse_orphans(found, state::FILE, known.tasks.keys().filter(is_open))?;
     }
     let fields = known.carried(has);
     if fields.as_object().is_some_and(|fields| !fields.is_empty()) {

@@ -220,6 +220,10 @@ fn reason(journal: &Journal, run: &RunId, task: &Task) -> Outcome<String> {
         Some(Event::Failed { reason, .. } | Event::Skipped { reason, .. }) => {
             reason.lines().next().unwrap_or_default().to_owned()
         }
+        Some(Event::Adopted { past, .. }) => past
+            .failure()
+            .map(|(reason, _)| reason.lines().next().unwrap_or_default().to_owned())
+            .unwrap_or_default(),
         _ => String::new(),
     })
 }

@@ -13,10 +13,10 @@ use crate::ui;
 pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run(&args.which)?;
     let state = journal.load(&run)?;
+    let first_line = |text: String| ui::plain(text.lines().next().unwrap_or_default());
     let reason = |seq| match journal.event(&run, seq).ok().flatten()?.event {
-        Event::Failed { reason, .. } | Event::Skipped { reason, .. } => {
-            Some(ui::plain(reason.lines().next().unwrap_or_default()))
-        }
+        Event::Failed { reason, .. } | Event::Skipped { reason, .. } => Some(first_line(reason)),
+        Event::Adopted { past, .. } => past.failure().map(|(reason, _)| first_line(reason)),
         _ => None,
     };
     let why = view::why(&state, &args.task, clock::now(), project.engine_lives(&run), &reason);

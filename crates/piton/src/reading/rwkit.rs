@@ -18,7 +18,7 @@ pub(super) fn source(path: &Utf8Path) -> Outcome<Folder> {
     let beside = rwkit::plan_path(path.as_str()).map(camino::Utf8PathBuf::from);
     for path in [Some(path.to_owned()), beside.filter(|path| path.is_file())].into_iter().flatten() {
         let name = path.strip_prefix(&root).unwrap_or(&path).to_string();
-        folder.files.insert(name, file_of(&path)?);
+        folder.files.insert(name, file_of(&path, folder_of(&path))?);
     }
     Ok(folder)
 }

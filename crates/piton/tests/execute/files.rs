@@ -155,7 +155,7 @@ fn an_edit_is_heard_once() {
     let _ = sandbox.run("next").exits(0);
     assert_eq!(statuses(&sandbox), ["in_progress", "pending", "pending"]);
     assert_eq!(state(&sandbox)["note"], "seen");
-    assert_eq!(log(&sandbox).matches("it broke").count(), 2, "the failure, and the edit it was");
+    assert_eq!(log(&sandbox).matches("it broke").count(), 3, "the failure, the edit it was, and the error");
 }
 
 #[test]

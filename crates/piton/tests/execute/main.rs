@@ -7,6 +7,7 @@ mod export;
 mod files;
 mod in_place;
 mod outside;
+mod recipes;
 mod resume;
 mod rewritten;
 mod runs;

@@ -146,12 +146,17 @@ const DESCRIPTION: &str = "# Shop\n\nSells things.\n\n<project-context version=\
 fn what_the_tasks_export_is_entered_in_the_projects_description() {
     let sandbox = shop();
     sandbox.write("PROJECT.md", DESCRIPTION);
+    let api = "<api endpoint=\"/api/invoices\" method=\"GET\">All of them</api>";
+    let file = format!("{PLAN}/2-backend/L2-001-task.xml");
+    sandbox.write(&file, &sandbox.read(&file).replace("</exports>", &format!("{api}</exports>")));
     sandbox.commit("Describe");
     let _ = sandbox.run(&format!("run {PLAN}")).exits(0);
     let told = sandbox.git(["show", "main:PROJECT.md"]);
     assert!(told.contains("L2-001") && told.starts_with("# Shop\n\nSells things.\n"), "{told}");
     let update = &state(&sandbox)["context_update"];
     assert_eq!(update["status"], "completed");
+    assert_eq!(update["project_md_path"], sandbox.project().join("PROJECT.md").as_str());
+    assert_eq!(update["endpoints_added"], serde_json::json!(["/api/invoices"]));
     let commit = update["commit_hash"].as_str().expect("a real hash").to_owned();
     assert_eq!(sandbox.git(["rev-parse", "main"]), commit);
     assert_eq!(sandbox.git(["diff-tree", "--no-commit-id", "--name-only", "-r", &commit]), "PROJECT.md");

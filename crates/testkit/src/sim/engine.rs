@@ -60,6 +60,8 @@ impl Sim {
             selection: Selection::All,
             agent: None,
             budget: Budget::default(),
+            verbose: false,
+            quiet: false,
         };
         if !self.calm && self.scenario.weather.people {
             self.vary(&mut session);

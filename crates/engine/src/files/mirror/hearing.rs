@@ -1,10 +1,11 @@
 //! What somebody wrote into the state file, carried to the rules: each edit once, and a claim to its checks.
 
 use camino::Utf8PathBuf;
+use piton_core::dialect::chronicle::Failure;
 use piton_core::dialect::edit::{Edit, What, commands};
 use piton_core::dialect::kept;
 use piton_core::plan::{AboutTask, TaskId};
-use piton_core::run::{Command, ContextUpdate, Note, Report};
+use piton_core::run::{Command, ContextUpdate, Note, PastError, Report};
 
 use super::{Aide, FilesError, Mirror, key, read};
 use crate::crash;
@@ -112,6 +113,20 @@ impl Mirror {
         let Some(id) = &edit.task else { return edit.clone() };
         let what = match &edit.what {
             What::Told { report } => What::Told { report: self.unheard(id, report) },
+            What::Errors { errors } => {
+                let known =
+                    self.chronicle.task(id).map(|story| story.failures.as_slice()).unwrap_or_default();
+                // One of which no more is known than that it failed is told in full now.
+                let is_known = |error: &PastError| {
+                    let same = |failure: &Failure| {
+                        failure.message == error.message
+                            && failure.attempt == error.attempt
+                            && !failure.kind.is_empty()
+                    };
+                    known.iter().any(same)
+                };
+                What::Errors { errors: errors.iter().filter(|error| !is_known(error)).cloned().collect() }
+            }
             What::Failed { reason, report } => {
                 What::Failed { reason: reason.clone(), report: self.unheard(id, report) }
             }

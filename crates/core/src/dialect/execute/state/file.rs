@@ -176,7 +176,8 @@ pub struct WorktreeEntry {
     pub task_id: String,
     pub path: String,
     pub branch: String,
-    pub created_at: Option<Time>,
+    /// When it was made; until then, when its task was begun.
+    pub created_at: Time,
     pub status: WorktreeStatus,
 }
 

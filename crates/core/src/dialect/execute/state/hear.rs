@@ -1,18 +1,21 @@
 //! What somebody changed in the file, field by field, as what they want.
 //!
 //! The file is compared with the projection that it was, at its own `piton_seq`: so a copy that is old holds no edits,
-//! and one that was edited holds only these. What is derived is dropped in silence, since the recipes that people and
-//! agents follow count up counters and move ids between lists. What nobody here understands is said to be so.
+//! and one that was edited holds only these. Counters and times are dropped in silence, since the recipes that people and
+//! agents follow count them up. What follows from the tasks and contradicts them is refused, see [`super::derived`].
+//! What nobody here understands is said to be so.
 
 use serde_json::{Map, Value};
 
+use super::derived;
 use super::known::{self, FILE};
 use super::words::{ContextStatus, ErrorType, RunWord, TaskStatus};
 use crate::dialect::chronicle::same_object;
 use crate::dialect::edit::{self, Edit, What, changes, merge, merge_under};
 use crate::dialect::shape;
 use crate::plan::{Oid, TaskId};
-use crate::run::{Command, CommitMade, ContextUpdate, Report};
+use crate::run::{Command, CommitMade, ContextUpdate, PastError, Report};
+use crate::time::Timestamp;
 
 /// What was changed between the projection that the file was and what it is now.
 pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
@@ -72,6 +75,9 @@ impl Listener {
         self.status(shown, found);
         self.options(shown, found);
         self.tasks(shown, found);
+        for (what, why) in derived::refused(shown, found) {
+            self.nonsense(None, what, &why);
+        }
         self.context(shown, found);
         let (before, after) = (&shown["worktrees"], &found["worktrees"]);
         if let (Value::Object(before), Value::Object(after)) = (before, after) {
@@ -88,7 +94,7 @@ impl Listener {
             Some(RunWord::Stopped) if before != "stopped" => {
                 self.edits.push(Edit { task: None, what: What::Stop });
             }
-            // Derived: it says so by itself when it is so.
+            // Derived: it says so by itself when it is so, and is refused if it cannot be.
             Some(_) => {}
             None => self.nonsense(None, format!("`status` is {after}"), "this is no status of a run"),
         }
@@ -98,9 +104,16 @@ impl Listener {
         let (Some(before), Some(after)) = (shown["options"].as_object(), found["options"].as_object()) else {
             return;
         };
-        for name in
-            ["max_parallel", "layer_filter", "start_layer", "task_filter", "commit_prefix", "no_commits"]
-        {
+        for name in [
+            "max_parallel",
+            "layer_filter",
+            "start_layer",
+            "task_filter",
+            "commit_prefix",
+            "no_commits",
+            "verbose",
+            "quiet",
+        ] {
             let (was, is) = (before.get(name), after.get(name));
             if is.is_some() && is != was && !(is == Some(&Value::Null) && was.is_none()) {
                 let why = "it is given when the run is started";
@@ -133,7 +146,7 @@ impl Listener {
 
     fn task(&mut self, pair: &Pair) {
         let id = &pair.id;
-        let Some(report) = self.report(pair) else { return };
+        let Some((report, advice)) = self.report(pair) else { return };
         let (errors, reason, defect) = new_errors(pair);
         let (was, is) = (attempts(pair.before), attempts(pair.after));
         let said = pair.after.get("status").unwrap_or(&pair.before["status"]);
@@ -187,11 +200,18 @@ impl Listener {
             wish,
             Some(What::ReportDone { .. } | What::Failed { .. } | What::Blocked { .. } | What::Abandon { .. })
         );
+        if wish.is_none() && before == meant.word && was != is && is.is_some() {
+            let what = format!("`attempts` of {id} is {}", is.unwrap_or_default());
+            self.nonsense(
+                Some(id),
+                what,
+                "attempts are counted; 0 resets the task, `piton raise` allows more",
+            );
+        }
         let reset = matches!(wish, Some(What::Reset));
         if !reset {
             self.kept(pair);
         }
-        let begins = matches!(wish, Some(What::Start | What::Retry { .. }));
         let commits = !report.commits.is_empty() || !report.feedback.is_empty();
         // Who starts and tells at once tells after the start.
         if let Some(wish) = wish {
@@ -200,14 +220,20 @@ impl Listener {
         if !told && !reset && commits {
             self.wish(id, What::Told { report });
         }
-        if (!told || begins) && !reset {
-            errors.into_iter().for_each(|text| self.wish(id, What::Noted { text }));
+        if !reset {
+            // Each stays an entry of its own.
+            for feedback in advice {
+                self.wish(id, What::Told { report: Report { feedback, ..Report::default() } });
+            }
+            if !errors.is_empty() {
+                self.wish(id, What::Errors { errors });
+            }
         }
         self.workplace(pair);
     }
 
-    /// What was added that a report can hold. None if a list is no list.
-    fn report(&mut self, pair: &Pair) -> Option<Report> {
+    /// What was added that a report can hold, which is one piece of advice, and the other pieces. None if a list is no list.
+    fn report(&mut self, pair: &Pair) -> Option<(Report, Vec<String>)> {
         let mut report = Report::default();
         for name in ["commits", "errors", "retry_feedback"] {
             if pair.after.get(name).is_some_and(|list| !list.is_array() && !list.is_null()) {
@@ -228,9 +254,9 @@ impl Listener {
                 }
             }
         }
-        let told: Vec<&str> = added(pair, "retry_feedback", same_feedback).filter_map(feedback).collect();
-        report.feedback = told.join("\n");
-        Some(report)
+        let mut told = added(pair, "retry_feedback", same_feedback).filter_map(feedback).map(str::to_owned);
+        report.feedback = told.next().unwrap_or_default();
+        Some((report, told.collect()))
     }
 
     /// What is recorded is not taken away.
@@ -312,22 +338,29 @@ fn attempts(task: &Value) -> Option<i64> {
     }
 }
 
-/// What the new errors say, the newest of them, and whether that one needs a person.
-fn new_errors(pair: &Pair) -> (Vec<String>, Option<String>, bool) {
-    let new: Vec<&Value> = added(pair, "errors", same_error).collect();
-    let says = |error: &&Value| {
-        let message = error["message"].as_str().or(error.as_str()).unwrap_or_default();
-        let step = error["step"].as_str().unwrap_or_default();
-        let details = error["details"].as_str().unwrap_or_default();
-        let parts: Vec<&str> = [step, message, details].into_iter().filter(|part| !part.is_empty()).collect();
-        parts.join(": ")
-    };
-    let newest = new.last().map(|error| match error["message"].as_str().or(error.as_str()) {
-        Some(message) => message.to_owned(),
-        None => says(error),
+/// The new errors, what the newest of them says, and whether that one needs a person.
+fn new_errors(pair: &Pair) -> (Vec<PastError>, Option<String>, bool) {
+    let errors: Vec<PastError> = added(pair, "errors", same_error).map(error).collect();
+    let newest = errors.last().map(|error| match &error.message {
+        message if message.is_empty() => error.step.clone(),
+        message => message.clone(),
     });
-    let defect = new.last().is_some_and(|error| error["type"] == ErrorType::TaskDefect.word());
-    (new.iter().map(says).collect(), newest.filter(|text| !text.is_empty()), defect)
+    let defect = errors.last().is_some_and(|error| error.kind == ErrorType::TaskDefect.word());
+    (errors, newest.filter(|text| !text.is_empty()), defect)
+}
+
+fn error(entry: &Value) -> PastError {
+    let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+    let at = entry["timestamp"].as_str().map(str::trim);
+    PastError {
+        attempt: entry["attempt"].as_u64().and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0),
+        kind: text("type"),
+        step: text("step"),
+        message: entry["message"].as_str().or(entry.as_str()).unwrap_or_default().to_owned(),
+        details: text("details"),
+        // What names no zone is in UTC, as the recipes write it.
+        at: at.and_then(|at| Timestamp::parse(at).or_else(|| Timestamp::parse(&format!("{at}Z")))),
+    }
 }
 
 /// Entries of a list of the task that were not there before.

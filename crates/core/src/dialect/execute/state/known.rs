@@ -28,6 +28,8 @@ pub(super) const ROOT: Shape = Fields(&[
             ("task_filter", Leaf),
             ("commit_prefix", Leaf),
             ("no_commits", Leaf),
+            ("verbose", Leaf),
+            ("quiet", Leaf),
         ]),
     ),
     (

@@ -1,8 +1,9 @@
 //! `execute-state.json`: written from the journal, read from anybody, and what an edit of it means.
 //!
 //! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes anybody's, `hear` tells what
-//! somebody changed in one of ours. `known` says which fields have a meaning here; the others are carried along.
+//! somebody changed in one of ours, `derived` what of it cannot be changed so. `known` says which fields have a meaning here; the others are carried along.
 
+mod derived;
 mod file;
 mod hear;
 mod known;

@@ -14,9 +14,10 @@ use super::words::{
 };
 use crate::dialect::chronicle::{Chronicle, Commit, Failure, Story};
 use crate::dialect::shape;
-use crate::plan::{Exhausted, TaskId};
-use crate::run::{Run, Selection, State, Status, StopReason, Task};
+use crate::plan::TaskId;
+use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task};
 use crate::time::Timestamp;
+use crate::view::{GroupStatus, group_status};
 
 /// Where a run is on disk: what the journal does not know.
 #[derive(Clone, Debug, Default)]
@@ -84,12 +85,6 @@ impl<'a> Told<'a> {
     /// When it became what its layer waits for.
     fn ended_at(&self) -> Option<Timestamp> {
         self.story.merged_at.or(self.story.completed_at)
-    }
-
-    /// Something is being done about it, or about to be.
-    fn is_under_way(&self) -> bool {
-        use Status::*;
-        matches!(self.status, InProgress | Confirming | Verifying | Verified | Merging)
     }
 }
 
@@ -212,8 +207,8 @@ impl Writer<'_> {
             task_filter,
             commit_prefix: settings.commit_prefix.clone().unwrap_or_default(),
             no_commits: settings.no_commits,
-            verbose: false,
-            quiet: false,
+            verbose: session.verbose,
+            quiet: session.quiet,
         }
     }
 
@@ -231,18 +226,14 @@ impl Writer<'_> {
     fn layer(&self, members: &[&Told]) -> Layer {
         let all = |which: fn(&Told) -> bool| members.iter().all(|told| which(told));
         let number = |which: fn(&Told) -> bool| count(members.iter().filter(|told| which(told)).count());
-        let dead = members.iter().any(|told| matches!(told.status, Status::Abandoned | Status::Blocked));
-        let stands = !members.iter().any(|told| told.is_under_way());
-        // After a task was given up nothing new starts, if the plan says so.
-        let held = dead && self.run.settings.exhausted == Exhausted::Stop;
-        let status = if all(|told| told.status.satisfies()) {
-            LayerStatus::Completed
-        } else if stands && (held || all(|told| told.status.is_settled())) {
-            LayerStatus::Blocked
-        } else if all(|told| told.word == TaskStatus::Pending) {
-            LayerStatus::Pending
-        } else {
-            LayerStatus::InProgress
+        let mut counts = Counts::default();
+        members.iter().for_each(|told| counts.add(told.status, 1));
+        let status = match group_status(&counts, self.run.settings.exhausted) {
+            GroupStatus::Completed => LayerStatus::Completed,
+            GroupStatus::Blocked => LayerStatus::Blocked,
+            GroupStatus::Pending => LayerStatus::Pending,
+            GroupStatus::InProgress if all(|told| told.word == TaskStatus::Pending) => LayerStatus::Pending,
+            GroupStatus::InProgress => LayerStatus::InProgress,
         };
         let completed_at = members.iter().filter_map(|told| told.ended_at()).max();
         Layer {
@@ -257,7 +248,9 @@ impl Writer<'_> {
 
     fn task(&self, told: &Told) -> TaskEntry {
         let Told { task, story, word, .. } = told;
-        let shown = task.progress.worktree && *word != TaskStatus::Completed;
+        // Both are there from the moment the worktree is.
+        let is_there = story.worktree.as_ref().is_some_and(|worktree| worktree.created_at.is_some());
+        let shown = task.progress.worktree && is_there && *word != TaskStatus::Completed;
         let workplace = Some(&task.id).filter(|_| shown).and_then(|id| self.workplace(id));
         let (worktree_path, branch) = workplace.map(|at| (at.path, at.branch)).unzip();
         TaskEntry {
@@ -302,7 +295,9 @@ impl Writer<'_> {
                 _ => WorktreeStatus::Active,
             };
             let Workplace { path, branch } = self.workplace(&told.task.id)?;
-            let created_at = worktree.created_at.map(Time);
+            // It is being made since the task was begun.
+            let began = worktree.created_at.or(told.story.started_at).or(told.story.begun_at);
+            let created_at = Time(began.unwrap_or(self.run.created));
             Some((told.id(), WorktreeEntry { task_id: told.id(), path, branch, created_at, status }))
         };
         Map(self.tasks.iter().filter_map(entry).collect())
@@ -383,18 +378,38 @@ impl Writer<'_> {
         let update = update.unwrap_or_default();
         ContextEntry {
             status,
-            project_md_path: update.path,
+            project_md_path: update.path.map(|path| self.absolute(path)),
             features_added: update.features,
-            endpoints_added: update.endpoints,
+            endpoints_added: paths_of(update.endpoints),
             models_added: update.models,
             commit_hash: update.commit.map(|commit| commit.to_string()),
             reason: update.skipped,
         }
     }
 
+    /// A path in the project, as the file names it.
+    fn absolute(&self, path: String) -> String {
+        match path.starts_with('/') {
+            true => path,
+            false => format!("{}/{path}", self.place.project_path.trim_end_matches('/')),
+        }
+    }
+
     fn having(&self, word: TaskStatus) -> Vec<String> {
         self.tasks.iter().filter(|told| told.word == word).map(Told::id).collect()
     }
+}
+
+/// The paths of endpoints, each once; the journal knows their methods, too.
+fn paths_of(endpoints: Vec<String>) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for endpoint in endpoints {
+        let path = endpoint.split_once(' ').map_or(endpoint.as_str(), |(_, path)| path.trim()).to_owned();
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
 }
 
 fn commit(made: &Commit) -> CommitEntry {

@@ -3,7 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::run::{CommitMade, Note, Report};
+use crate::run::{CommitMade, Note, PastError, Report};
+use crate::time::Timestamp;
 
 /// What one change of the file comes to.
 fn heard(bench: &Bench, change: impl FnOnce(&mut Value)) -> Vec<Edit> {
@@ -95,8 +96,17 @@ fn a_failure_brings_its_reason_its_commits_and_its_advice() {
     let commits = vec![CommitMade { hash: "ghi9012".to_owned(), subject: "[L1-001] Fix: slug".to_owned() }];
     let report = Report { feedback: "Handle the duplicate".to_owned(), commits, ..Report::default() };
     let reason = "slug test failed".to_owned();
-    assert_eq!(edits, [on("L1-001", What::Failed { reason, report })]);
+    let errors = vec![PastError {
+        attempt: 2,
+        kind: "verification_failed".to_owned(),
+        step: "pytest".to_owned(),
+        message: "slug test failed".to_owned(),
+        details: String::new(),
+        at: Timestamp::parse("2026-01-10T11:00:00Z"),
+    }];
+    assert_eq!(edits, [on("L1-001", What::Failed { reason, report }), on("L1-001", What::Errors { errors })]);
     assert!(matches!(commands(&edits[0], "file")[..], [Command::Report { .. }]));
+    assert!(matches!(commands(&edits[1], "file")[..], [Command::Note { note: Note::Errors { .. }, .. }]));
 }
 
 #[test]
@@ -111,7 +121,7 @@ fn commits_and_advice_are_heard_while_the_status_stays() {
         edits,
         [
             on("L1-001", What::Told { report: Report { commits, ..Report::default() } }),
-            on("L1-001", What::Noted { text: "a warning".to_owned() })
+            on("L1-001", What::Errors { errors: vec![said(2, "a warning")] })
         ]
     );
     let mut bench = middle();
@@ -120,6 +130,91 @@ fn commits_and_advice_are_heard_while_the_status_stays() {
     }
     let commits = &json(&bench)["tasks"]["L1-001"]["commits"];
     assert_eq!(commits[1]["hash"], "abc1234", "it is in the file from now on");
+}
+
+/// An error without any of the fields that it may lack.
+fn said(attempt: u32, message: &str) -> PastError {
+    PastError { attempt, message: message.to_owned(), ..PastError::default() }
+}
+
+/// Hear a change, and have the rules take it.
+fn take(bench: &mut Bench, change: impl FnOnce(&mut Value)) {
+    for command in heard(bench, change).iter().flat_map(|edit| commands(edit, "file")) {
+        bench.accept(&command);
+    }
+}
+
+#[test]
+fn errors_and_advice_of_one_edit_stay_apart_and_keep_all_their_fields() {
+    let mut bench = Bench::small();
+    take(&mut bench, |file| file["tasks"]["L0-001"]["status"] = json!("in_progress"));
+    let errors = json!([
+        {"attempt": 1, "type": "implementation_error", "step": "cargo build", "message": "no such crate",
+            "timestamp": "2026-01-10T11:30:00Z"},
+        {"attempt": 1, "type": "verification_failed", "step": "pytest tests/api", "message": "slug test failed",
+            "details": "expected 201", "timestamp": "2026-01-10T11:35:00Z"},
+    ]);
+    let advice =
+        json!([{"attempt": 2, "feedback": "Add the crate"}, {"attempt": 2, "feedback": "Mind the slug"}]);
+    take(&mut bench, |file| {
+        let task = &mut file["tasks"]["L0-001"];
+        task["status"] = json!("failed");
+        task["errors"] = errors.clone();
+        task["retry_feedback"] = advice.clone();
+    });
+    let task = &json(&bench)["tasks"]["L0-001"];
+    assert_eq!(task["status"], "failed");
+    assert_eq!(task["errors"].as_array().map(Vec::len), Some(2), "{task:#}");
+    for (shown, written) in
+        task["errors"].as_array().into_iter().flatten().zip(errors.as_array().into_iter().flatten())
+    {
+        for (name, value) in written.as_object().into_iter().flatten() {
+            assert_eq!(&shown[name], value, "{name}");
+        }
+    }
+    assert_eq!(task["retry_feedback"], advice);
+}
+
+/// What follows from the tasks is said by them, or refused: it is never undone without a word.
+#[test]
+fn what_contradicts_the_tasks_is_refused_with_the_reason() {
+    let (bench, over) = (middle(), abandoned());
+    let lines = [
+        told(&bench, |file| file["status"] = json!("completed")),
+        told(&bench, |file| file["status"] = json!("abandoned")),
+        told(&over, |file| file["status"] = json!("in_progress")),
+        told(&bench, |file| file["current_layer"] = json!("2-backend")),
+        told(&bench, |file| file["current_batch"] = json!(7)),
+        told(&bench, |file| file["layers"]["1-foundation"]["status"] = json!("completed")),
+        told(&bench, |file| file["layers"]["1-foundation"]["status"] = json!("pending")),
+        told(&bench, |file| file["layers"]["1-foundation"]["status"] = json!("blocked")),
+        told(&bench, |file| file["layers"]["0-setup"]["status"] = json!("in_progress")),
+        told(&bench, |file| file["layers"]["0-setup"]["status"] = json!("dancing")),
+        told(&bench, |file| file["layers"]["9-more"] = json!({"status": "pending"})),
+        told(&bench, |file| file["merge_queue"] = json!([{"task_id": "L1-001", "status": "merged"}])),
+        told(&bench, |file| file["completed"] = json!(["L0-001", "L1-001"])),
+        told(&bench, |file| file["completed"] = json!([])),
+        told(&bench, |file| file["tasks"]["L1-001"]["attempts"] = json!(4)),
+        told(&bench, |file| file["options"]["verbose"] = json!(true)),
+    ];
+    insta::assert_snapshot!(lines.map(|lines| lines.join(" | ")).join("\n"));
+}
+
+/// The same fields, where the tasks in the same file say so, too.
+#[test]
+fn what_follows_from_the_tasks_of_the_same_file_is_no_edit_of_its_own() {
+    let all = ["L0-001", "L1-001", "L1-002", "L1-003"];
+    let edits = heard(&middle(), |file| {
+        all.iter().for_each(|name| file["tasks"][name]["status"] = json!("completed"));
+        file["status"] = json!("completed");
+        file["completed"] = json!(all);
+        file["merge_queue"] = json!([{"task_id": "L1-001", "status": "merged"}]);
+        file["current_batch"] = json!(3);
+        for layer in ["0-setup", "1-foundation"] {
+            file["layers"][layer]["status"] = json!("completed");
+        }
+    });
+    assert!(edits.iter().all(|edit| matches!(edit.what, What::ReportDone { .. })), "{edits:?}");
 }
 
 #[test]
@@ -175,7 +270,14 @@ fn a_task_may_need_a_person() {
         file["tasks"]["L0-001"]["errors"] = error("task_defect");
     });
     let reason = "the steps contradict each other".to_owned();
-    assert_eq!(edits, [on("L0-001", What::Blocked { reason, report: Report::default() })]);
+    let error = PastError { kind: "task_defect".to_owned(), ..said(1, &reason) };
+    assert_eq!(
+        edits,
+        [
+            on("L0-001", What::Blocked { reason, report: Report::default() }),
+            on("L0-001", What::Errors { errors: vec![error] })
+        ]
+    );
 }
 
 #[test]
@@ -198,7 +300,8 @@ fn a_stop_is_a_wish_and_the_rest_of_the_runs_status_is_not() {
         heard(&middle(), |file| file["status"] = json!("stopped")),
         [Edit { task: None, what: What::Stop }]
     );
-    assert_eq!(heard(&middle(), |file| file["status"] = json!("completed")), []);
+    let claim = told(&middle(), |file| file["status"] = json!("completed"));
+    assert_eq!(claim, ["`status` is \"completed\": it follows from the tasks: L1-001 is not completed"]);
     assert_eq!(
         told(&middle(), |file| file["status"] = json!(7)),
         ["`status` is 7: this is no status of a run"]
@@ -241,14 +344,14 @@ fn fields_of_others_are_carried_changed_and_taken_away() {
         file["owner"] = json!({"name": "ann"});
         file["tasks"]["L1-001"]["errors"][0]["severity"] = json!("high");
         file["merge_queue"][0]["reviewer"] = json!("bob");
-        file["options"]["verbose"] = json!(true);
+        file["options"]["colour"] = json!(true);
     });
-    let fields = json!({"owner": {"name": "ann"}, "options": {"verbose": true},
+    let fields = json!({"owner": {"name": "ann"}, "options": {"colour": true},
         "tasks": {"L1-001": {"errors": {"0": {"severity": "high"}}}}, "merge_queue": {"L1-002": {"reviewer": "bob"}}});
     assert_eq!(carried(&edits), fields);
     edits.iter().flat_map(|edit| commands(edit, "file")).for_each(|command| bench.accept(&command));
     let file = json(&bench);
-    assert_eq!((&file["owner"]["name"], &file["options"]["verbose"]), (&json!("ann"), &json!(true)));
+    assert_eq!((&file["owner"]["name"], &file["options"]["colour"]), (&json!("ann"), &json!(true)));
     assert_eq!(file["merge_queue"][0]["reviewer"], "bob");
 
     let edits = heard(&bench, |file| {
