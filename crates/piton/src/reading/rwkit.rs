@@ -76,14 +76,14 @@ fn siblings(path: &Utf8Path, root: &Utf8Path) -> Vec<Sibling> {
     });
     let read = |list: &Utf8PathBuf| {
         let name = list.strip_prefix(root).unwrap_or(list).as_str();
-        Some(Sibling::read(name, &file_of(list).ok()?))
+        Some(Sibling::read(name, &file_of(list, folder_of(list)).ok()?))
     };
     lists.iter().filter(|list| *list != path).filter_map(read).collect()
 }
 
 /// The files of the lists that a master list names, in its order.
 fn lists_of(master: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let Ok(bytes) = file_of(master) else { return Vec::new() };
+    let Ok(bytes) = file_of(master, folder_of(master)) else { return Vec::new() };
     let read = rwkit::master::read(&text::decode(&bytes, false).text);
     let lists = read.entries.iter().filter_map(|entry| list_of(master, entry.list.as_ref()?.as_str()));
     lists.filter_map(|list| list.canonicalize_utf8().ok()).collect()

@@ -116,7 +116,7 @@ fn what_contradicts_the_tasks_is_refused_where_it_is_seen_beside_an_engine_too()
         });
         match &running {
             Some(_) => {
-                until("an answer", || log(&sandbox).contains("`completed` names L2-001").then_some(()))
+                until("an answer", || log(&sandbox).contains("`completed` names L2-001").then_some(()));
             }
             None => drop(sandbox.run("next").exits(0)),
         }
