@@ -81,7 +81,7 @@ impl Group {
         while let Some(dir) = folders.get(next) {
             let entries = dir.read_dir_utf8().into_iter().flatten().flatten();
             let inner = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-            let inner: Vec<Utf8PathBuf> = inner.map(|entry| entry.into_path()).collect();
+            let inner: Vec<Utf8PathBuf> = inner.map(camino::Utf8DirEntry::into_path).collect();
             folders.extend(inner);
             next += 1;
         }
