@@ -228,6 +228,8 @@ mod tests {
         - Do not push, and do not touch other branches.
         - When the task itself is wrong and a person has to decide, say so: end with the line
           `<signal>BLOCKED:the reason</signal>`
+        - When everything was already as this task asks before you began, change nothing and end with the line
+          `<signal>T1_ALREADY:why</signal>`
         - What later tasks should know, report: `piton report T1 done --note TEXT`, with `--export`, `--decision` or
           `--pattern` for what you made, decided or want to see followed. Where you have the MCP tools of `piton`, `report` does
           the same.

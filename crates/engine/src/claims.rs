@@ -71,7 +71,7 @@ pub fn seen(
     let done = state.tasks().filter(|task| task.decided == Status::Completed);
     let trees = done.filter_map(|task| match task.proof.as_ref()? {
         Proof::Landed { commit, .. } => Some((task.since, commit)),
-        Proof::Checked { tree } => Some((task.since, tree.as_ref()?)),
+        Proof::Checked { tree, .. } => Some((task.since, tree.as_ref()?)),
         Proof::Work { commits, .. } => Some((task.since, commits.last()?)),
         Proof::Reported => None,
     });

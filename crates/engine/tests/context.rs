@@ -88,6 +88,7 @@ impl Shop {
             may_change_nothing: false,
             check_first: false,
             may_fail: false,
+            gate: false,
             timeout: Span::minutes(5),
             silence: None,
             exports,

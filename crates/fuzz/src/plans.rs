@@ -162,6 +162,7 @@ fn write(plan: &Plan) -> String {
             ("may_change_nothing", Value::Boolean(task.may_change_nothing)),
             ("check_first", Value::Boolean(task.check_first)),
             ("may_fail", Value::Boolean(task.may_fail)),
+            ("gate", Value::Boolean(task.gate)),
             ("timeout", span(task.timeout)),
         ]);
         let silence = |limit: Span| if limit.is_zero() { text("off") } else { span(limit) };

@@ -57,6 +57,7 @@ pub(crate) const SIGNALS: &[&str] = &[
     "</signal>",
     "DONE",
     "T1_DONE",
+    "T1_ALREADY:",
     "FAILED:",
     "BLOCKED:",
     "RETRY:",
@@ -89,6 +90,7 @@ pub(crate) fn signal(bytes: &[u8]) {
     // Written down again it says the same.
     let written = match &signal {
         Signal::Done => "DONE".to_owned(),
+        Signal::Already(reason) => format!("ALREADY:{reason}"),
         Signal::Failed(reason) if !reason.starts_with("it says both") => format!("FAILED:{reason}"),
         Signal::Blocked(reason) => format!("BLOCKED:{reason}"),
         Signal::Retry(reason) => format!("RETRY:{reason}"),
@@ -173,6 +175,7 @@ pub(crate) fn message(bytes: &[u8]) {
         may_change_nothing: false,
         check_first: false,
         may_fail: false,
+        gate: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),

@@ -155,6 +155,7 @@ fn spec(task: usize, needs: &[usize]) -> TaskSpec {
         may_change_nothing: false,
         check_first: false,
         may_fail: false,
+        gate: false,
         timeout: Span::minutes(60),
         silence: None,
         exports: Vec::new(),
@@ -315,7 +316,14 @@ impl World {
             }
             Action::Land { .. } => {
                 let intent = Intent { old: oid(0), candidate: tree.clone() };
-                Command::PrepareLanding { task, fence, tree, intent, results: vec![result()] }
+                Command::PrepareLanding {
+                    task,
+                    fence,
+                    tree,
+                    intent,
+                    results: vec![result()],
+                    untouched: Vec::new(),
+                }
             }
             Action::Move { .. } => {
                 let commit = progress.intent.expect("a move has an intent").candidate;

@@ -26,7 +26,15 @@ pub struct Plan {
 impl Plan {
     /// Covers what the tasks say and what judges them; not comments, order of keys or layout.
     pub fn hash(&self) -> Digest {
-        let tasks: Vec<Cow<'_, TaskSpec>> = self.tasks.iter().map(as_written).collect();
+        // Of other systems it is no word of the plan's author. Runs that were begun before it was told have the same hash.
+        let told = self.settings.dialect.is_native();
+        let plain = |spec: Cow<'_, TaskSpec>| TaskSpec { gate: false, ..spec.into_owned() };
+        let tasks: Vec<Cow<'_, TaskSpec>> = self
+            .tasks
+            .iter()
+            .map(as_written)
+            .map(|spec| if spec.gate && !told { Cow::Owned(plain(spec)) } else { spec })
+            .collect();
         let landing: Vec<Check> = self.settings.landing_checks.iter().map(Check::as_written).collect();
         Digest::of(&(&self.groups, &tasks, &landing))
     }
@@ -82,6 +90,9 @@ pub struct TaskSpec {
     /// depends on it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_fail: bool,
+    /// It judges the whole: its pass counts for the tree that it saw, and no other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gate: bool,
     /// Wall-clock limit of one try.
     pub timeout: Span,
     /// Longest time without output: none (0) where somebody said so, and as its client has it where nobody said.
@@ -698,6 +709,7 @@ mod tests {
             may_change_nothing: false,
             check_first: false,
             may_fail: false,
+            gate: false,
             timeout: Span::minutes(1),
             silence: None,
             outside: Vec::new(),

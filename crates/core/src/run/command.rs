@@ -25,6 +25,14 @@ pub enum Command {
     Detach {
         engine: String,
         reason: StopReason,
+        /// What the target holds: its tree, and those that differ from it in the plan's own files alone. Gates that
+        /// have passed have passed on one of them, or the run is not complete.
+        tip: Vec<Oid>,
+    },
+    /// What the target holds is not what a gate has passed on.
+    Reopen {
+        task: TaskId,
+        reason: String,
     },
     RequestStop {
         by: String,
@@ -116,6 +124,8 @@ pub enum Command {
         tree: Oid,
         intent: Intent,
         results: Vec<CheckResult>,
+        /// Tasks whose files this leaves as they are: verdicts of the agents among their checks are carried over.
+        untouched: Vec<TaskId>,
     },
     /// Textual conflict, or red together with what landed before.
     LandingFailed {
@@ -141,10 +151,12 @@ pub enum Command {
         fence: u64,
         commit: Oid,
     },
-    /// Its commit is part of the target already: there was nothing to land.
+    /// Its commit is part of the target already: there was nothing to land. `tree` is what the target holds.
     NothingToLand {
         task: TaskId,
         fence: u64,
+        tree: Oid,
+        results: Vec<CheckResult>,
     },
     CleanedUp {
         task: TaskId,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{NewRun, Refusal, Stop};
 use super::event::Event;
+use super::reopen::Reopening;
 use super::state::{Run, State};
 use super::task::{Status, Task};
 use crate::plan::{Graph, Plan, Settings, TaskId};
@@ -136,28 +137,32 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     Ok(events)
 }
 
-/// A gate that was passed, or a review, has not seen what is added. What is in the plan and not in its list is one.
+/// A gate that was passed, or a review, has not seen what is added.
 fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
-    let is_listed = |id: &TaskId| match (&plan.settings.list, &plan.settings.iterative) {
-        (Some(list), _) => list.tasks.contains_key(id),
-        (None, Some(about)) => about.units.contains_key(id),
-        (None, None) => true,
-    };
-    if !events.iter().any(|event| matches!(event, Event::TaskAdded { .. })) {
-        return;
+    let added = events.iter().find_map(|event| match event {
+        Event::TaskAdded { spec, .. } => Some(spec.id.clone()),
+        _ => None,
+    });
+    let Some(added) = added else { return };
+    let gates = plan.tasks.iter().filter(|spec| spec.gate);
+    for task in gates.filter_map(|spec| state.task(&spec.id).ok().flatten()) {
+        let open_again = || Event::Reopened {
+            task: task.id.clone(),
+            reason: Reopening::Stale { reason: format!("{added} was added to the plan") },
+            was: task.proof.clone(),
+            checks_first: true,
+        };
+        events.extend(match task.decided {
+            Status::Completed => Some(open_again()),
+            Status::Pending | Status::Skipped | Status::Merging => None,
+            // A review that is under way has not seen it, either. One that was given up is begun again.
+            _ if plan.settings.iterative.is_none() => None,
+            Status::Abandoned | Status::Blocked => {
+                Some(Event::Reset { task: task.id.clone(), by: "piton".to_owned() })
+            }
+            _ => Some(open_again()),
+        });
     }
-    let gates = plan.tasks.iter().map(|spec| &spec.id).filter(|id| !is_listed(id));
-    let has_looked = |id: &&TaskId| {
-        state.task(id).is_ok_and(|task| {
-            task.is_some_and(|task| match task.decided {
-                Status::Pending | Status::Skipped | Status::Merging => false,
-                // A review that is under way has not seen it, either.
-                _ => task.decided == Status::Completed || plan.settings.iterative.is_some(),
-            })
-        })
-    };
-    events
-        .extend(gates.filter(has_looked).map(|id| Event::Reset { task: id.clone(), by: "piton".to_owned() }));
 }
 
 /// For each task of a plan that can be carried out, the longest chains before it and behind it.

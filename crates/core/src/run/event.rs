@@ -188,6 +188,9 @@ pub enum Event {
         task: TaskId,
         fence: u64,
         intent: Intent,
+        /// The candidate's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<Oid>,
     },
     /// The target was not moved; the candidate has to be built anew.
     LandingReturned {
@@ -456,6 +459,10 @@ pub enum StopReason {
 pub enum AgentEnd {
     /// It says it is done. Only a claim: the checks decide.
     Done,
+    /// It says that everything was as it is asked for before it began, so it changed nothing. Only a claim, too.
+    Already {
+        reason: String,
+    },
     Failed {
         reason: String,
         feedback: String,

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::event::{CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
+use super::event::{AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
 use super::provider::{Outages, worker};
 use super::state::{Missing, Run, State};
 use super::task::{Awaited, Holder, Pass, Progress, Proof, Status, Task};
 use super::usage::{Bill, Bills, Usage};
-use crate::plan::{Budget, Check, Oid, Outside, TaskId, TaskSpec};
+use crate::dialect::issue::plan::VALIDATION;
+use crate::plan::{Budget, Check, Dialect, Oid, Outside, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
 impl State {
@@ -63,6 +64,7 @@ impl State {
                     stop: None,
                     stopped: None,
                     landed: 0,
+                    gates: Vec::new(),
                     slots: 0,
                     dead: 0,
                     streak: 0,
@@ -85,13 +87,16 @@ impl State {
             }
             Event::TaskAdded { spec, level, tail } => self.add(spec, (*level, *tail), at, seq),
             Event::TaskChanged { spec, level, tail } => self.change_spec(spec, (*level, *tail), at, seq),
-            Event::TaskRemoved { task } => self.update(task, at, |task| {
-                task.removed = true;
-                if task.decided != Status::Completed {
-                    release(task);
-                    task.decided = Status::Skipped;
-                }
-            }),
+            Event::TaskRemoved { task } => {
+                self.on_run(|run| run.gates.retain(|gate| gate != task));
+                self.update(task, at, |task| {
+                    task.removed = true;
+                    if task.decided != Status::Completed {
+                        release(task);
+                        task.decided = Status::Skipped;
+                    }
+                })
+            }
             Event::EngineStarted { engine, session } => {
                 let reorder = self.run.as_ref().is_some_and(|run| run.session.schedule != session.schedule);
                 self.on_run(|run| {
@@ -154,6 +159,7 @@ impl State {
                     task.progress.agent_done = recheck;
                     task.progress.confirmations = 0;
                     task.progress.confirmed &= recheck;
+                    task.progress.already.take_if(|_| !recheck);
                     task.progress.worktree |= *holder == Holder::Engine;
                 })
             }
@@ -189,6 +195,13 @@ impl State {
                     task.worked = task.worked.plus(*took);
                     task.progress.agent_done = true;
                     task.progress.waits = None;
+                    // Whoever confirms has only to find nothing to do.
+                    if task.decided == Status::InProgress {
+                        task.progress.already = match end {
+                            AgentEnd::Already { reason } => Some(reason.clone()),
+                            _ => None,
+                        };
+                    }
                 })
             }
             Event::ReviewerStarted { task, agent, .. } => {
@@ -207,6 +220,7 @@ impl State {
                     task.progress.reworked += u32::from(confirming && work.found_work);
                     task.progress.commit.clone_from(&work.commit);
                     task.progress.tree = Some(work.tree.clone());
+                    task.progress.already.take_if(|_| work.changed);
                     task.progress.waits = None;
                 })
             }
@@ -255,11 +269,12 @@ impl State {
             Event::Failed { task, class, next, behind, .. } => {
                 self.fail(task, *class, next, behind.as_ref(), at, seq)
             }
-            Event::LandingPrepared { task, intent, .. } => {
+            Event::LandingPrepared { task, intent, tree, .. } => {
                 self.on_run(|run| run.merging = Some(task.clone()));
                 self.update(task, at, |task| {
                     task.decided = Status::Merging;
                     task.progress.intent = Some(intent.clone());
+                    task.progress.merged.clone_from(tree);
                     task.progress.waits = None;
                 })
             }
@@ -443,9 +458,10 @@ impl State {
             }
             task.holder = None;
             task.progress.recheck = match class {
-                Class::Transient => task.decided == Status::Verifying,
-                // Only whoever was to look at the work was not let in, or was stopped.
-                Class::Limit | Class::Stopped => matches!(task.decided, Status::Verifying | Status::Verified),
+                // Only whoever was to look at the work did not, was not let in, or was stopped.
+                Class::Transient | Class::Limit | Class::Stopped => {
+                    matches!(task.decided, Status::Verifying | Status::Verified)
+                }
                 Class::Code | Class::Conflict | Class::Defect => false,
             };
             task.progress.intent = None;
@@ -494,7 +510,13 @@ impl State {
             task.proof = Some(proof.clone());
             task.reopened = None;
             task.counts = counts.to_vec();
-            task.progress = Progress { worktree: task.progress.worktree, landed_no, ..Progress::default() };
+            let saw = match proof {
+                Proof::Landed { .. } => task.progress.merged.take(),
+                Proof::Checked { tree, .. } => tree.clone(),
+                Proof::Work { .. } | Proof::Reported => None,
+            };
+            let (worktree, tree) = (task.progress.worktree, saw.filter(|_| task.gate));
+            task.progress = Progress { worktree, landed_no, tree, ..Progress::default() };
         })
     }
 
@@ -528,11 +550,13 @@ impl State {
             outside: Vec::new(),
             judges: Vec::new(),
             reviewers: Vec::new(),
+            reviews: Vec::new(),
             agent: String::new(),
             confirm: false,
             may_change_nothing: false,
             check_first: false,
             may_fail: false,
+            gate: false,
             removed: false,
             spec_seq: seq,
             failure_seq: None,
@@ -544,6 +568,7 @@ impl State {
             worked: Span::default(),
         };
         judge_by(&mut task, spec);
+        task.gate = self.enter_gate(spec);
         let mut counted = task.clone();
         self.count_needs(&mut counted);
         self.index(&task);
@@ -567,6 +592,7 @@ impl State {
         let mut counted =
             self.tasks.get(&spec.id).cloned().ok_or_else(|| Missing::Tasks(vec![spec.id.clone()]))?;
         self.count_needs(&mut counted);
+        let gate = self.enter_gate(spec);
         self.update(&spec.id, at, |task| {
             task.group = spec.group;
             task.level = level;
@@ -585,7 +611,23 @@ impl State {
                 }
             }
             judge_by(task, spec);
+            task.gate = gate;
         })
+    }
+
+    /// Whether a task judges the whole. Journals of earlier versions do not say it: there the lists of its system do.
+    fn enter_gate(&mut self, spec: &TaskSpec) -> bool {
+        let Some(run) = &mut self.run else { return spec.gate };
+        let settings = &run.settings;
+        let listed = match (&settings.list, &settings.iterative) {
+            (Some(list), _) => list.tasks.contains_key(&spec.id),
+            (None, Some(about)) => about.units.contains_key(&spec.id),
+            (None, None) => settings.dialect != Dialect::Issue || spec.id.as_str() != VALIDATION,
+        };
+        let gate = spec.gate || spec.check_first && !listed;
+        run.gates.retain(|id| id != &spec.id);
+        run.gates.extend(gate.then(|| spec.id.clone()));
+        gate
     }
 
     fn count_needs(&self, task: &mut Task) {
@@ -620,6 +662,7 @@ pub(super) fn release(task: &mut Task) {
 fn judge_by(task: &mut Task, spec: &TaskSpec) {
     task.judges = spec.checks.iter().map(Check::digest).collect();
     task.reviewers = spec.checks.iter().filter_map(Check::reviewer).map(str::to_owned).collect();
+    task.reviews = spec.checks.iter().filter(|c| c.reviewer().is_some()).map(Check::digest).collect();
     task.agent.clone_from(&spec.agent);
     task.confirm = spec.confirm;
     // What may be done already may stay as it is.

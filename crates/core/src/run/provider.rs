@@ -228,7 +228,10 @@ impl Run {
             }
             // It says nothing about the limit; whoever begins next is the first again.
             AgentEnd::Transient { .. } | AgentEnd::Stopped => self.look_again(agent),
-            AgentEnd::Done | AgentEnd::Failed { .. } | AgentEnd::Blocked { .. } => {
+            AgentEnd::Done
+            | AgentEnd::Already { .. }
+            | AgentEnd::Failed { .. }
+            | AgentEnd::Blocked { .. } => {
                 let is_past = |until| !is_future(until, at, LONGEST_LIMIT);
                 let is_over = |outage: &Outage| outage.until.is_some_and(is_past);
                 if self.outages.get(&provider).is_some_and(is_over) {

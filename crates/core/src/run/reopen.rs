@@ -45,9 +45,11 @@ impl State {
             match reason {
                 Reopening::Content { .. } => (task.attempt, task.spent) = (0, 0),
                 // A look that finds something to do costs an attempt, as any that fails does.
-                Reopening::Checks | Reopening::Stale { .. } => {
+                Reopening::Checks => {
                     task.budget = task.budget.max(task.spent + 1 + u32::from(checks_first));
                 }
+                // Rounds of fixes count over the whole run: whoever has used them up gets no more.
+                Reopening::Stale { .. } => {}
             }
         })
     }

@@ -3,6 +3,7 @@
 mod agents;
 mod claims;
 mod failure;
+mod gates;
 
 use super::command::{Command, Refusal, Stop};
 use super::create::{create, extend, replan};
@@ -15,6 +16,7 @@ use crate::plan::{Check, Dialect, Digest, MAX_PARALLEL, Oid, TaskId};
 use crate::time::Timestamp;
 
 pub use claims::waits_for;
+use failure::how_to_say_already;
 
 type Decision = Result<Vec<Event>, Stop>;
 
@@ -32,15 +34,19 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::Replan(plan) => replan(state, run, plan),
         Command::Extend(plan) => extend(state, run, plan),
         Command::Attach { engine, session } => on.attach(engine, session),
-        Command::Detach { engine, reason } => {
+        Command::Detach { engine, reason, tip } => {
             if run.engine.as_ref() != Some(engine) {
                 return Err(Refusal::stale("another engine has taken over this run"));
             }
             if *reason == StopReason::Completed && !state.all_completed() {
                 return Err(Refusal::because("a task was added meanwhile"));
             }
+            if *reason == StopReason::Completed {
+                on.gates_held_on(tip)?;
+            }
             Ok(vec![Event::EngineStopped { engine: engine.clone(), reason: reason.clone() }])
         }
+        Command::Reopen { task, reason } => on.reopen(task, reason),
         Command::RequestStop { by, now } => {
             if run.engine.is_none() {
                 return Err(Refusal::because(format!("no engine works on the run {}", run.id)));
@@ -100,8 +106,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             }
             Ok(vec![on.failure(at, *class, reason, feedback, at.progress.behind.clone())])
         }
-        Command::PrepareLanding { task, fence, tree, intent, results } => {
-            on.prepare_landing(task, *fence, tree, intent, results)
+        Command::PrepareLanding { task, fence, tree, intent, results, untouched } => {
+            on.prepare_landing(task, *fence, tree, intent, (results, untouched))
         }
         Command::LandingFailed { task, fence, tip, reason, feedback } => {
             let at = on.held(task, *fence, &[Status::Verified])?;
@@ -120,13 +126,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::LandingReturned { task: task.clone(), fence: *fence, reason: reason.clone() }])
         }
         Command::Landed { task, fence, commit } => on.landed(task, *fence, commit),
-        Command::NothingToLand { task, fence } => {
-            let at = on.held(task, *fence, &[Status::Verified])?;
-            if !at.may_stay_as_it_is() {
-                return Err(Refusal::because(format!("{task} must change something to be completed")));
-            }
-            let proof = Proof::Checked { tree: at.progress.tree.clone() };
-            Ok(vec![Event::Completed { task: task.clone(), fence: *fence, proof, counts: Vec::new() }])
+        Command::NothingToLand { task, fence, tree, results } => {
+            on.nothing_to_land(task, *fence, tree, results)
         }
         Command::CleanedUp { task, fence } => {
             on.cleaned(task, *fence)?;
@@ -261,11 +262,12 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         },
         Command::LandingFound { task, commit, reason } => match on.task(task)?.decided {
             Status::Completed => Err(Refusal::stale(format!("{task} is completed already"))),
-            _ => Ok(vec![Event::LandingFound {
-                task: task.clone(),
-                commit: commit.clone(),
-                reason: reason.clone(),
-            }]),
+            _ => {
+                let (task, commit, reason) = (task.clone(), commit.clone(), reason.clone());
+                let reopened = on.gates_after(&task, None)?;
+                let found = Event::LandingFound { task, commit, reason };
+                Ok([found].into_iter().chain(reopened).collect())
+            }
         },
     }
 }
@@ -459,7 +461,10 @@ impl<'a> Rules<'a> {
                 &format!("Resolve the conflict markers in: {files}\n"),
             )
         } else if !work.changed && !task.may_stay_as_it_is() {
-            fail("the agent changed nothing", "Your last attempt ended without changing any file.\n")
+            fail(
+                "the agent changed nothing",
+                &format!("Your last attempt ended without changing any file.\n{}", how_to_say_already(id)),
+            )
         } else if found_work && task.spent + task.progress.reworked >= task.budget {
             fail(
                 "every pass still finds work to do",
@@ -485,13 +490,12 @@ impl<'a> Rules<'a> {
         if let Some(missing) = unproven(task, task.judges.iter(), tree, results) {
             return Err(Refusal::because(format!("a check of {id} has not run ({})", missing.short())));
         }
-        let done = if self.run.settings.no_commits {
-            let proof = Proof::Checked { tree: Some(tree.clone()) };
-            Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() }
-        } else {
-            Event::Verified { task: id.clone(), fence }
-        };
-        Ok(vec![ended, done])
+        if self.run.settings.no_commits {
+            let proof = checked_on(task, Some(tree.clone()));
+            let done = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() };
+            return Ok([ended, done].into_iter().chain(self.gates_after(id, Some(tree))?).collect());
+        }
+        Ok(vec![ended, Event::Verified { task: id.clone(), fence }])
     }
 
     /// The target may move only to a tree that all who have a say in it have passed.
@@ -501,16 +505,22 @@ impl<'a> Rules<'a> {
         fence: u64,
         tree: &Oid,
         intent: &Intent,
-        results: &[CheckResult],
+        (results, untouched): (&[CheckResult], &[TaskId]),
     ) -> Decision {
         let task = self.held(id, fence, &[Status::Verified])?;
         if let Some(other) = &self.run.merging {
             return Err(Refusal::because(format!("{other} is landing")));
         }
-        let mut judges: Vec<Digest> = task.judges.clone();
+        // An agent judged files: as long as these are as they were, its verdict is carried over.
+        let of = |task: &Task| -> Vec<Digest> {
+            // A gate lands on a tree that it has to judge itself.
+            let all = !untouched.contains(&task.id) || task.gate && task.id == *id;
+            task.judges.iter().filter(|judge| all || !task.reviews.contains(judge)).cloned().collect()
+        };
+        let mut judges: Vec<Digest> = of(task);
         // Also where the merged tree is the verified one: its own checks are not those of the others.
         for other in self.state.landed_since(task.progress.landed_at_base) {
-            judges.extend(self.task(other).map(|t| t.judges.clone()).unwrap_or_default());
+            judges.extend(self.task(other).map(of).unwrap_or_default());
         }
         judges.extend(self.run.settings.landing_checks.iter().map(Check::digest));
         if let Some(missing) = unproven(task, judges.iter(), tree, results) {
@@ -519,17 +529,33 @@ impl<'a> Rules<'a> {
                 missing.short()
             )));
         }
-        let mut events = Vec::new();
-        if !results.is_empty() {
-            events.push(Event::ChecksEnded {
-                task: id.clone(),
-                fence,
-                tree: tree.clone(),
-                results: results.to_vec(),
-            });
+        let prepared = Event::LandingPrepared {
+            task: id.clone(),
+            fence,
+            intent: intent.clone(),
+            tree: Some(tree.clone()),
+        };
+        Ok(self.found(id, fence, tree, results).into_iter().chain([prepared]).collect())
+    }
+
+    /// What changes nothing has to hold on what the target is now, not on what it was when the task began.
+    fn nothing_to_land(&self, id: &TaskId, fence: u64, tree: &Oid, results: &[CheckResult]) -> Decision {
+        let task = self.held(id, fence, &[Status::Verified])?;
+        if !task.may_stay_as_it_is() {
+            return Err(Refusal::because(format!("{id} must change something to be completed")));
         }
-        events.push(Event::LandingPrepared { task: id.clone(), fence, intent: intent.clone() });
-        Ok(events)
+        // A gate is about this very tree, also where an agent judges.
+        let judges: Vec<&Digest> =
+            if task.gate { task.judges.iter().collect() } else { task.commands().collect() };
+        if let Some(missing) = unproven(task, judges.into_iter(), tree, results) {
+            return Err(Refusal::because(format!(
+                "{id} is not completed: a check has not passed on what the target holds ({})",
+                missing.short()
+            )));
+        }
+        let proof = checked_on(task, Some(tree.clone()));
+        let done = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() };
+        Ok(self.found(id, fence, tree, results).into_iter().chain([done]).collect())
     }
 
     /// The task, if it is landing as this commit.
@@ -550,7 +576,9 @@ impl<'a> Rules<'a> {
             return Err(Refusal::stale(format!("{id} has no landing under way")));
         };
         let proof = Proof::Landed { commit: commit.clone(), verified: verified.clone() };
-        Ok(vec![Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() }])
+        let landed = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() };
+        let reopened = self.gates_after(id, task.progress.merged.as_ref())?;
+        Ok([landed].into_iter().chain(reopened).collect())
     }
 
     fn may_take_away(&self, id: &TaskId, what: &str) -> Result<(), Stop> {
@@ -577,6 +605,11 @@ impl<'a> Rules<'a> {
 enum Turn {
     Own,
     Any,
+}
+
+/// The proof of a task whose checks passed on a tree, and that lands nothing.
+fn checked_on(task: &Task, tree: Option<Oid>) -> Proof {
+    Proof::Checked { tree, already: task.progress.already.clone() }
 }
 
 /// The first judge without a pass on this tree, now or earlier.

@@ -144,13 +144,22 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
         let free = run.session.max_parallel.saturating_sub(run.slots) as usize;
         let mut looked_at = BTreeSet::new();
         let let_in = |task: &&Task| is_let_in(run, task, now, &mut looked_at);
-        let starts = startable(state, run, now).filter(let_in).take(free);
+        let in_turn = |task: &&Task| !task.comes_last() || is_last(state, run, now);
+        let starts = startable(state, run, now).filter(in_turn).filter(let_in).take(free);
         actions.extend(starts.map(|task| Action::Start { task: task.id.clone() }));
     }
     if run.stop != Some(true) && owes_context(state, run) {
         actions.push(Action::Context);
     }
     actions
+}
+
+/// Whether only gates are left that agents judge and that have passed before. They are judged again once, at the end, and
+/// not after each landing.
+fn is_last(state: &State, run: &Run, now: Timestamp) -> bool {
+    let under_way = !state.active.is_empty() || !state.queue.is_empty() || run.merging.is_some();
+    let soon = || paused_until(state, now).is_some();
+    !under_way && !soon() && startable(state, run, now).all(Task::comes_last)
 }
 
 /// Whether all is done but for the project's description. Who works on a part of the plan, or makes no commits,

@@ -45,6 +45,9 @@ pub struct Run {
     pub stopped: Option<StopReason>,
     /// Tasks that have landed.
     pub landed: u32,
+    /// Tasks that judge the whole, in the order of the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<TaskId>,
     /// Tasks holding a parallel slot of the engine.
     pub slots: u32,
     /// Tasks abandoned or blocked.

@@ -151,6 +151,9 @@ pub struct Task {
     /// The agents among them, by name.
     #[serde(default)]
     pub reviewers: Vec<String>,
+    /// The checks among them that agents make.
+    #[serde(default)]
+    pub reviews: Vec<Digest>,
     /// Who is to work on it.
     #[serde(default)]
     pub agent: String,
@@ -158,6 +161,9 @@ pub struct Task {
     pub may_change_nothing: bool,
     pub check_first: bool,
     pub may_fail: bool,
+    /// It judges the whole; see [`Task::held_on`].
+    #[serde(default)]
+    pub gate: bool,
     /// No longer in the plan.
     pub removed: bool,
     /// Where its spec and its last failure stand in the journal.
@@ -205,7 +211,7 @@ impl Task {
 
     /// It may be completed although nobody changes anything for it.
     pub fn may_stay_as_it_is(&self) -> bool {
-        self.may_change_nothing || self.progress.checks_first
+        self.may_change_nothing || self.progress.checks_first || self.progress.already.is_some()
     }
 
     /// Whether its next start begins without an agent: with the checks of work that is there.
@@ -215,7 +221,24 @@ impl Task {
 
     /// A fresh agent has to find nothing left to do before those judge it who are dear: agents.
     pub fn awaits_confirmation(&self) -> bool {
-        self.confirm && !self.progress.confirmed
+        let may_be_done = self.may_change_nothing || self.progress.checks_first;
+        let only_says_so = self.progress.already.is_some() && !may_be_done;
+        (self.confirm || only_says_so) && !self.progress.confirmed
+    }
+
+    /// The tree that a gate which has passed held on, where that is known.
+    pub fn held_on(&self) -> Option<&Oid> {
+        self.progress.tree.as_ref().filter(|_| self.gate && self.decided == Status::Completed)
+    }
+
+    /// A gate that agents judge, and that has passed before: it is dear, so it is judged again when all else is done.
+    pub(super) fn comes_last(&self) -> bool {
+        self.gate && !self.reviews.is_empty() && self.progress.checks_first && self.progress.tree.is_none()
+    }
+
+    /// Its checks that are no agent's: each has to pass on the very tree that counts.
+    pub fn commands(&self) -> impl Iterator<Item = &Digest> {
+        self.judges.iter().filter(|judge| !self.reviews.contains(judge))
     }
 
     /// The engine works on it, and not a ledger's holder.
@@ -249,7 +272,12 @@ pub enum Proof {
     /// Its checks passed and it is part of the target.
     Landed { commit: Oid, verified: Oid },
     /// Its checks passed where it was done; nothing was landed.
-    Checked { tree: Option<Oid> },
+    Checked {
+        tree: Option<Oid>,
+        /// Why nothing had to be changed for it, where its agent says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        already: Option<String>,
+    },
     /// Work of its own was seen, and there was no check to run.
     Work {
         #[serde(default)]
@@ -292,6 +320,8 @@ pub struct Progress {
     pub advice: Vec<u64>,
     pub commit: Option<Oid>,
     pub tree: Option<Oid>,
+    /// Why nothing had to be changed, as the agent of this try says.
+    pub already: Option<String>,
     /// Passes of agents asked to confirm, within this attempt.
     pub confirmations: u32,
     /// How many of them found work, which they did: each is worth an attempt.
@@ -307,6 +337,8 @@ pub struct Progress {
     /// Position in the order of verification.
     pub queued: Option<u64>,
     pub intent: Option<Intent>,
+    /// The merged tree that is about to land.
+    pub merged: Option<Oid>,
     /// What landing waits for.
     pub waits: Option<String>,
     /// How many had landed before this one.

@@ -17,6 +17,8 @@ use crate::time::{Span, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
     Done,
+    /// Everything was as it is asked for before the agent began, for this reason.
+    Already(String),
     Failed(String),
     Blocked(String),
     /// Try again: something outside went wrong.
@@ -47,8 +49,8 @@ impl Signal {
 
     /// Whether it only says that something is well. Checks and reviews decide about that in any case.
     fn is_claim(&self) -> bool {
-        use Signal::{Done, Fixed, PreliminaryDone, ReviewPass, TestsPass, Verified};
-        matches!(self, Done | Fixed | PreliminaryDone | ReviewPass | TestsPass | Verified)
+        use Signal::{Already, Done, Fixed, PreliminaryDone, ReviewPass, TestsPass, Verified};
+        matches!(self, Done | Already(_) | Fixed | PreliminaryDone | ReviewPass | TestsPass | Verified)
     }
 }
 

@@ -43,8 +43,8 @@ pub struct Heard {
 impl Heard {
     /// The agent says that the unit is done. Only a claim: the gates decide.
     pub fn claims_done(&self) -> bool {
-        use Signal::{Done, Fixed, PreliminaryDone, Verified};
-        matches!(self.signal, Some(Done | Fixed | PreliminaryDone | Verified))
+        use Signal::{Already, Done, Fixed, PreliminaryDone, Verified};
+        matches!(self.signal, Some(Done | Already(_) | Fixed | PreliminaryDone | Verified))
     }
 
     /// Why a person is needed, if the agent says so.
@@ -385,14 +385,16 @@ fn read(body: &str, unit: &TaskId, now: Timestamp) -> Option<(Signal, Option<&'s
         "GAPS_FOUND" => Signal::GapsFound,
         "BLOCKED" if reason.is_none() => Signal::Blocked(String::new()),
         "DONE" if plain => return Some((Signal::Done, Some("names no unit"))),
+        "ALREADY" => return Some((Signal::Already(told), Some("names no unit"))),
         other => {
             if let Some(signal) = reason.as_deref().and_then(|reason| with_reason(other, reason, now)) {
                 return Some((signal, cased));
             }
-            let (id, end) = word.rsplit_once('_').filter(|_| plain)?;
+            let (id, end) = word.rsplit_once('_')?;
             let signal = match end.to_ascii_uppercase().as_str() {
-                "DONE" => Signal::Done,
-                "VERIFIED" => Signal::Verified,
+                "DONE" if plain => Signal::Done,
+                "VERIFIED" if plain => Signal::Verified,
+                "ALREADY" => Signal::Already(told),
                 _ => return None,
             };
             if id == unit.as_str() {

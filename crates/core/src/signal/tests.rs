@@ -40,6 +40,8 @@ fn every_word_is_understood() {
     for (word, expected) in [
         ("T1_DONE", Signal::Done),
         ("T1_VERIFIED", Signal::Verified),
+        ("T1_ALREADY:no key", Signal::Already(reason.clone())),
+        ("T1_ALREADY", Signal::Already(String::new())),
         ("BLOCKED:no key", Signal::Blocked(reason.clone())),
         ("BLOCKED", Signal::Blocked(String::new())),
         ("TESTS_PASS", Signal::TestsPass),

@@ -64,6 +64,9 @@ pub fn tell(event: &Event) -> Told {
         Event::WorktreeReady { base, .. } => (Tone::Quiet, format!("worktree ready on {}", base.short())),
         Event::AgentEnded { end, took, .. } => match end {
             AgentEnd::Done => (Tone::Quiet, format!("agent says done after {took}")),
+            AgentEnd::Already { reason } => {
+                (Tone::Plain, format!("agent says after {took} that it was already so: {}", one_line(reason)))
+            }
             AgentEnd::Failed { .. } => (Tone::Quiet, format!("agent failed after {took}")),
             AgentEnd::Blocked { .. } => (Tone::Quiet, format!("agent says blocked after {took}")),
             AgentEnd::Transient { .. } => (Tone::Quiet, format!("agent was cut off after {took}")),
@@ -79,7 +82,7 @@ pub fn tell(event: &Event) -> Told {
                 (Tone::Warning, format!("{agent} came to no verdict: usage limit until {until}"))
             }
             AgentEnd::Stopped => (Tone::Plain, format!("{agent} came to no verdict: stopped with the run")),
-            AgentEnd::Blocked { reason } => {
+            AgentEnd::Blocked { reason } | AgentEnd::Transient { reason } => {
                 (Tone::Warning, format!("{agent} came to no verdict: {}", one_line(reason)))
             }
             _ => (Tone::Warning, format!("{agent} came to no verdict: its provider does not let it in")),
@@ -111,6 +114,9 @@ pub fn tell(event: &Event) -> Told {
         Event::LandingWaits { reason, .. } => (Tone::Warning, format!("landing waits: {reason}")),
         Event::Completed { proof, .. } => match proof {
             Proof::Landed { commit, .. } => (Tone::Good, format!("landed as {}", commit.short())),
+            Proof::Checked { already: Some(reason), .. } => {
+                (Tone::Good, format!("completed, was already so: {}", one_line(reason)))
+            }
             Proof::Checked { .. } => (Tone::Good, "completed, its checks passed".to_owned()),
             Proof::Work { commits, .. } => match commits.last() {
                 Some(commit) => {
@@ -151,7 +157,7 @@ pub fn tell(event: &Event) -> Told {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", one_line(reason)) };
             (Tone::Bad, format!("given up by {by}{why}"))
         }
-        Event::Reopened { reason, .. } => {
+        Event::Reopened { reason, was, .. } => {
             let why = match reason {
                 Reopening::Content { title } => {
                     format!("the plan has another task under this id; it was: {}", one_line(title))
@@ -159,7 +165,9 @@ pub fn tell(event: &Event) -> Told {
                 Reopening::Checks => "other checks decide about it now".to_owned(),
                 Reopening::Stale { reason } => one_line(reason).to_owned(),
             };
-            (Tone::Warning, format!("completed before, and open again: {why}"))
+            let before =
+                if was.is_some() { "completed before, and open again" } else { "to be looked at again" };
+            (Tone::Warning, format!("{before}: {why}"))
         }
         Event::Raised { by, attempts, .. } => (Tone::Plain, format!("{by} allows {attempts} attempts")),
         Event::Noted { by, note } => match note {

@@ -156,6 +156,9 @@ impl Search<'_> {
             Status::Completed => {
                 let how = match &task.proof {
                     Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
+                    Some(Proof::Checked { already: Some(reason), .. }) => {
+                        format!("its checks passed; it was already so: {reason}")
+                    }
                     Some(Proof::Checked { .. }) => "its checks passed; nothing was landed".to_owned(),
                     Some(Proof::Work { commits, .. }) => match commits.last() {
                         Some(commit) => format!("by commit {}, without a check", commit.short()),

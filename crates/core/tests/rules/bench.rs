@@ -39,6 +39,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         may_change_nothing: false,
         check_first: false,
         may_fail: false,
+        gate: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),
@@ -197,6 +198,7 @@ impl Bench {
             tree: oid(tree),
             intent: Intent { old: oid(tree + 2000), candidate: oid(tree + 3000) },
             results: passed.iter().map(|other| evidence(other, Verdict::Pass)).collect(),
+            untouched: Vec::new(),
         }
     }
 

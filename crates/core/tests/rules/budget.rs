@@ -62,7 +62,7 @@ fn no_agent_starts_once_a_run_has_used_what_it_may() {
 
         // Who raises it goes on from there.
         let name = "e1".to_owned();
-        bench.accept(&Command::Detach { engine: name, reason });
+        bench.accept(&Command::Detach { engine: name, reason, tip: Vec::new() });
         attach(&mut bench, Budget::default());
         assert_eq!(next(&bench.state, bench.now), [Action::Start { task: id("a") }]);
     }

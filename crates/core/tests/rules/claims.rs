@@ -34,7 +34,7 @@ fn a_commit_counts_for_one_task() {
     // One of its own does, and so does one that is named.
     let _ = bench.decide(&done("b", "ann", commits(&[5, 6]))).expect("a commit of its own");
     bench.accept(&done("b", "ann", Evidence::named([oid(5)])));
-    assert_eq!(bench.task("b").proof, Some(Proof::Checked { tree: Some(oid(1)) }));
+    assert_eq!(bench.task("b").proof, Some(Proof::Checked { tree: Some(oid(1)), already: None }));
 }
 
 #[test]

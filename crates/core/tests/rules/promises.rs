@@ -76,7 +76,7 @@ fn a_task_that_is_checked_first_needs_no_agent_where_its_checks_pass() {
     let untouched = Work { changed: false, found_work: false, ..work(7) };
     bench.accept(&bench.captured("a", untouched));
     bench.accept(&bench.checks_end("a", 7, Verdict::Pass));
-    bench.accept(&Command::NothingToLand { task, fence });
+    bench.accept(&Command::NothingToLand { task, fence, tree: oid(7), results: Vec::new() });
     assert_eq!(bench.task("a").status(), Status::Completed);
 }
 
@@ -176,7 +176,7 @@ fn a_plan_that_allows_more_brings_back_what_ran_out_of_attempts() {
     bench.accept(&Command::Report { task, by, fence: None, claim, report });
     assert_eq!(bench.task("a").status(), Status::Abandoned);
     let (engine, reason) = ("e1".to_owned(), StopReason::Person);
-    bench.accept(&Command::Detach { engine, reason });
+    bench.accept(&Command::Detach { engine, reason, tip: Vec::new() });
     let more = |attempts| Command::Replan(Box::new(plan(vec![TaskSpec { attempts, ..spec("a", &[]) }])));
     bench.accept(&more(1));
     assert_eq!(bench.task("a").status(), Status::Abandoned);

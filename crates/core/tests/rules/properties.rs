@@ -98,13 +98,13 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
         }
         14 | 15 => {
             let intent = piton_core::run::Intent { old: oid(4), candidate: oid(6) };
-            Command::PrepareLanding { task, fence, tree, intent, results }
+            Command::PrepareLanding { task, fence, tree, intent, results, untouched: Vec::new() }
         }
         16 => Command::LandingFailed { task, fence, tip: oid(4), reason: text.clone(), feedback: text },
         17 => Command::LandingWaits { task, fence, reason: text },
         18 => Command::LandingReturned { task, fence, candidate, reason: text },
         19 => Command::Landed { task, fence, commit: candidate },
-        20 if with % 2 == 0 => Command::NothingToLand { task, fence },
+        20 if with % 2 == 0 => Command::NothingToLand { task, fence, tree: oid(2), results: Vec::new() },
         20 => Command::Rescued { task, reference: text, commit: oid(8) },
         21 if with % 2 == 0 => Command::CleanedUp { task, fence },
         21 => Command::CleanupRefused { task, fence, reason: text },
@@ -158,7 +158,11 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
                 Command::Extend(Box::new(plan))
             }
             0 => Command::RequestStop { by, now: off % 3 == 0 },
-            1 => Command::Detach { engine: by, reason: StopReason::Environment { detail: text } },
+            1 => Command::Detach {
+                engine: by,
+                reason: StopReason::Environment { detail: text },
+                tip: Vec::new(),
+            },
             2 => Command::Create(Box::new(piton_core::run::NewRun {
                 run: bench.state.run().expect("created").id.clone(),
                 plan: plan.clone(),

@@ -238,7 +238,7 @@ fn new_tasks_behind_a_dead_one_are_unreachable_in_any_order() {
 
 fn detach(bench: &mut Bench) {
     let reason = piton_core::run::StopReason::Ended;
-    bench.accept(&Command::Detach { engine: "e1".to_owned(), reason });
+    bench.accept(&Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() });
 }
 
 /// Evidence of the landing is in the journal before the intent is.
@@ -309,7 +309,10 @@ fn a_plan_that_only_grew_is_taken_up_beside_an_engine() {
 #[test]
 fn a_list_that_grew_is_taken_up_in_its_new_batches_and_its_gates_are_looked_at_again() {
     let grown = |tasks: &[(&str, u32)]| {
-        let of = |(name, group): &(&str, u32)| TaskSpec { group: *group, ..spec(name, &[]) };
+        let of = |(name, group): &(&str, u32)| {
+            let gate = *name == "gate";
+            TaskSpec { group: *group, gate, ..spec(name, &[]) }
+        };
         let mut plan = plan(tasks.iter().map(of).collect());
         plan.groups.truncate(1 + tasks.iter().map(|(_, group)| *group as usize).max().unwrap_or(0));
         let listed = tasks.iter().filter(|(name, _)| *name != "gate");
@@ -350,7 +353,7 @@ fn an_engine_does_not_leave_as_completed_what_has_grown() {
     let mut bench = Bench::running(vec![spec("a", &[])]);
     bench.land("a", 7);
     bench.accept(&Command::Extend(Box::new(plan(vec![spec("a", &[]), spec("b", &[])]))));
-    let leave = |reason| Command::Detach { engine: "e1".to_owned(), reason };
+    let leave = |reason| Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() };
     assert!(!bench.refuse(&leave(piton_core::run::StopReason::Completed)).stale);
     bench.accept(&leave(piton_core::run::StopReason::Ended));
 }

@@ -101,7 +101,7 @@ pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskS
     match said.map(|message| &message.said) {
         Some(Said::Blocked { reason }) => return AgentEnd::Blocked { reason: reason.clone() },
         Some(Said::Failed { reason }) => return failed(reason.clone()),
-        Some(Said::Done) | None => {}
+        Some(Said::Done | Said::Already { .. }) | None => {}
     }
     if let Some(outage) = heard.outage() {
         return outage;
@@ -119,6 +119,7 @@ pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskS
             };
         }
     }
+    let said = said.map(|message| &message.said);
     match (heard.signal(&spec.id), ended) {
         (Some(Signal::Blocked(reason)), _) => AgentEnd::Blocked { reason },
         (Some(Signal::Failed(reason)), _) => failed(reason),
@@ -127,7 +128,11 @@ pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskS
         (Some(Signal::Limit(until)), _) => {
             AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until }
         }
-        (_, Ended::Exited { code: 0 }) => AgentEnd::Done,
+        (signal, Ended::Exited { code: 0 }) => match (said, signal) {
+            (Some(Said::Already { reason }), _) => AgentEnd::Already { reason: reason.clone() },
+            (_, Some(Signal::Already(reason))) => AgentEnd::Already { reason },
+            _ => AgentEnd::Done,
+        },
         (_, Ended::Exited { code: TEMPORARY }) => {
             AgentEnd::Transient { reason: "the agent asked to be run again".to_owned() }
         }

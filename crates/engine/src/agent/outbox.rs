@@ -107,8 +107,16 @@ pub struct Message {
 #[serde(rename_all = "snake_case")]
 pub enum Said {
     Done,
-    Failed { reason: String },
-    Blocked { reason: String },
+    /// Everything was as it is asked for before the agent began.
+    Already {
+        reason: String,
+    },
+    Failed {
+        reason: String,
+    },
+    Blocked {
+        reason: String,
+    },
 }
 
 impl Left {

@@ -81,13 +81,22 @@ pub(super) fn end(
         Some((Said::Blocked { reason }, report)) => {
             told.push(by_command(What::Blocked { reason: reason.clone(), report }));
         }
+        Some((Said::Already { .. }, report)) => told.push(by_command(What::ReportDone { report })),
         None => {}
     }
+    let by_command_already = match said.map(|message| &message.said) {
+        Some(Said::Already { reason }) => Some(reason),
+        _ => None,
+    };
     let odd = heard.notes.iter().take(MOST_ODD).map(|text| {
         let note = Note::Entry { task: Some(order.task.id.clone()), text: text.clone() };
         Command::Note { by: "piton".to_owned(), note }
     });
-    Some((ending(&heard, &told), odd.collect()))
+    let end = match (ending(&heard, &told), by_command_already) {
+        (AgentEnd::Done, Some(reason)) => AgentEnd::Already { reason: reason.clone() },
+        (end, _) => end,
+    };
+    Some((end, odd.collect()))
 }
 
 /// Whoever prints more that looks like a signal and is none prints something else.

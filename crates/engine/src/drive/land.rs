@@ -3,8 +3,8 @@
 use std::thread;
 
 use piton_core::message;
-use piton_core::plan::Oid;
-use piton_core::run::{CheckResult, Class, Command, Intent, Verdict, verdict};
+use piton_core::plan::{Check, Oid, TaskId};
+use piton_core::run::{AgentEnd, CheckResult, Class, Command, Intent, Verdict, verdict};
 
 use super::order::{Order, Trouble};
 use super::work;
@@ -32,11 +32,10 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     if !ahead.contains(verified) {
         let nothing = base == Some(verified) || order.task.may_stay_as_it_is();
         let reason = "its commit is in the target's history".to_owned();
-        return Ok(vec![if nothing {
-            Command::NothingToLand { task, fence }
-        } else {
-            Command::LandingFound { task, commit: verified.clone(), reason }
-        }]);
+        if !nothing {
+            return Ok(vec![Command::LandingFound { task, commit: verified.clone(), reason }]);
+        }
+        return nothing_to_land(order, &tip);
     }
     let gone = base.filter(|base| *base != verified && ahead.contains(*base));
     if let Some(base) = gone
@@ -68,25 +67,10 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let settings = &order.run.settings;
     let text = message::merge(&order.spec, &order.run.id, group, commits, settings.commit_prefix.as_deref());
     let candidate = repo.commit_tree(&tree, &[&tip, verified], &text, settings.author.as_deref())?;
-    let results = prove(order, &candidate, &tree)?;
-    if let Some(reason) = verdict::reason(&results) {
-        let feedback = format!(
-            "Your work passes alone, but not together with what landed in the meantime, which is now merged\n\
-             into your worktree.\n\n{}",
-            verdict::feedback(&results)
-        );
-        let impossible = results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. }));
-        let failed = if impossible {
-            Command::TryFailed { action: order.action.clone(), class: Class::Defect, reason, feedback }
-        } else {
-            Command::LandingFailed {
-                task,
-                fence,
-                tip,
-                reason: format!("together with what landed before: {reason}"),
-                feedback,
-            }
-        };
+    let untouched = untouched(order, &tip, &tree)?;
+    let all = judges(order, &untouched);
+    let results = prove(order, &candidate, &tree, &all)?;
+    if let Some(failed) = red(order, &tip, &all, &results) {
         return Ok(vec![failed]);
     }
     repo.sync_objects([&candidate])?;
@@ -96,13 +80,98 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     ])?;
     crash::point("land.durable");
     let intent = Intent { old: tip, candidate };
-    Ok(vec![Command::PrepareLanding { task, fence, tree, intent, results }])
+    Ok(vec![Command::PrepareLanding { task, fence, tree, intent, results, untouched }])
 }
 
-/// Every check that has a say in the merged tree, except those that have passed on it.
-fn prove(order: &Order, candidate: &Oid, tree: &Oid) -> Result<Vec<CheckResult>, Trouble> {
-    let all = order.spec.checks.iter().chain(&order.neighbours).chain(&order.run.settings.landing_checks);
-    let wanted = checks::unproven(all, tree, &order.task.progress.passes);
+/// What changed nothing is proven on what the target holds now.
+fn nothing_to_land(order: &Order, tip: &Oid) -> Result<Vec<Command>, Trouble> {
+    let tree = order.repo()?.tree_of(tip)?;
+    // A gate is about this very tree, also where an agent judges.
+    let asked = |check: &&Check| order.task.gate || check.reviewer().is_none();
+    let all: Vec<&Check> = order.spec.checks.iter().filter(asked).collect();
+    let results = prove(order, tip, &tree, &all)?;
+    Ok(vec![red(order, tip, &all, &results).unwrap_or_else(|| Command::NothingToLand {
+        task: order.task.id.clone(),
+        fence: order.fence(),
+        tree,
+        results,
+    })])
+}
+
+/// What it means that not every check passed on a merged tree.
+fn red(order: &Order, tip: &Oid, all: &[&Check], results: &[CheckResult]) -> Option<Command> {
+    let reason = verdict::reason(results)?;
+    let (task, fence) = (order.task.id.clone(), order.fence());
+    if let Some(agent) = silent(all, results) {
+        // Whoever was to judge is to blame, not the work.
+        let (tree, end) = (order.task.progress.tree.clone()?, AgentEnd::Transient { reason });
+        return Some(Command::ReviewerCut { task, fence, tree, results: Vec::new(), agent, end });
+    }
+    let feedback = format!(
+        "Your work passes alone, but not together with what landed in the meantime, which is now merged\n\
+         into your worktree.\n\n{}",
+        verdict::feedback(results)
+    );
+    let impossible = results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. }));
+    Some(if impossible {
+        Command::TryFailed { action: order.action.clone(), class: Class::Defect, reason, feedback }
+    } else {
+        let reason = format!("together with what landed before: {reason}");
+        Command::LandingFailed { task, fence, tip: tip.clone(), reason, feedback }
+    })
+}
+
+/// The reviewer that came to no verdict, where nothing else is wrong.
+fn silent(all: &[&Check], results: &[CheckResult]) -> Option<String> {
+    let mut agent = None;
+    for result in results.iter().filter(|result| !result.verdict.lets_pass()) {
+        let check = all.iter().find(|check| check.digest() == result.check)?;
+        let is_silent = matches!(result.verdict, Verdict::Broken { .. });
+        agent = Some(check.reviewer().filter(|_| is_silent)?.to_owned());
+    }
+    agent
+}
+
+/// The tasks whose files this landing leaves as they are. Nobody asks git about tasks that no agent judges. A gate is open
+/// again after a landing, so nobody asks its agents before; its own landing is about the whole.
+fn untouched(order: &Order, tip: &Oid, tree: &Oid) -> Result<Vec<TaskId>, Trouble> {
+    let repo = order.repo()?;
+    let is_reviewed = |checks: &[Check]| checks.iter().any(|check| check.reviewer().is_some());
+    let apart = |files: &[String], changed: &[String]| !files.iter().any(|file| changed.contains(file));
+    let mut untouched = Vec::new();
+    let is_own = is_reviewed(&order.spec.checks) && !order.task.gate;
+    if let Some(base) = order.task.progress.base.as_ref().filter(|_| is_own) {
+        let (own, others) = (repo.diff_names(base, order.commit()?)?, repo.diff_names(order.tree()?, tree)?);
+        untouched.extend(apart(&own, &others).then(|| order.task.id.clone()));
+    }
+    let reviewed: Vec<_> = order.neighbours.iter().filter(|other| is_reviewed(&other.checks)).collect();
+    let changed = if reviewed.is_empty() { Vec::new() } else { repo.diff_names(tip, tree)? };
+    for other in reviewed {
+        if other.gate {
+            untouched.push(other.task.clone());
+            continue;
+        }
+        let Some(landed) = &other.landed else { continue };
+        let Some(before) = repo.parent(landed)? else { continue };
+        untouched.extend(apart(&repo.diff_names(&before, landed)?, &changed).then(|| other.task.clone()));
+    }
+    Ok(untouched)
+}
+
+/// Every check that has a say in the merged tree: an agent's only where the files that it judged differ.
+fn judges<'o>(order: &'o Order, untouched: &[TaskId]) -> Vec<&'o Check> {
+    let neighbours = order.neighbours.iter().map(|other| (&other.task, &other.checks));
+    let all = [(&order.task.id, &order.spec.checks)].into_iter().chain(neighbours);
+    let wanted = all.flat_map(|(task, checks)| {
+        let carried = untouched.contains(task);
+        checks.iter().filter(move |check| !carried || check.reviewer().is_none())
+    });
+    wanted.chain(&order.run.settings.landing_checks).collect()
+}
+
+/// Those of the checks that have not passed on the tree.
+fn prove(order: &Order, candidate: &Oid, tree: &Oid, all: &[&Check]) -> Result<Vec<CheckResult>, Trouble> {
+    let wanted = checks::unproven(all.iter().copied(), tree, &order.task.progress.passes);
     work::run_on(order, candidate, &wanted, tree, None)
 }
 

@@ -8,6 +8,7 @@ mod context;
 mod copy;
 mod feedback;
 mod fence;
+mod gates;
 mod iteration;
 mod land;
 mod order;
@@ -23,10 +24,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use piton_core::plan::{Check, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
+use piton_core::plan::{Oid, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Command, Event, Note, Recorded, Refusal, Selection, Session, State, StopReason,
+    self, Action, Command, Event, Note, Proof, Recorded, Refusal, Selection, Session, State, StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -39,7 +40,7 @@ use crate::project::Project;
 use crate::{clock, crash, git, secrets};
 use budget::Gauges;
 pub use land::PINS;
-use order::{Called, Order, Running, Site, Slots};
+use order::{Called, Neighbour, Order, Running, Site, Slots};
 use reconcile::Rescues;
 pub use reconcile::lost_landings;
 use told::Told;
@@ -266,7 +267,8 @@ impl<'o> Loop<'o> {
             if !started
                 && let Some(reason) = self.finished(now)
                 && self.is_final(&reason)?
-                && self.end(&reason)?
+                && let Some(tip) = self.gates_hold(&reason)?
+                && self.end(&reason, tip)?
             {
                 self.journal.close()?;
                 return Ok(reason);
@@ -384,13 +386,20 @@ impl<'o> Loop<'o> {
         Ok(Some(context::Errand { site, run, done, running: Running::default() }))
     }
 
-    fn neighbours(&mut self, since: u32) -> Result<Vec<Check>, EngineError> {
+    fn neighbours(&mut self, since: u32) -> Result<Vec<Neighbour>, EngineError> {
         let ids: Vec<TaskId> = self.state.landed_since(since).cloned().collect();
-        let mut checks = Vec::new();
-        for id in ids {
-            checks.extend(self.spec(&id)?.iter().flat_map(|spec| spec.checks.clone()));
+        let mut neighbours = Vec::new();
+        for task in ids {
+            let checks = self.spec(&task)?.map(|spec| spec.checks.clone()).unwrap_or_default();
+            let at = self.state.task(&task).ok().flatten();
+            let gate = at.is_some_and(|task| task.gate);
+            let landed = match at.and_then(|task| task.proof.as_ref()) {
+                Some(Proof::Landed { commit, verified }) if commit != verified => Some(commit.clone()),
+                _ => None,
+            };
+            neighbours.push(Neighbour { task, landed, gate, checks });
         }
-        Ok(checks)
+        Ok(neighbours)
     }
 
     fn spec(&mut self, id: &TaskId) -> Result<Option<Arc<TaskSpec>>, EngineError> {
@@ -547,7 +556,7 @@ impl<'o> Loop<'o> {
     }
 
     /// Leave the run. `false`: somebody added a task in this moment, so there is more to do.
-    fn end(&mut self, reason: &StopReason) -> Result<bool, EngineError> {
+    fn end(&mut self, reason: &StopReason, tip: Vec<Oid>) -> Result<bool, EngineError> {
         let mut last = Vec::new();
         if *reason == StopReason::Completed
             && let (Some(repo), Some(dir)) =
@@ -563,7 +572,7 @@ impl<'o> Loop<'o> {
             // While other git processes were at work, some of what a killed one left may have had to stay.
             repo.clear_if_lost(run.id.as_str(), clock::system_time(run.created));
         }
-        last.push(Command::Detach { engine: self.name.clone(), reason: reason.clone() });
+        last.push(Command::Detach { engine: self.name.clone(), reason: reason.clone(), tip });
         let left = self.commit(&last)?;
         Ok(!matches!(left.last(), Some(Err(refusal)) if !refusal.stale))
     }

@@ -95,11 +95,21 @@ pub(super) struct Order {
     pub task: Task,
     pub spec: Arc<TaskSpec>,
     pub told: Told,
-    /// Checks of the tasks that landed since this one's base.
-    pub neighbours: Vec<Check>,
+    /// The tasks that landed since this one's base.
+    pub neighbours: Vec<Neighbour>,
     pub running: Running,
     /// Where its worktree is, once it was asked for.
     pub place: OnceLock<Utf8PathBuf>,
+}
+
+/// A task that landed, and what judges it.
+#[derive(Clone, Debug)]
+pub(super) struct Neighbour {
+    pub task: TaskId,
+    /// The merge that brought it, where Piton made it.
+    pub landed: Option<Oid>,
+    pub gate: bool,
+    pub checks: Vec<Check>,
 }
 
 /// The job an action is at, so that it can be stopped from outside, and the agents it has come by.

@@ -138,6 +138,7 @@ const MAY_CHANGE_NOTHING: u32 = 2;
 const REMOVED: u32 = 4;
 const CHECK_FIRST: u32 = 8;
 const MAY_FAIL: u32 = 16;
+const GATE: u32 = 64;
 /// For those who look for tasks by their status: it is derived, and not plain from the other columns.
 pub(super) const WAITING: u32 = 32;
 
@@ -151,6 +152,8 @@ struct Rest {
     judges: Vec<Digest>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reviewers: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reviews: Vec<Digest>,
     /// Unless it is the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
@@ -214,11 +217,13 @@ impl TaskRow {
             outside,
             judges,
             reviewers,
+            reviews,
             agent,
             confirm,
             may_change_nothing,
             check_first,
             may_fail,
+            gate,
             removed,
             spec_seq,
             failure_seq,
@@ -235,6 +240,7 @@ impl TaskRow {
             tail: *tail,
             judges: judges.clone(),
             reviewers: reviewers.clone(),
+            reviews: reviews.clone(),
             agent: (agent != USUAL_AGENT).then(|| agent.clone()),
             held: *held,
             outside: outside.clone(),
@@ -279,6 +285,7 @@ impl TaskRow {
                 | flag(*may_change_nothing, MAY_CHANGE_NOTHING)
                 | flag(*check_first, CHECK_FIRST)
                 | flag(*may_fail, MAY_FAIL)
+                | flag(*gate, GATE)
                 | flag(*removed, REMOVED)
                 | flag(task.status() == Status::Waiting, WAITING),
             spec_seq: signed(*spec_seq),
@@ -343,11 +350,13 @@ impl TaskRow {
             outside: rest.outside,
             judges: rest.judges,
             reviewers: rest.reviewers,
+            reviews: rest.reviews,
             agent: rest.agent.unwrap_or_else(|| USUAL_AGENT.to_owned()),
             confirm: self.flags & CONFIRM != 0,
             may_change_nothing: self.flags & MAY_CHANGE_NOTHING != 0,
             check_first: self.flags & CHECK_FIRST != 0,
             may_fail: self.flags & MAY_FAIL != 0,
+            gate: self.flags & GATE != 0,
             removed: self.flags & REMOVED != 0,
             spec_seq: unsigned(self.spec_seq),
             failure_seq: self.failure_seq.map(unsigned),
@@ -372,6 +381,8 @@ pub(super) struct Moving {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopReason>,
     pub landed: u32,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<TaskId>,
     pub slots: u32,
     pub dead: u32,
     pub streak: u32,
@@ -408,6 +419,7 @@ impl Moving {
             stop,
             stopped,
             landed,
+            gates,
             slots,
             dead,
             streak,
@@ -424,6 +436,7 @@ impl Moving {
             stop: *stop,
             stopped: stopped.clone(),
             landed: *landed,
+            gates: gates.clone(),
             slots: *slots,
             dead: *dead,
             streak: *streak,
@@ -444,6 +457,7 @@ impl Moving {
             stop,
             stopped,
             landed,
+            gates,
             slots,
             dead,
             streak,
@@ -460,6 +474,7 @@ impl Moving {
             stop,
             stopped,
             landed,
+            gates,
             slots,
             dead,
             streak,

@@ -30,6 +30,7 @@ fn create(tasks: usize) -> Command {
         may_change_nothing: false,
         check_first: false,
         may_fail: false,
+        gate: false,
         timeout: Span::minutes(1),
         silence: None,
         exports: Vec::new(),

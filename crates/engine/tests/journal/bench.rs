@@ -44,6 +44,7 @@ pub(crate) fn spec(name: &str, group: u32, needs: &[String]) -> TaskSpec {
         may_change_nothing: false,
         check_first: false,
         may_fail: false,
+        gate: false,
         timeout: Span::minutes(5),
         silence: None,
         exports: Vec::new(),

@@ -110,7 +110,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                     quiet: false,
                 },
             },
-            1 => Command::Detach { engine: "e".into(), reason: StopReason::Person },
+            1 => Command::Detach { engine: "e".into(), reason: StopReason::Person, tip: Vec::new() },
             2 => Command::RequestStop { by, now: dice.one_in(2) },
             _ => {
                 let mut changed = plan.clone();
@@ -204,7 +204,14 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
         Status::Verified => {
             let results = results(dice, &all_judges(state));
             let intent = Intent { old: oid(1), candidate: oid(9000 + fence) };
-            Command::PrepareLanding { task: id, fence, tree: oid(700 + fence), intent, results }
+            Command::PrepareLanding {
+                task: id,
+                fence,
+                tree: oid(700 + fence),
+                intent,
+                results,
+                untouched: Vec::new(),
+            }
         }
         Status::Merging => Command::Landed { task: id, fence, commit: oid(9000 + fence) },
         Status::Completed => Command::CleanedUp { task: id, fence },

@@ -110,6 +110,7 @@ pub(crate) fn create(journal: &mut Journal, tasks: usize) -> RunId {
         may_change_nothing: false,
         check_first: false,
         may_fail: false,
+        gate: false,
         timeout: Span::minutes(30),
         silence: None,
         exports: Vec::new(),

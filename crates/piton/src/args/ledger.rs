@@ -81,7 +81,7 @@ pub(crate) struct By {
 pub(crate) struct Report {
     pub task: TaskId,
     pub what: Reported,
-    /// Why, for failed and blocked and with --no-change
+    /// Why, for already, failed and blocked and with --no-change
     #[arg(long, visible_alias = "blockers", value_name = "TEXT")]
     pub reason: Option<String>,
     /// Nothing had to change: it is done without work, which is shown as reported, not proven
@@ -197,6 +197,8 @@ pub(crate) struct Batch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reported {
     Done,
+    /// Nothing had to be changed for it; --reason says why
+    Already,
     /// It goes on with what remains
     Unfinished,
     Failed,

@@ -177,7 +177,7 @@ fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &R
 fn detach(journal: &mut Journal, run: &RunId) -> Outcome {
     if let Some(engine) = journal.facts(run)?.and_then(|facts| facts.engine) {
         let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
-        journal.command(run, &Command::Detach { engine, reason }, clock::now())?;
+        journal.command(run, &Command::Detach { engine, reason, tip: Vec::new() }, clock::now())?;
     }
     Ok(())
 }

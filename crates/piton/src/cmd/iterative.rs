@@ -273,6 +273,7 @@ pub(super) fn entry(run: &Run, task: &Task, args: &args::Report, told: &Report, 
         remaining: told.feedback.clone(),
         signal: match args.what {
             Reported::Done => format!("{}_DONE", task.id),
+            Reported::Already => format!("{}_ALREADY:{blockers}", task.id),
             Reported::Blocked => format!("BLOCKED:{blockers}"),
             Reported::Failed | Reported::Unfinished => String::new(),
         },

@@ -163,13 +163,13 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
         (Reported::Unfinished, _) => NOT_FINISHED.to_owned(),
         (Reported::Done, Some(_)) if !args.no_change => {
             return Err(Failure::usage(
-                "--reason is for failed, blocked and --no-change; --note is for done",
+                "--reason is for already, failed, blocked and --no-change; --note is for done",
             ));
         }
         (Reported::Failed | Reported::Blocked, _) if args.no_change => {
             return Err(Failure::usage("--no-change is for what is done"));
         }
-        (Reported::Failed | Reported::Blocked, None) => {
+        (Reported::Already | Reported::Failed | Reported::Blocked, None) => {
             return Err(Failure::usage("say why: --reason TEXT"));
         }
         (_, reason) => reason.clone().unwrap_or_default(),
@@ -185,6 +185,9 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
         commits: args.commits.iter().map(|hash| commit_made(hash)).collect::<Outcome<_>>()?,
         tests: args.test_results.as_deref().map(test_results).transpose()?,
     };
+    if args.what == Reported::Already && told.note.is_empty() && find::attempt()?.is_some() {
+        told.note = format!("it was already so: {reason}");
+    }
     if let Some(attempt) = find::attempt()? {
         return leave(args, reason, told, &attempt);
     }
@@ -201,7 +204,7 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
     let claim = match args.what {
         Reported::Failed | Reported::Unfinished => Claim::Failed { reason },
         Reported::Blocked => Claim::Blocked { reason },
-        Reported::Done => {
+        Reported::Done | Reported::Already => {
             let spec = journal.spec(run, &args.task)?;
             let spec =
                 spec.ok_or_else(|| Failure::new(format!("the plan of {} is not in the journal", args.task)))?;
@@ -211,7 +214,7 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
             for file in &looked.missing {
                 ui::say(format!("warning: {} does not exist, and is not recorded", ui::plain(file)));
             }
-            if args.no_change {
+            if args.no_change || args.what == Reported::Already {
                 looked.evidence.no_change = Some(reason.clone());
                 told.note =
                     [format!("Nothing had to change: {reason}"), told.note].join("\n").trim().to_owned();
@@ -288,7 +291,7 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
     if events.iter().any(is_open) && !args.json {
         ui::hint(format!("piton confirm {}   when somebody new has found nothing left to do", args.task));
     }
-    let not_done = args.what == Reported::Done
+    let not_done = matches!(args.what, Reported::Done | Reported::Already)
         && events.iter().any(|recorded| matches!(recorded.event, Event::Failed { .. }));
     if not_done {
         if let Some(Event::Failed { feedback, .. }) = events.last().map(|recorded| &recorded.event)
@@ -324,6 +327,7 @@ fn leave(args: &Report, reason: String, told: Told, attempt: &Attempt) -> Outcom
     }
     let said = match args.what {
         Reported::Done => Said::Done,
+        Reported::Already => Said::Already { reason },
         Reported::Failed | Reported::Unfinished => Said::Failed { reason },
         Reported::Blocked => Said::Blocked { reason },
     };

@@ -51,7 +51,7 @@ pub(super) fn of(project: &Project, journal: &Journal, run: &Run) -> Outcome<Opt
         let task = journal.task(&run.id, unit)?;
         let proven = task.as_ref().and_then(|task| match task.proof.as_ref()? {
             Proof::Landed { commit, .. } => Some(commit),
-            Proof::Checked { tree } => tree.as_ref(),
+            Proof::Checked { tree, .. } => tree.as_ref(),
             Proof::Work { .. } | Proof::Reported => None,
         });
         for path in about.outputs.iter().filter_map(|path| RepoPath::new(path.trim_end_matches('/')).ok()) {

@@ -180,6 +180,9 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
     let about = match task.status() {
         Status::Completed => match &task.proof {
             Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
+            Some(Proof::Checked { already: Some(reason), .. }) => {
+                format!("its checks passed; it was already so: {}", ui::plain(reason))
+            }
             Some(Proof::Checked { .. }) => "its checks passed".to_owned(),
             Some(Proof::Work { commits, .. }) => match commits.last() {
                 Some(commit) => format!("by commit {}, without a check", commit.short()),

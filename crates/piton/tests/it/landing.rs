@@ -306,3 +306,50 @@ fn links_modes_and_odd_names_land_as_they_are() {
     ");
     assert_eq!(sandbox.git(["status", "--porcelain"]), "");
 }
+
+/// Two tasks that an agent verifies; the second lands after the first.
+fn verified_apart(second: &str) -> Sandbox {
+    let sandbox = sandbox();
+    let looker = "read -r text; echo look >> SIDE/looks; cat >> SIDE/looks; test -e SIDE/silent || echo 'FINDINGS: none'";
+    let looker = looker.replace("SIDE", sandbox.root().as_str());
+    sandbox.write(
+        "piton.toml",
+        &format!("[agents.looker]\ncommand = ['sh', '-c', \"\"\"{looker}\"\"\"]\n[policy]\nbackoff = '0s'\n"),
+    );
+    let check = |id: &str| format!("checks = [{{ review = 'looker', ask = 'whether {id} is done: well' }}]");
+    sandbox.plan(&(task("A", &check("A")) + &task("B", &check("B"))));
+    sandbox.fifo("gate");
+    sandbox.script(&format!("[A]\nwrite A.txt a\n[B]\n{second}\nmeet SIDE/gate\n"));
+    sandbox
+}
+
+fn looks(sandbox: &Sandbox) -> usize {
+    sandbox.read(sandbox.root().join("looks")).lines().filter(|line| *line == "look").count()
+}
+
+/// An agent's verdict is about files. A landing that leaves them alone need not pay for it again.
+#[test]
+fn verifiers_are_asked_again_only_about_files_that_changed() {
+    let conflicts = "if-conflict write A.txt c\nif-conflict exit 0\nwrite A.txt b";
+    for (second, asked) in [("write B.txt b", 2), (conflicts, 4)] {
+        let sandbox = verified_apart(second);
+        let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+        run.until_says("A        landed");
+        sandbox.meet("gate");
+        let _ = run.wait().exits(0);
+        assert_eq!(looks(&sandbox), asked, "{}", sandbox.read(sandbox.root().join("looks")));
+    }
+}
+
+/// Whoever was to judge a neighbour says nothing: the unit that lands is innocent.
+#[test]
+fn a_silent_verifier_costs_no_task_an_attempt() {
+    let sandbox = verified_apart("write B.txt b");
+    sandbox.write(sandbox.root().join("silent"), "");
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    run.until_says("did not judge: it did not say what it found");
+    std::fs::remove_file(sandbox.root().join("silent")).expect("it is there");
+    run.until_says("A        landed");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).lacks("attempt 2");
+}

@@ -91,7 +91,10 @@ fn each_revision_of_the_protocol_is_answered_in_its_own_words() {
     let report = old["tools"].as_array().expect("a list").iter().find(|tool| tool["name"] == "report");
     let schema = &report.expect("it is offered")["inputSchema"];
     assert_eq!(schema["required"], json!(["task", "what"]));
-    assert_eq!(schema["properties"]["what"]["enum"], json!(["done", "unfinished", "failed", "blocked"]));
+    assert_eq!(
+        schema["properties"]["what"]["enum"],
+        json!(["done", "already", "unfinished", "failed", "blocked"])
+    );
     assert_eq!(schema["properties"]["files"]["type"], "array");
     let names = |answers: &[Value]| {
         let tools = answer(answers, 7)["result"]["tools"].as_array().expect("a list").clone();
@@ -166,7 +169,7 @@ fn a_client_keeps_the_ledger_by_its_tools() {
     assert!(told(&answers, 6).0.contains("- --heed") && told(&answers, 6).0.contains("# Task T1"));
     for (id, why) in [
         (7, "invalid value '--help'"),
-        (8, "[possible values: done, unfinished, failed, blocked]"),
+        (8, "[possible values: done, already, unfinished, failed, blocked]"),
         (9, "`report` takes no `reasn`, but task, what, reason"),
         (10, "`reason` must not hold the character NUL"),
         (11, "`text` is longer than 65536 bytes: write it into a file"),

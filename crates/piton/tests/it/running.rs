@@ -490,3 +490,39 @@ fn ignored_files_are_no_work() {
     sandbox.script("[T1]\nwrite debug.log x\n");
     let _ = sandbox.run("run plan.toml").exits(4).says("the agent changed nothing");
 }
+
+/// Work that somebody did before is completed by one explicit word, green checks and a fresh look.
+#[test]
+fn work_that_was_already_there_is_completed_by_the_word_for_it() {
+    let sandbox = sandbox();
+    sandbox.write("T1.txt", "done");
+    sandbox.plan(&(task("T1", "") + &task("T2", "depends_on = ['T1']")));
+    sandbox.script(&format!("[T1]\nsignal T1_ALREADY:T1.txt is there\n{}", writers(&["T2"])));
+    let run = sandbox.run("run plan.toml").exits(0);
+    assert!(run.stderr.contains("a fresh agent looks for what is left"), "{run}");
+    assert!(run.stderr.contains("completed, was already so: T1.txt is there"), "{run}");
+    let _ = sandbox.run("why T1").exits(0).says("it was already so: T1.txt is there");
+    assert_eq!(prompts(&sandbox, "T1").len(), 2, "the one who says it, and one more");
+}
+
+#[test]
+fn an_agent_may_say_it_by_command_and_a_plan_that_expects_it_spares_the_second_look() {
+    let sandbox = sandbox();
+    sandbox.write("T1.txt", "done");
+    sandbox.plan(&task("T1", "may_change_nothing = true"));
+    let piton = env!("CARGO_BIN_EXE_piton");
+    sandbox.script(&format!("[T1]\nrun {piton} report T1 already --reason there\n"));
+    let run = sandbox.run("run plan.toml").exits(0).says("completed, was already so: there");
+    assert_eq!(prompts(&sandbox, "T1").len(), 1, "{run}");
+}
+
+#[test]
+fn who_changes_nothing_without_the_word_is_told_which_one_is_meant() {
+    let sandbox = sandbox();
+    sandbox.write("T1.txt", "done");
+    sandbox.plan(&task("T1", "attempts = 2"));
+    sandbox.script("[T1]\nif-feedback signal T1_ALREADY:there\nsay all done\n");
+    let _ = sandbox.run("run plan.toml").exits(4).says("failed: the agent changed nothing");
+    let told = prompts(&sandbox, "T1");
+    assert!(told[1].contains("`<signal>T1_ALREADY:why</signal>`"), "{}", told[1]);
+}

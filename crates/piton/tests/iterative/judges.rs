@@ -31,7 +31,9 @@ fn a_verifier_that_finds_gaps_three_times_is_answered_by_a_person() {
 fn a_word_about_another_unit_verifies_nothing() {
     let sandbox = judged(&judges("echo '<signal>T2_VERIFIED</signal>'", CONTENT.1), "");
     let _ = sandbox.run("run habits").exits(4).says("did not judge: it did not say what it found");
-    assert_eq!(statuses(&sandbox)[0], "timeout");
+    // The unit is innocent: a person looks at who was to verify it.
+    assert_eq!(statuses(&sandbox)[0], "blocked");
+    assert_eq!(state(&sandbox)["tasks"]["T1"]["iterations_used"], 1);
 }
 
 #[test]
@@ -63,4 +65,21 @@ fn a_review_that_never_passes_ends_with_unfinished_work() {
     let _ = sandbox.run("run habits").exits(4).says("which page?");
     let _ = sandbox.run("skip review").exits(0);
     let _ = sandbox.run("phase").exits(0).says("deliver");
+}
+
+/// A unit that is reset and lands after the review has not been reviewed.
+#[test]
+fn a_review_is_made_again_once_after_what_lands_later() {
+    let reviewer = "echo >> SIDE/reviews; test -f broken && \
+                    printf -- '- MAJOR: it is broken\\n<signal>REVIEW_FAIL</signal>\\n' || echo '<signal>REVIEW_PASS</signal>'";
+    let sandbox = judged(&judges(CONTENT.0, reviewer), "[T3]\nsignal BLOCKED:which page?\n");
+    let _ = sandbox.run("run habits").exits(4);
+    let _ = sandbox.run("skip T3").exits(0);
+    let _ = sandbox.run("run habits");
+    let reviews = || sandbox.read(sandbox.root().join("reviews")).lines().count();
+    assert_eq!(reviews(), 1);
+    act(&sandbox, &format!("[T3]\nwrite broken x\n{}[review]\nif-feedback remove broken\n", does_well("T3")));
+    let _ = sandbox.run("reset T3").exits(0);
+    let run = sandbox.run("run habits").exits(0).says("open again: T3 was completed after it had passed");
+    assert_eq!(reviews(), 3, "once when it has landed, and once on what mended it: {run}");
 }

@@ -173,3 +173,35 @@ fn a_gate_whose_program_is_missing_is_told_before_anything_begins() {
     let told = sandbox.run(RUN).exits(4).says("the gate uat needs `no-such-program`");
     assert_eq!(state(&sandbox)["quality_gates"]["uat"], "degraded", "{told}");
 }
+
+/// A blocked task is retried after the gates have passed, and breaks what one of them saw.
+#[test]
+fn a_gate_is_looked_at_again_after_what_lands_later() {
+    let gates = "[gates.e2e_tests]\nrun = \"! test -f broken\"\nfixes = 1\n";
+    let sandbox = receipts(gates, "[T004]\nsignal BLOCKED:which shop?\n");
+    let _ = sandbox.run(RUN).exits(4);
+    assert_eq!(state(&sandbox)["quality_gates"]["e2e_tests"], "passed");
+    let breaks = format!("[T004]\nwrite broken x\n{}", does_well("T004"));
+    act(&sandbox, &format!("{breaks}[gate-e2e_tests]\nif-feedback remove broken\n"));
+    let _ = sandbox.run("retry T004").exits(0);
+    let run = sandbox.run(RUN).exits(0).says("open again: T004 was completed after it had passed");
+    assert!(!sandbox.git(["ls-tree", "--name-only", "main"]).contains("broken"), "{run}");
+    assert_eq!(state(&sandbox)["quality_gates"]["e2e_tests"], "passed");
+    // Its one fix is spent. Somebody breaks it again, and nothing else is left to be tried.
+    sandbox.write("broken", "x");
+    sandbox.git(["add", "broken"]);
+    sandbox.git(["commit", "-qm", "Break it"]);
+    let run = sandbox.run(RUN).exits(4).says("open again: changed since it passed: broken");
+    assert_eq!(state(&sandbox)["quality_gates"]["e2e_tests"], "degraded", "{run}");
+    assert_eq!(run.stderr.matches("gate-e2e_tests attempt").count(), 1, "no agent is sent: {run}");
+}
+
+/// What Piton itself writes, and the plan, are no reason to look again.
+#[test]
+fn files_of_the_plan_open_no_gate_again() {
+    let sandbox = receipts("[gates.e2e_tests]\nrun = \"true\"\n", "");
+    let _ = sandbox.run(RUN).exits(0);
+    sandbox.git(["add", "-f", LIST, STATE]);
+    sandbox.git(["commit", "-qm", "Keep the boxes"]);
+    let _ = sandbox.run(RUN).exits(0).lacks("open again");
+}

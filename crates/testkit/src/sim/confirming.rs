@@ -43,8 +43,9 @@ impl Sim {
     /// Somebody new looks at what waits, now and then finds something to do, and says that it is done.
     pub(super) fn confirm(&mut self, task: &TaskId, by: &str) -> Result<(), Broken> {
         let Some(known) = self.task(task).filter(is_waiting) else { return Ok(()) };
-        let finds_work = self.rng.chance(50);
+        let finds_work = self.rng.chance(30);
         if finds_work {
+            self.people.moves += 1;
             let (tip, mut tree) = (self.git.target, self.git.tip().clone());
             let no = self.rng.below(50);
             tree.insert(persons(no), self.rng.small(1, 9));
@@ -158,7 +159,7 @@ pub(super) fn waits_for_somebody(sim: &Sim, event: &Event, old: Option<&Task>) -
             // The event itself is the last there.
             let before = &sim.journal[..sim.journal.len() - 1];
             let on = match proof {
-                Proof::Checked { tree: Some(tree) } => Some(tree),
+                Proof::Checked { tree: Some(tree), .. } => Some(tree),
                 _ => None,
             };
             let unseen =

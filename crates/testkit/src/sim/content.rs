@@ -127,6 +127,15 @@ impl Subjects {
     }
 }
 
+/// The lines in which two trees differ.
+pub(super) fn changed(from: &Tree, to: &Tree) -> Vec<Line> {
+    let mut lines: Vec<Line> = from.keys().chain(to.keys()).copied().collect();
+    lines.retain(|line| from.get(line) != to.get(line));
+    lines.sort_unstable();
+    lines.dedup();
+    lines
+}
+
 /// Three-way merge, and the lines that both sides changed differently. Markers stay where they conflict.
 pub(super) fn merge(base: &Tree, ours: &Tree, theirs: &Tree) -> (Tree, Vec<Line>) {
     let mut merged = Tree::new();

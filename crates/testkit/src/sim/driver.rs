@@ -237,6 +237,7 @@ impl Sim {
             self.coverage.saw("went on past a group that is not complete");
         }
         laws::before(self, &event)?;
+        self.notice_gates(&event);
         let old = event.task().and_then(|id| self.task(id));
         let recorded = Recorded { seq: self.state.seq() + 1, at, event };
         let folded = self.state.apply(&recorded);

@@ -150,6 +150,10 @@ impl Sim {
     }
 
     fn detach(&mut self) -> Result<(), Broken> {
+        if self.run().stop.is_none() && self.reopen_gates()? {
+            return self.pump();
+        }
+        let tip = vec![self.whole()];
         let Some(engine) = self.engine.take() else { return Ok(()) };
         let run = self.run();
         if run.streak >= Settings::TRANSIENT_STREAK {
@@ -162,7 +166,7 @@ impl Sim {
             () if run.stop.is_some() => StopReason::Person,
             () => StopReason::Ended,
         };
-        self.submit(&Command::Detach { engine: engine.name, reason })?;
+        self.submit(&Command::Detach { engine: engine.name, reason, tip })?;
         if !self.calm && self.faults_left > 0 {
             let delay = self.rng.between(1000, 1_800_000);
             self.at(delay, Happening::EngineStarts);

@@ -120,7 +120,7 @@ impl Sim {
         if self.run().engine.as_ref() == Some(&late.engine) {
             return Ok(());
         }
-        let detach = Command::Detach { engine: late.engine, reason: StopReason::Ended };
+        let detach = Command::Detach { engine: late.engine, reason: StopReason::Ended, tip: Vec::new() };
         match self.submit(&detach)? {
             Answer::Done(_) => Err(("stale_is_refused", format!("{detach:?}"))),
             Answer::Refused(_) => {

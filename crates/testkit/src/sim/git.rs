@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::Oid;
 
-use super::content::{Line, MARKER, Tree, merge};
+use super::content::{Line, MARKER, Tree, changed, merge};
 
 pub(super) type CommitNo = usize;
 
@@ -15,6 +15,8 @@ pub(super) struct Commit {
     pub(super) trailer: Option<usize>,
     /// Itself and everything before it.
     ancestors: Vec<u64>,
+    /// The first that it was made on.
+    parent: Option<CommitNo>,
 }
 
 #[derive(Clone, Debug)]
@@ -64,7 +66,8 @@ impl Git {
         }
         ancestors[no / 64] |= 1 << (no % 64);
         let tree = self.tree_no(tree);
-        self.commits.push(Commit { tree, trailer, ancestors });
+        let parent = parents.first().copied();
+        self.commits.push(Commit { tree, trailer, ancestors, parent });
         no
     }
 
@@ -83,6 +86,19 @@ impl Git {
 
     pub(super) fn tree_at(&self, commit: CommitNo) -> usize {
         self.commits[commit].tree
+    }
+
+    /// The lines that a commit changed.
+    pub(super) fn lines_of(&self, commit: CommitNo) -> Vec<Line> {
+        self.commits[commit]
+            .parent
+            .map(|from| changed(self.tree(from), self.tree(commit)))
+            .unwrap_or_default()
+    }
+
+    /// A tree by its number.
+    pub(super) fn tree_of_no(&self, no: usize) -> &Tree {
+        &self.trees[no]
     }
 
     pub(super) fn tip(&self) -> &Tree {

@@ -94,6 +94,7 @@ impl Keepers {
         let text = |reason: &str| reason.to_owned();
         let end = match behaviour {
             Behaviour::Good | Behaviour::Lies | Behaviour::Idle | Behaviour::LeavesMarkers => AgentEnd::Done,
+            Behaviour::SaysAlready => AgentEnd::Already { reason: text("it is there") },
             Behaviour::SaysFailed => AgentEnd::Failed { reason: text("it failed"), feedback: text("try") },
             Behaviour::Hangs => AgentEnd::Failed { reason: text("time limit"), feedback: String::new() },
             Behaviour::Crashes => AgentEnd::Transient { reason: text("it crashed") },
@@ -115,7 +116,7 @@ impl Keepers {
     /// Stop a running agent; it may leave half of its work behind.
     pub(super) fn kill(&mut self, git: &mut Git, key: Key, rng: &mut Rng, how: Keeper) {
         if let Some(Keeper::Running(behaviour)) = self.all.get(&key).cloned() {
-            if behaviour != Behaviour::Idle
+            if !matches!(behaviour, Behaviour::Idle | Behaviour::SaysAlready)
                 && key.2 == 0
                 && rng.chance(40)
                 && let Some(worktree) = git.worktrees.get_mut(&key.0)

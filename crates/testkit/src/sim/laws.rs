@@ -31,6 +31,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("the_refused_rest", the_refused_rest(sim, event))?;
     named("stand_ins_are_planned", stand_ins_are_planned(sim, event))?;
     named("nothing_builds_on_uncommitted", nothing_builds_on_uncommitted(sim, event))?;
+    named("gates_hold_at_the_end", super::gates::hold_at_the_end(sim, event))?;
     named("the_description_comes_last", the_description_comes_last(sim, event))
 }
 
@@ -45,6 +46,8 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("landings_were_observed", landings_were_observed(sim, event, old))?;
     named("never_red", never_red(sim, event))?;
     named("completion_has_evidence", completion_has_evidence(sim, event, old))?;
+    named("gates_are_bounded", super::gates::are_bounded(sim, event, old))?;
+    named("already_is_confirmed", super::gates::already_is_confirmed(sim, event))?;
     named("completed_is_proven", completed_is_proven(sim, event, old))
 }
 
@@ -273,6 +276,7 @@ pub(super) fn nobody_waits_in_vain(sim: &mut Sim) -> Result<(), Broken> {
         matches!(task.status(), Status::Pending | Status::Failed)
             && (task.waiting, task.not_before) == (0, None)
             && !task.progress.recheck
+            && !super::gates::may_come_last(task)
             && piton_core::run::barrier(run, &sim.state.horizon(), task).is_none()
     };
     let waits = tasks(sim).filter(ready).find(|task| since_out(sim, &of(task)).is_none());
@@ -380,7 +384,14 @@ fn lands_once(sim: &Sim, event: &Event) -> Verdict {
     }
     let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
     sim.git.landings().for_each(|(_, task)| *counts.entry(task).or_default() += 1);
-    let twice = counts.iter().find(|(_, n)| **n > 1);
+    let again = |task: usize| {
+        let own = task_id(task);
+        sim.journal
+            .iter()
+            .filter(|r| matches!(&r.event, Event::Reopened { task, .. } if *task == own))
+            .count()
+    };
+    let twice = counts.iter().find(|(task, n)| **n > 1 + again(**task));
     twice.map_or(Ok(()), |(task, n)| Err(format!("{} landed {n} times", task_id(*task))))
 }
 
@@ -396,14 +407,36 @@ fn landings_were_observed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdi
     let since = sim.git.landings_before(tip).filter(|&(commit, _)| !sim.git.is_ancestor(commit, base));
     // A landing that a person took back, and that comes back with what was built on it, is nobody's any more.
     let since = since.filter(|_| !sim.people.touched);
-    let others = since.filter_map(|(_, other)| known(sim, &task_id(other)).filter(|other| !other.removed));
-    let landing = sim.run().settings.landing_checks.iter().map(Check::digest);
-    let mut judges = old.judges.iter().chain(others.flat_map(|other| &other.judges)).cloned().chain(landing);
+    // A gate that is open again has no say, nor one that then had nothing to land.
+    let others = since.filter_map(|(commit, other)| {
+        let other = known(sim, &task_id(other)).filter(|other| !other.removed && has_landed(other))?;
+        Some((other, sim.git.lines_of(commit)))
+    });
+    let landing = sim.run().settings.landing_checks.iter().map(|check| (check.digest(), None));
+    let verified = number(old.progress.commit.as_ref())?;
+    let own = super::content::changed(sim.git.tree(base), sim.git.tree(verified));
+    let of = |(task, lines): (&Task, Vec<super::content::Line>)| {
+        let lines = move |judge: &Digest| task.reviews.contains(judge).then(|| lines.clone());
+        // A gate that landed before is open again after this landing.
+        let asked = |judge: &&Digest| !(task.gate && task.id != old.id && task.reviews.contains(judge));
+        task.judges.iter().filter(asked).map(|judge| (judge.clone(), lines(judge))).collect::<Vec<_>>()
+    };
+    let mut judges = [(old, own)].into_iter().chain(others).flat_map(of).chain(landing);
     let tree = sim.git.tree_at(candidate);
-    let unseen = judges.find(|judge| !sim.observed.contains(&(tree, judge.clone())));
+    let brought = super::content::changed(sim.git.tree(tip), sim.git.tree(candidate));
+    let unseen = judges.find(|(judge, lines)| {
+        let carried =
+            lines.as_ref().is_some_and(|lines| super::reviews::is_carried(sim, judge, lines, &brought, tree));
+        !carried && !sim.observed.contains(&(tree, judge.clone()))
+    });
+    let unseen = unseen.map(|(judge, _)| judge);
     let told =
         |judge: &Digest| format!("{task} lands, and nobody saw {:?} pass", sim.scenario.predicates[judge]);
     unseen.map_or(Ok(()), |judge| Err(told(&judge)))
+}
+
+fn has_landed(task: &Task) -> bool {
+    matches!(task.proof, Some(Proof::Landed { .. }))
 }
 
 /// After a landing the target passes the landing checks and those of every task that has landed, as long
@@ -419,7 +452,8 @@ fn never_red(sim: &Sim, event: &Event) -> Verdict {
             && !sim.scenario.subjects.holds(sim.scenario.predicates[check], sim.git.tip())
     };
     let all = tasks(sim).filter(|t| matches!(t.proof, Some(Proof::Landed { .. })));
-    for (who, check) in all.flat_map(|t| t.judges.iter().map(move |judge| (&t.id, judge))) {
+    // What an agent says about files holds as long as they stay as they are.
+    for (who, check) in all.flat_map(|t| t.commands().map(move |judge| (&t.id, judge))) {
         let told = || format!("{:?} of {who} is red: {:?}", sim.scenario.predicates[check], sim.git.tip());
         ensure(!red(check), || format!("{landed} landed and {}", told()))?;
     }
@@ -451,13 +485,14 @@ fn completed_is_proven(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict 
         Proof::Landed { verified, .. } => ensure(old.progress.commit.as_ref() == Some(verified), || {
             format!("{task} landed what was not verified")
         }),
-        Proof::Checked { tree } => {
+        Proof::Checked { tree, .. } => {
             let Some(tree) = tree.as_ref().and_then(|tree| sim.git.find_tree(tree)) else {
                 return Err(format!("{task} was checked on no tree"));
             };
             let red = old.judges.iter().find(|judge| {
                 let green = sim.scenario.subjects.holds(sim.scenario.predicates[*judge], tree);
-                !green && !sim.lied.contains(*judge)
+                let carried = old.reviews.contains(judge) && !old.gate;
+                !green && !carried && !sim.lied.contains(*judge)
             });
             ensure(red.is_none(), || format!("{task} is called checked, and a check of it is red"))
         }

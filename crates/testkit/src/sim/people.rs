@@ -20,6 +20,8 @@ pub(super) struct People {
     /// What is on the target is no longer only what Piton checked.
     pub(super) touched: bool,
     pub(super) rewound: bool,
+    /// How often the target was moved.
+    pub(super) moves: usize,
     /// Where the target was before it was rewound.
     reflog: Option<CommitNo>,
     pub(super) saying: Option<Saying>,
@@ -29,6 +31,7 @@ pub(super) struct People {
 impl Sim {
     /// A person does something to the repository.
     pub(super) fn person(&mut self) {
+        self.people.moves += 1;
         let tip = self.git.target;
         let mut tree = self.git.tip().clone();
         match self.rng.below(10) {
@@ -67,6 +70,7 @@ impl Sim {
 
     /// Somebody commits what has nothing to do with the plan.
     pub(super) fn passer_by(&mut self) {
+        self.people.moves += 1;
         let (tip, mut tree) = (self.git.target, self.git.tip().clone());
         let no = self.rng.below(50);
         tree.insert(persons(no), self.rng.small(1, 9));
@@ -111,7 +115,7 @@ impl Sim {
     pub(super) fn client(&mut self) -> Result<(), Broken> {
         let task = super::scenario::task_id(self.rng.below(self.scenario.scripts.len()));
         let by = if self.rng.chance(50) { "ann" } else { "bob" }.to_owned();
-        if self.rng.chance(20) {
+        if self.rng.chance(35) {
             let waiting: Vec<TaskId> =
                 self.state.tasks().filter(|task| is_waiting(task)).map(|task| task.id.clone()).collect();
             if let Some(task) = self.rng.pick(&waiting).cloned() {
@@ -180,6 +184,7 @@ impl Sim {
         let mine = known.holder == Some(Holder::Ledger(by.to_owned()));
         // Whoever holds a task works on it, in a checkout of the target.
         if mine && self.rng.chance(80) {
+            self.people.moves += 1;
             let tip = self.git.target;
             let mut tree = self.git.tip().clone();
             let base = tree.clone();
@@ -256,7 +261,7 @@ impl Sim {
         if let Some(engine) = self.run().engine.clone() {
             // It holds no lock any more: whoever holds it says so.
             let reason = StopReason::Environment { detail: "it died".to_owned() };
-            self.submit(&Command::Detach { engine, reason })?;
+            self.submit(&Command::Detach { engine, reason, tip: Vec::new() })?;
         }
         let mut plan = self.scenario.plan.clone();
         let at = self.rng.below(plan.tasks.len());

@@ -19,6 +19,8 @@ pub(super) enum Behaviour {
     Lies,
     /// Says it is done and has done nothing.
     Idle,
+    /// Says that nothing had to be done, and has done nothing.
+    SaysAlready,
     SaysFailed,
     /// Killed at its time limit.
     Hangs,
@@ -210,7 +212,8 @@ fn script(rng: &mut Rng, promise: bool) -> Script {
     while rng.chance(35) && runs.len() < 8 {
         let kind = match rng.below(if promise { 21 } else { 23 }) {
             0..4 => Lies,
-            4..7 => Idle,
+            4 | 5 => Idle,
+            6 => SaysAlready,
             7 | 8 => SaysFailed,
             9 => Hangs,
             10 | 11 => LeavesMarkers,
@@ -271,11 +274,16 @@ fn plan(
             may_change_nothing: rng.chance(15),
             check_first,
             may_fail: rng.chance(12),
+            gate: false,
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),
             outside: Vec::new(),
         });
+    }
+    let mut groups = groups;
+    if rng.chance(35) {
+        groups = gates(rng, &mut tasks, groups, promise, subjects);
     }
     if rng.chance(50) {
         rng.shuffle(&mut tasks);
@@ -305,6 +313,21 @@ fn plan(
         })
         .collect();
     Plan { name: "sim".to_owned(), groups, tasks, settings }
+}
+
+/// The last tasks judge the whole. They come in a group of their own, or one after the other in groups.
+fn gates(rng: &mut Rng, tasks: &mut [TaskSpec], groups: u32, promise: bool, subjects: &Subjects) -> u32 {
+    let first = tasks.len().saturating_sub(1 + rng.below(3));
+    let in_turn = rng.chance(50);
+    for (nth, spec) in tasks[first..].iter_mut().enumerate() {
+        (spec.gate, spec.check_first, spec.may_change_nothing) = (true, true, true);
+        (spec.confirm, spec.may_fail) = (false, !promise && rng.chance(50));
+        spec.group = groups + if in_turn { u32::try_from(nth).unwrap_or(0) } else { 0 };
+        // Each that lands after it may make it red once more.
+        let more = u32::try_from(subjects.pairs.len() * 2).unwrap_or(0) + 3;
+        spec.attempts += if promise { more } else { 0 };
+    }
+    tasks.last().map_or(groups, |spec| spec.group + 1)
 }
 
 /// Who works, and whose limits they meet. Two meet them together.

@@ -192,7 +192,7 @@ impl Sim {
     }
 
     /// The checks among these that have no pass on this tree yet, each once.
-    fn unproven(&self, task: &Task, mut judges: Vec<Digest>, tree: &Oid) -> Vec<Digest> {
+    pub(super) fn unproven(&self, task: &Task, mut judges: Vec<Digest>, tree: &Oid) -> Vec<Digest> {
         let known =
             |judge: &Digest| task.progress.passes.iter().any(|p| &p.tree == tree && &p.check == judge);
         judges.retain(|judge| !known(judge));
@@ -201,7 +201,7 @@ impl Sim {
         judges
     }
 
-    fn run_check(&mut self, task: &Task, check: &Digest, tree: &Tree, blind: bool) -> CheckResult {
+    pub(super) fn run_check(&mut self, task: &Task, check: &Digest, tree: &Tree, blind: bool) -> CheckResult {
         let predicate = self.scenario.predicates[check];
         let holds = self.scenario.subjects.holds(predicate, tree);
         let weather = self.scenario.weather;
@@ -255,11 +255,10 @@ impl Sim {
         if looks && self.git.is_ancestor(verified, tip) {
             let reason = "its commit is in the target".to_owned();
             let nothing = self.git.tree(verified) == self.git.tree(base);
-            return vec![if nothing && task.may_stay_as_it_is() {
-                Command::NothingToLand { task: id, fence }
-            } else {
-                Command::LandingFound { task: id, commit: oid(verified), reason }
-            }];
+            if nothing && task.may_stay_as_it_is() {
+                return self.nothing_to_land(task);
+            }
+            return vec![Command::LandingFound { task: id, commit: oid(verified), reason }];
         }
         if !self.git.is_ancestor(base, tip) {
             // Merging would bring back what a person took away.
@@ -285,7 +284,8 @@ impl Sim {
         if self.sabotage == Some(Sabotage::ProveTheWrongTree) {
             tree = task.progress.tree.clone().unwrap_or(tree);
         }
-        let mut wanted = self.unproven(task, self.landing_judges(task), &tree);
+        let untouched = self.untouched(task, verified, base, &merged);
+        let mut wanted = self.unproven(task, self.landing_judges(task, &untouched), &tree);
         if self.flakes(self.scenario.weather.sloppy, "engine left out a check") {
             // The rules have to notice: they ask for each check by name.
             wanted.retain(|_| self.rng.chance(50));
@@ -299,6 +299,9 @@ impl Sim {
             let tree = self.git.tree_no(merged.clone());
             self.observed.extend(wanted.into_iter().map(|check| (tree, check)));
         }
+        if let Some(cut) = self.no_verdict(task, &results) {
+            return vec![cut];
+        }
         if results.iter().any(|result| result.verdict != Verdict::Pass) {
             self.coverage.saw("red together");
             if self.git.is_ancestor(tip, verified) {
@@ -308,14 +311,20 @@ impl Sim {
         }
         let candidate = oid(self.git.commit(merged, &[tip, verified], Some(index(&id))));
         let intent = Intent { old: oid(tip), candidate };
-        vec![Command::PrepareLanding { task: id, fence, tree, intent, results }]
+        vec![Command::PrepareLanding { task: id, fence, tree, intent, results, untouched }]
     }
 
     /// Who has a say in what this task lands: told here once more, apart from the rules.
-    fn landing_judges(&self, task: &Task) -> Vec<Digest> {
-        let mut judges = task.judges.clone();
+    fn landing_judges(&self, task: &Task, untouched: &[TaskId]) -> Vec<Digest> {
+        let of = |id: &TaskId| {
+            let checks = self.scenario.spec(id).map(|spec| spec.checks.as_slice()).unwrap_or_default();
+            let carried = untouched.contains(id);
+            let asked = checks.iter().filter(move |check| !carried || check.reviewer().is_none());
+            asked.map(Check::digest).collect::<Vec<Digest>>()
+        };
+        let mut judges = of(&task.id);
         for other in self.state.landed_since(task.progress.landed_at_base) {
-            judges.extend(self.task(other).map(|other| other.judges).unwrap_or_default());
+            judges.extend(of(other));
         }
         judges.extend(self.run().settings.landing_checks.iter().map(Check::digest));
         judges
@@ -392,8 +401,10 @@ impl Sim {
         let found: Vec<(usize, usize)> = self.git.landings().collect();
         for (commit, task) in found {
             let known = self.task(&task_id(task));
-            if known.is_some_and(|t| !matches!(t.decided, Status::Completed | Status::Merging) && !t.removed)
-            {
+            // One that is open again has landed, and has to look at what came after.
+            let open =
+                |t: &Task| !matches!(t.decided, Status::Completed | Status::Merging) && t.reopened.is_none();
+            if known.is_some_and(|t| open(&t) && !t.removed) {
                 commands.push(Command::LandingFound {
                     task: task_id(task),
                     commit: oid(commit),

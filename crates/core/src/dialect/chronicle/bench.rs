@@ -41,6 +41,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         may_change_nothing: false,
         check_first: false,
         may_fail: false,
+        gate: false,
         timeout: Span::minutes(10),
         silence: None,
         exports: Vec::new(),
@@ -146,7 +147,7 @@ impl Bench {
     }
 
     pub(crate) fn detach(&mut self, reason: StopReason) {
-        self.accept(&Command::Detach { engine: "e1".to_owned(), reason });
+        self.accept(&Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() });
     }
 
     pub(crate) fn start(&mut self, name: &str) {
@@ -240,7 +241,8 @@ impl Bench {
             results.extend(self.results(other.as_str(), &Verdict::Pass, ""));
         }
         let intent = Intent { old: oid(1), candidate: commit };
-        self.accept(&Command::PrepareLanding { task: id(name), fence: at.fence, tree, intent, results });
+        let (fence, untouched) = (at.fence, Vec::new());
+        self.accept(&Command::PrepareLanding { task: id(name), fence, tree, intent, results, untouched });
     }
 
     pub(crate) fn land(&mut self, name: &str) {

@@ -34,7 +34,10 @@ pub fn ending(heard: &Heard, told: &[Told]) -> AgentEnd {
         (true, Some(reason)) => {
             failed(format!("it says both that it is done and that it is blocked: {reason}"))
         }
-        (true, None) => AgentEnd::Done,
+        (true, None) => match &heard.signal {
+            Some(Signal::Already(reason)) => AgentEnd::Already { reason: reason.clone() },
+            _ => AgentEnd::Done,
+        },
         (false, Some(reason)) => blocked(reason),
         (false, None) => failed(NOT_FINISHED.to_owned()),
     }
@@ -100,5 +103,12 @@ mod tests {
         assert_eq!(ended("<signal>RETRY:net</signal>", ""), AgentEnd::Transient { reason: "net".to_owned() });
         assert!(matches!(ended("<signal>LIMIT:5m</signal>", ""), AgentEnd::Limit { .. }));
         assert_eq!(ended("<signal>FIXED</signal>", ""), AgentEnd::Done);
+        let already = |reason: &str| AgentEnd::Already { reason: reason.to_owned() };
+        assert_eq!(ended("<signal>T1_ALREADY:it is there</signal>", ""), already("it is there"));
+        assert_eq!(
+            ended("<signal>T1_ALREADY:it is there</signal>", "**Signal:** T1_DONE"),
+            already("it is there")
+        );
+        assert_eq!(ended("<signal>T2_ALREADY:it is there</signal>", ""), failed("not finished", ""));
     }
 }

@@ -70,8 +70,8 @@ impl Iteration<'_> {
              **Signal:** {unit}_DONE if you end so\n\
              ```\n\n\
              - Append what others should heed to `guardrails.md`: a heading, then When, Problem, Solution, Learned.\n\
-             - If every criterion holds, also if it did before you began, end with `<signal>{unit}_DONE</signal>` in a \
-             line of its own.\n\
+             - If every criterion holds, end with `<signal>{unit}_DONE</signal>` in a line of its own.\n\
+             - If it did before you began, change nothing and end with `<signal>{unit}_ALREADY:why</signal>`.\n\
              - If a person has to decide, end with `<signal>BLOCKED:reason</signal>` in such a line.\n\
              - Otherwise just end: the next iteration goes on with your \"Remaining\".\n"
         );

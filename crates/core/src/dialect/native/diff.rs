@@ -97,6 +97,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
         may_change_nothing,
         check_first,
         may_fail,
+        gate,
         timeout,
         silence,
         exports,
@@ -133,6 +134,7 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
     });
     field("check_first", *check_first != old.check_first, &|task| task.check_first.to_string());
     field("may_fail", *may_fail != old.may_fail, &|task| task.may_fail.to_string());
+    field("gate", *gate != old.gate, &|task| task.gate.to_string());
     field("timeout", *timeout != old.timeout, &|task| task.timeout.to_string());
     field("silence", *silence != old.silence, &|task| {
         let said = |silence: Span| if silence.is_zero() { "off".to_owned() } else { silence.to_string() };

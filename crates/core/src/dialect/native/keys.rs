@@ -117,6 +117,7 @@ pub(super) const TASK: Keys = Keys {
         "may_change_nothing",
         "check_first",
         "may_fail",
+        "gate",
     ],
 };
 

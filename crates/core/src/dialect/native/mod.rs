@@ -55,6 +55,7 @@ pub(crate) mod testing {
             may_change_nothing: false,
             check_first: false,
             may_fail: false,
+            gate: false,
             timeout: Span::minutes(30),
             silence: None,
             exports: Vec::new(),

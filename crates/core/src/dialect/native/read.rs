@@ -277,6 +277,7 @@ impl<'a> Tasks<'a> {
                     .help("say `checks = []` if it cannot be proven, or give `[defaults]` some `checks`"),
             );
         }
+        let gate = section.flag(walk, "gate").unwrap_or(false);
         let Some(Said { value: id, at }) = id else { return };
         self.tasks.push(TaskSpec {
             id,
@@ -292,8 +293,9 @@ impl<'a> Tasks<'a> {
             attempts: said.attempts.unwrap_or(config::ATTEMPTS),
             confirm: said.confirm.unwrap_or(false),
             may_change_nothing: said.may_change_nothing.unwrap_or(false),
-            check_first: said.check_first.unwrap_or(false),
+            check_first: said.check_first.unwrap_or(gate),
             may_fail: said.may_fail.unwrap_or(false),
+            gate,
             timeout: said.timeout.unwrap_or(checks::TIMEOUT),
             silence: said.silence.flatten(),
             exports: Vec::new(),

@@ -327,6 +327,8 @@ mirror! {
         check_first: Option<bool>,
         /// When its attempts are spent, the run goes on without it, and so does what depends on it. Default: false.
         may_fail: Option<bool>,
+        /// It judges the whole: its checks run first, and again after whatever lands later. Default: false.
+        gate: Option<bool>,
     }
 
     /// What is looked at when all tasks are through, and how often it is mended. It has `run`, `file` or `review`.

@@ -117,4 +117,5 @@ checks = [{ name = "link", run = ["grep", "-q", "NOTES.md", "README.md"], timeou
 # may_change_nothing = true   # leaving everything as it was is fine too
 # check_first = true          # no agent is sent where the checks pass already
 # may_fail = true             # when its attempts are spent, the rest goes on without it
+# gate = true                 # it judges the whole: what lands later makes its checks run again
 "##;

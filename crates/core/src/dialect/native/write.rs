@@ -59,6 +59,7 @@ pub fn write(plan: &Plan) -> String {
             toml += &if items == "[]" { String::new() } else { format!("{key} = {items}\n") };
         }
         toml += &format!("checks = {}\n{}", checks(&task.checks), limits(task, rule));
+        toml += if task.gate { "gate = true\n" } else { "" };
         // Not among what the first one rules: whoever says nothing has it from its client.
         let silence =
             task.silence.map(|limit| if limit.is_zero() { "\"off\"".to_owned() } else { span(limit) });

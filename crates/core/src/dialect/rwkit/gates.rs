@@ -56,6 +56,7 @@ pub(super) fn gates(
             may_change_nothing: true,
             check_first: true,
             may_fail: true,
+            gate: true,
             timeout: defaults.timeout.unwrap_or(TIMEOUT),
             silence: defaults.silence.flatten(),
             exports: Vec::new(),

@@ -47,7 +47,13 @@ impl Rules<'_> {
     }
 
     /// What checks before an agent found, if there were any.
-    fn found(&self, id: &TaskId, fence: u64, tree: &Oid, results: &[CheckResult]) -> Option<Event> {
+    pub(super) fn found(
+        &self,
+        id: &TaskId,
+        fence: u64,
+        tree: &Oid,
+        results: &[CheckResult],
+    ) -> Option<Event> {
         let (task, tree, results) = (id.clone(), tree.clone(), results.to_vec());
         (!results.is_empty()).then_some(Event::ChecksEnded { task, fence, tree, results })
     }

@@ -99,6 +99,15 @@ impl Rules<'_> {
                 });
             }
         }
+        // Whoever reports one gate after the other writes down what came of each in between.
+        let done = events.iter().find_map(|event| match event {
+            Event::Completed { proof: Proof::Checked { tree, .. }, .. } => Some(tree.clone()),
+            Event::Completed { .. } => Some(None),
+            _ => None,
+        });
+        if let Some(tree) = done.filter(|_| !task.gate) {
+            events.extend(self.gates_after(id, tree.as_ref())?);
+        }
         Ok(events)
     }
 
@@ -131,8 +140,8 @@ impl Rules<'_> {
                 (Proof::Work { commits: commits.clone(), files }, commits)
             }
             Ground::Checks if task.judges.is_empty() => (Proof::Reported, Vec::new()),
-            Ground::Work { commits, .. } => (Proof::Checked { tree: tree.cloned() }, commits),
-            Ground::Checks => (Proof::Checked { tree: tree.cloned() }, Vec::new()),
+            Ground::Work { commits, .. } => (Proof::Checked { tree: tree.cloned(), already: None }, commits),
+            Ground::Checks => (Proof::Checked { tree: tree.cloned(), already: None }, Vec::new()),
         };
         Ok(Event::Completed { task: task.id.clone(), fence: task.fence, proof, counts })
     }

@@ -1,7 +1,7 @@
 //! What failures cost and lead to.
 
 use super::Rules;
-use crate::plan::{Dialect, Exhausted, Oid, Settings};
+use crate::plan::{Dialect, Exhausted, Oid, Settings, TaskId};
 use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next, Verdict};
 use crate::run::provider::LONGEST_LIMIT;
 use crate::run::task::Task;
@@ -28,6 +28,12 @@ impl Rules<'_> {
             |class, reason: &str, feedback: &str| Some(self.failure(task, class, reason, feedback, behind));
         match end {
             AgentEnd::Done => None,
+            AgentEnd::Already { reason } if !reason.trim().is_empty() => None,
+            AgentEnd::Already { .. } => failure(
+                Class::Code,
+                "the agent says that it was already so, and not why",
+                &how_to_say_already(&task.id),
+            ),
             AgentEnd::Failed { reason, feedback } => failure(Class::Code, reason, feedback),
             AgentEnd::Blocked { reason } => failure(Class::Defect, reason, ""),
             AgentEnd::Transient { reason } => failure(Class::Transient, reason, ""),
@@ -87,6 +93,13 @@ impl Rules<'_> {
             return Some(self.failure(task, Class::Defect, &reason, "", None));
         }
         let reason = verdict::reason(results)?;
+        // Whoever was to judge did not: that says nothing about the work, and costs it nothing.
+        let is_silent = |result: &CheckResult| {
+            matches!(result.verdict, Verdict::Broken { .. }) && task.reviews.contains(&result.check)
+        };
+        if results.iter().filter(|result| !result.verdict.lets_pass()).all(is_silent) {
+            return Some(self.failure(task, Class::Transient, &reason, "", task.progress.behind.clone()));
+        }
         let mut failed = self.failure(task, Class::Code, &reason, &verdict::feedback(results), None);
         // Units of iterations are looked at so often and no more; their review as a whole has a budget for that.
         let counts = self.run.settings.dialect == Dialect::Iterative && !task.check_first;
@@ -101,6 +114,14 @@ impl Rules<'_> {
         }
         Some(failed)
     }
+}
+
+/// What an agent is told that changed nothing: only its explicit word can complete the task then.
+pub(super) fn how_to_say_already(task: &TaskId) -> String {
+    format!(
+        "If everything was already as the task asks, say so and why: end with the line\n\
+         `<signal>{task}_ALREADY:why</signal>`, or run `piton report {task} already --reason WHY`.\n"
+    )
 }
 
 /// Up to a quarter shorter, each task differently: those that failed together need not try together again. By no dice, so

@@ -444,6 +444,7 @@ fn spec(task: Task, group: u32, config: &Config) -> TaskSpec {
         may_change_nothing: defaults.may_change_nothing.unwrap_or(task.files.is_empty()),
         check_first: defaults.check_first.unwrap_or(false),
         may_fail: defaults.may_fail.unwrap_or(false),
+        gate: false,
         files: task.files.into_iter().map(|said| said.value).collect(),
         criteria,
         checks,

@@ -393,6 +393,7 @@ impl Maker<'_, '_> {
             may_change_nothing: defaults.may_change_nothing.unwrap_or(is_checkpoint),
             check_first: defaults.check_first.unwrap_or(is_checkpoint),
             may_fail: defaults.may_fail.unwrap_or(false),
+            gate: false,
             timeout: defaults.timeout.unwrap_or(TIMEOUT),
             silence: defaults.silence.flatten(),
             exports: Vec::new(),

@@ -44,6 +44,7 @@ impl IssueReading {
             may_change_nothing: true,
             check_first: true,
             may_fail: false,
+            gate: true,
             exports: Vec::new(),
             outside: Vec::new(),
             ..last.clone()

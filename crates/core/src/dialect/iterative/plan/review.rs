@@ -83,6 +83,7 @@ pub(super) fn review(
         may_change_nothing: true,
         check_first: true,
         may_fail: false,
+        gate: true,
         timeout: defaults.timeout.unwrap_or(TIMEOUT),
         silence: defaults.silence.flatten(),
         exports: Vec::new(),

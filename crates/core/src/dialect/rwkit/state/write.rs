@@ -374,11 +374,13 @@ impl Writer<'_> {
         Map(gates)
     }
 
-    /// Rounds that have ended: those that found something, and the one that did not.
+    /// Rounds that have ended: those that found something, and the one that did not. The look after the last fix belongs
+    /// to the round of that fix, so there are never more rounds than the gate may have.
     fn qa_cycles(&self) -> u32 {
         let review = self.named_gates().find(|(name, _)| *name == REVIEW);
         review.map_or(0, |(_, told)| {
-            told.task.spent.saturating_add(u32::from(told.status == Status::Completed))
+            let ended = told.task.spent.saturating_add(u32::from(told.status == Status::Completed));
+            ended.min(told.task.budget.saturating_sub(1).max(1))
         })
     }
 

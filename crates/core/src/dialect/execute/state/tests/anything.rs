@@ -42,7 +42,7 @@ fn act(bench: &mut Bench, task: usize, choice: u8) {
             let fields = json!({"tasks": {name: {"mood": choice}}, "owner": "ann"});
             Some(Command::Note { by: by.clone(), note: Note::Carried { file: FILE.to_owned(), fields } })
         }
-        9 => Some(Command::Detach { engine: "e1".to_owned(), reason: StopReason::Person }),
+        9 => Some(Command::Detach { engine: "e1".to_owned(), reason: StopReason::Person, tip: Vec::new() }),
         10 => Some(Command::Attach { engine: "e1".to_owned(), session: bench.session() }),
         11 => {
             let commit = at.proof.as_ref().map(|_| oid(100 + u64::from(choice)));

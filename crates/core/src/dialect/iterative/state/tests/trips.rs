@@ -17,7 +17,7 @@ fn adopt(state: &ForeignState) -> Bench {
     bench.now = state.updated.expect("a time");
     for (unit, told) in &state.units {
         let is_done = told.status == UnitWord::Done && told.verified;
-        let past = told.past(is_done.then_some(Proof::Checked { tree: None }));
+        let past = told.past(is_done.then_some(Proof::Checked { tree: None, already: None }));
         let (task, by) = (unit.clone(), "import".to_owned());
         bench.accept(&Command::Adopt { task: task.clone(), by: by.clone(), past: Box::new(past) });
         if let Some(reason) = told.blocker() {

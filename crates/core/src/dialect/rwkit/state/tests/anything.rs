@@ -37,7 +37,7 @@ fn act(bench: &mut Bench, at: usize, choice: u8) {
             Command::Note { by, note: Note::Carried { file: FILE.to_owned(), fields } }
         }
         9 | 10 => Command::Start { task, holder: Holder::Ledger(by) },
-        11 => Command::Detach { engine: "e1".to_owned(), reason: StopReason::Person },
+        11 => Command::Detach { engine: "e1".to_owned(), reason: StopReason::Person, tip: Vec::new() },
         12 => Command::Attach { engine: "e1".to_owned(), session: bench.session() },
         13 | 14 => return advance(bench, name),
         _ if bench.task(name).decided == Status::Completed => return,

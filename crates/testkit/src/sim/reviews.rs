@@ -1,0 +1,74 @@
+//! Agents among the checks: which of their verdicts are carried over to a merged tree, and what it means that one came to
+//! none.
+
+use piton_core::plan::{Digest, TaskId};
+use piton_core::run::{AgentEnd, CheckResult, Command, Proof, Task, Verdict};
+
+use super::content::{Line, Tree, changed, get};
+use super::driver::Sim;
+use super::git::{CommitNo, commit_no};
+
+impl Sim {
+    /// The tasks whose lines are on the merged tree as the agents among their checks saw them.
+    pub(super) fn untouched(
+        &mut self,
+        task: &Task,
+        verified: CommitNo,
+        base: CommitNo,
+        merged: &Tree,
+    ) -> Vec<TaskId> {
+        let apart = |lines: &[Line], others: &[Line]| !lines.iter().any(|line| others.contains(line));
+        let mut untouched = Vec::new();
+        let own = changed(self.git.tree(base), self.git.tree(verified));
+        if !task.reviews.is_empty() && !task.gate && apart(&own, &changed(self.git.tree(verified), merged)) {
+            untouched.push(task.id.clone());
+        }
+        let brought = changed(self.git.tip(), merged);
+        for id in self.state.landed_since(task.progress.landed_at_base) {
+            let Some(other) = self.task(id).filter(|other| !other.reviews.is_empty()) else { continue };
+            if other.gate {
+                // It is open again after this.
+                untouched.push(id.clone());
+                continue;
+            }
+            let Some(Proof::Landed { commit, verified }) = &other.proof else { continue };
+            let landed = commit_no(commit).filter(|_| commit != verified);
+            if landed.is_some_and(|landed| apart(&self.git.lines_of(landed), &brought)) {
+                untouched.push(id.clone());
+            }
+        }
+        if !untouched.is_empty() {
+            self.coverage.saw("a verdict was carried over");
+        }
+        untouched
+    }
+
+    /// Whoever was to judge a merged tree did not, and nothing else is wrong.
+    pub(super) fn no_verdict(&mut self, task: &Task, results: &[CheckResult]) -> Option<Command> {
+        let is_review = |check: &Digest| {
+            let specs = &self.scenario.plan.tasks;
+            specs.iter().flat_map(|spec| &spec.checks).any(|c| c.digest() == *check && c.reviewer().is_some())
+        };
+        let mut failed = results.iter().filter(|result| result.verdict != Verdict::Pass).peekable();
+        failed.peek()?;
+        let silent = |result: &CheckResult| {
+            matches!(result.verdict, Verdict::Broken { .. }) && is_review(&result.check)
+        };
+        if !failed.all(silent) {
+            return None;
+        }
+        self.coverage.saw("a reviewer came to no verdict");
+        let (tree, agent) = (task.progress.tree.clone()?, "third".to_owned());
+        let end = AgentEnd::Transient { reason: "it did not say what it found".to_owned() };
+        let (task, fence) = (task.id.clone(), task.fence);
+        Some(Command::ReviewerCut { task, fence, tree, results: Vec::new(), agent, end })
+    }
+}
+
+/// Whether an agent judged these lines, and they are on this tree as it saw them, or what lands leaves them alone.
+pub(super) fn is_carried(sim: &Sim, judge: &Digest, lines: &[Line], brought: &[Line], tree: usize) -> bool {
+    let tree = sim.git.tree_of_no(tree);
+    let same = |seen: &Tree| lines.iter().all(|&line| get(seen, line) == get(tree, line));
+    let alone = !lines.iter().any(|line| brought.contains(line));
+    sim.observed.iter().any(|(no, seen)| seen == judge && (alone || same(sim.git.tree_of_no(*no))))
+}
