@@ -127,6 +127,7 @@ fn people_who_verify_and_report_are_judged_by_what_git_would_take() {
     sandbox.write("new.txt", "work\n");
     let _ = sandbox.run("verify T1").exits(0);
     assert_eq!(sandbox.git(["status", "--porcelain"]), "?? new.txt", "the checkout is left alone");
+    sandbox.commit("Work");
     let _ = sandbox.run("report T1 done").exits(0);
     assert!(!sandbox.worktrees().exists(), "nothing is left of a completed run");
 }
