@@ -1,14 +1,14 @@
 //! Checks: commands that Piton runs itself, under keepers, on a tree it knows.
 
+mod asked;
 mod beside;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
-use piton_core::plan::{Agent, Argv, Check, Digest, Fences, Oid, RunId, TaskId, TaskSpec, WorktreeSetup};
+use piton_core::plan::{Agent, Argv, Check, Digest, Oid, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
 use piton_core::run::{AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, Verdict, verdict};
 use piton_core::signal::Signal;
@@ -16,14 +16,13 @@ use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{prompt, review, runners};
 
-use crate::check_worktrees::{Beside, Kind, Lease, NoWorktree, Places, Pool};
-use crate::git::{GitError, Repo};
-use crate::journal::{CommandError, Journal, JournalError};
+use crate::check_worktrees::{Kind, Lease, NoWorktree, Places, Pool};
 use crate::keeper::{Ended, Job, JobSpec, KeeperError, Outcome, with_pipefail};
 use crate::project::Project;
-use crate::prompts::NoPrompts;
 use crate::sandbox::{self, Guard};
-use crate::{agent, clock, crash, disk, prompts, secrets};
+use crate::{agent, clock, crash, disk};
+
+pub use asked::{NoReport, run_all, run_all_on};
 
 /// How much of the end of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
@@ -441,188 +440,6 @@ pub(crate) fn review(
     })
 }
 
-/// Why there is nothing to report.
-#[derive(Debug, thiserror::Error)]
-pub enum NoReport {
-    #[error(transparent)]
-    Git(#[from] GitError),
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    #[error(transparent)]
-    Prompts(#[from] NoPrompts),
-    #[error(transparent)]
-    Keeper(#[from] KeeperError),
-    #[error(transparent)]
-    Worktree(#[from] NoWorktree),
-    #[error("the check was stopped")]
-    Stopped,
-}
-
-impl From<NoResult> for NoReport {
-    fn from(no: NoResult) -> NoReport {
-        match no {
-            NoResult::Keeper(error) => NoReport::Keeper(error),
-            NoResult::Stopped | NoResult::Out { .. } | NoResult::First(_) | NoResult::Cut(_) => {
-                NoReport::Stopped
-            }
-        }
-    }
-}
-
-/// Run a task's checks on what is in a checkout, for somebody who asks: earlier answers do not count. `tell` hears of each.
-/// What is ignored there has no say: the checks run in a worktree of Piton's own. Only where work is done in place, or
-/// there is no git, they run in the checkout itself.
-pub fn run_all(
-    project: &Project,
-    run: &RunId,
-    spec: &TaskSpec,
-    place: &Utf8Path,
-    name: &str,
-    keeper: &[String],
-    tell: &dyn Fn(&Check),
-) -> Result<(Option<Oid>, Vec<CheckResult>), NoReport> {
-    if spec.checks.is_empty() {
-        return Ok((None, Vec::new()));
-    }
-    let facts = facts(project, run)?;
-    let in_place = facts.as_ref().is_some_and(|run| run.settings.no_commits);
-    let outputs = facts.as_ref().map(|run| project.outputs(run)).unwrap_or_default();
-    let asked = Asked { project, run, spec, facts: facts.as_ref(), name, keeper };
-    if let Some(repo) = project.repo()?.filter(|_| !in_place) {
-        let tree = repo.worktree_tree_with(place, &outputs)?;
-        let commit = repo.commit_of(place, &tree)?;
-        let beside = Beside { path: place.to_owned(), is_agents: false };
-        let results = asked.judge_commit(repo, &commit, &tree, Some(beside), tell)?;
-        return Ok((Some(tree), results));
-    }
-    let repo = project.repo_or_store()?;
-    let tree_now = || repo.map(|repo| repo.worktree_tree_with(place, &outputs)).transpose();
-    let tree = tree_now()?;
-    let results = asked.judge(place, |bench, check, begin| {
-        tell(check);
-        let mut result = heard(bench.run(check, begin))?;
-        let now = tree_now()?;
-        if let (Some(repo), Some(before), Some(after)) = (repo, &tree, &now)
-            && before != after
-            && touches_work(project, asked.facts, &repo.diff_names(before, after)?)
-        {
-            result.verdict = Verdict::Broken { reason: "files changed while it ran".to_owned() };
-        }
-        Ok(Some(result))
-    })?;
-    Ok((tree, results))
-}
-
-/// The same on a commit.
-pub fn run_all_on(
-    project: &Project,
-    run: &RunId,
-    spec: &TaskSpec,
-    commit: &Oid,
-    name: &str,
-    keeper: &[String],
-    tell: &dyn Fn(&Check),
-) -> Result<(Option<Oid>, Vec<CheckResult>), NoReport> {
-    let Some(repo) = project.repo()?.filter(|_| !spec.checks.is_empty()) else {
-        return Ok((None, Vec::new()));
-    };
-    let facts = facts(project, run)?;
-    let asked = Asked { project, run, spec, facts: facts.as_ref(), name, keeper };
-    let tree = repo.tree_of(commit)?;
-    let results = asked.judge_commit(repo, commit, &tree, None, tell)?;
-    Ok((Some(tree), results))
-}
-
-/// Somebody asks for a task's checks.
-struct Asked<'a> {
-    project: &'a Project,
-    run: &'a RunId,
-    spec: &'a TaskSpec,
-    facts: Option<&'a Run>,
-    name: &'a str,
-    keeper: &'a [String],
-}
-
-impl Asked<'_> {
-    fn judge_commit(
-        &self,
-        repo: &Repo,
-        commit: &Oid,
-        tree: &Oid,
-        beside: Option<Beside>,
-        tell: &dyn Fn(&Check),
-    ) -> Result<Vec<CheckResult>, NoReport> {
-        let usual = self.project.worktree_dir();
-        let dir =
-            self.facts.and_then(|run| run.worktree_dir.as_deref()).map_or(usual.as_path(), Utf8Path::new);
-        let none = WorktreeSetup::default();
-        let setup = self.facts.map_or(&none, |run| &run.settings.worktree);
-        let pool = Pool { project: self.project, repo, run: self.run, dir };
-        let mut places = Places::new(pool, commit, tree, setup).with(beside);
-        self.judge(dir, |bench, check, begin| {
-            if places.is_spoilt {
-                return Ok(None);
-            }
-            tell(check);
-            let run = |bench: &mut Bench<'_>, note: &dyn Fn(&Job) -> bool| {
-                heard(bench.run(check, &|job, agent| begin(job, agent) && note(job)))
-            };
-            on_commit(bench, &mut places, check, &|_| true, run).map(Some)
-        })
-    }
-
-    /// Run the checks one after the other, each as `one` does it until that says nothing, and book what reviewers have used.
-    fn judge(
-        &self,
-        place: &Utf8Path,
-        mut one: impl FnMut(&mut Bench<'_>, &Check, &Begin<'_>) -> Result<Option<CheckResult>, NoReport>,
-    ) -> Result<Vec<CheckResult>, NoReport> {
-        let Asked { project, run, spec, .. } = self;
-        let (agents, fences) = reviewers(self.facts, spec);
-        let prompts = if agents.is_empty() { Prompts::default() } else { prompts::of(project)? };
-        let jobs = project.task_folder(run, &spec.id);
-        let mut bench = Bench {
-            jobs: &jobs,
-            home: &project.home,
-            name: format!("{}{}.check", self.name, clock::now().0),
-            cwd: place.to_owned(),
-            env: BTreeMap::new(),
-            keeper: self.keeper,
-            agents: Cow::Borrowed(&agents),
-            entries: BTreeMap::new(),
-            guard: Guard::new(&fences, sandbox::wished(), project),
-            prompts: &prompts,
-        };
-        let begun = RefCell::new(Vec::new());
-        let begin = |job: &Job, agent: Option<&str>| {
-            let agent = agent.map(|agent| AgentJob { agent: agent.to_owned(), job: job.clone() });
-            begun.borrow_mut().extend(agent);
-            true
-        };
-        let mut results = Vec::new();
-        for check in &spec.checks {
-            let ran = one(&mut bench, check, &begin);
-            book(project, run, &spec.id, &agents, &begun.take())?;
-            match ran? {
-                Some(result) => results.push(result),
-                None => break,
-            }
-        }
-        Ok(results)
-    }
-}
-
-/// Asked before a job begins, with the agent that is to review; may refuse it.
-type Begin<'a> = dyn Fn(&Job, Option<&str>) -> bool + 'a;
-
-/// A reviewer that was cut off has found nothing.
-fn heard(ran: Result<CheckResult, NoResult>) -> Result<CheckResult, NoReport> {
-    match ran {
-        Err(NoResult::Cut(cut)) => Ok(cut.result),
-        ran => Ok(ran?),
-    }
-}
-
 /// The results that a task's checks have if all of them pass: to ask what that would come to.
 pub fn as_if_passed(spec: &TaskSpec) -> Vec<CheckResult> {
     let passed = |check: &Check| CheckResult {
@@ -639,33 +456,6 @@ pub fn as_if_passed(spec: &TaskSpec) -> Vec<CheckResult> {
     spec.checks.iter().map(passed).collect()
 }
 
-/// Whoever asks for a review pays for it, whatever comes of it.
-fn book(
-    project: &Project,
-    run: &RunId,
-    task: &TaskId,
-    agents: &BTreeMap<String, Agent>,
-    begun: &[AgentJob],
-) -> Result<(), JournalError> {
-    if begun.is_empty() || !Journal::exists(&project.home) {
-        return Ok(());
-    }
-    let mut journal = Journal::open(&project.home)?;
-    let fence = journal.task(run, task)?.map(|task| task.fence).unwrap_or_default();
-    for spent in begun.iter().filter_map(|at| at.spent(agents, task, fence, "")) {
-        match journal.command(run, &spent, clock::now()) {
-            // A task that is gone has nobody to book on.
-            Ok(_) | Err(CommandError::Refused(_)) => {}
-            Err(CommandError::Journal(error)) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-fn touches_work(project: &Project, facts: Option<&Run>, files: &[String]) -> bool {
-    files.iter().any(|file| facts.is_none_or(|facts| is_work(project, facts, file)))
-}
-
 /// The plan's own files, in which a claim may be made, are no work; nor is what somebody makes on the way to change the
 /// state file.
 pub(crate) fn is_work(project: &Project, run: &Run, file: &str) -> bool {
@@ -675,22 +465,6 @@ pub(crate) fn is_work(project: &Project, run: &Run, file: &str) -> bool {
     let is_state = kept::is_of_project(dialect)
         && kept::state_file(dialect).is_some_and(|state| file.starts_with(state));
     !is_state && plan.is_none_or(|plan| !Utf8Path::new(file).starts_with(plan))
-}
-
-fn facts(project: &Project, run: &RunId) -> Result<Option<Run>, JournalError> {
-    let journal = Journal::open_existing(&project.home)?;
-    Ok(journal.map(|journal| journal.facts(run)).transpose()?.flatten())
-}
-
-/// The agents of the run, if one of them is to review, and what holds them back.
-fn reviewers(facts: Option<&Run>, spec: &TaskSpec) -> (BTreeMap<String, Agent>, Fences) {
-    if !spec.checks.iter().any(|check| check.reviewer().is_some()) {
-        return Default::default();
-    }
-    let settings = facts.map(|facts| facts.settings.clone()).unwrap_or_default();
-    let mut agents = settings.agents;
-    secrets::restore(&mut agents);
-    (agents, settings.fences)
 }
 
 /// The checks among `wanted` that have no pass on this tree in this environment, each command once.

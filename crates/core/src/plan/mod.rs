@@ -2,6 +2,7 @@
 
 mod about;
 mod budget;
+mod check;
 mod fences;
 mod graph;
 mod id;
@@ -12,13 +13,14 @@ mod shell;
 
 pub use about::{About, AboutTask, Story};
 pub use budget::Budget;
+pub use check::{Argv, Check};
 pub use fences::{Fences, Pattern, Protect, Protected, Sandbox, executed};
 pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use iterative::{AboutUnit, Domain, Iterative, Mode, SHELVES};
 pub use model::{
-    Adapter, Agent, Argv, Check, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Outside,
-    Permissions, Plan, PromptBy, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
+    Adapter, Agent, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Outside, Permissions,
+    Plan, PromptBy, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
 };
 pub use scripts::scripts;
 pub use shell::{Hides, has_pipe, hides};

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Report, Session, StopReason, Work};
+use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Session, StopReason, Work};
 use super::evidence::{Evidence, Mark};
 use super::past::Past;
+use super::report::Report;
 use super::schedule::Action;
 use super::state::Missing;
 use super::task::{Holder, Intent, Status, Task};

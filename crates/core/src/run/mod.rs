@@ -9,6 +9,7 @@ mod fold;
 mod past;
 mod provider;
 mod reopen;
+mod report;
 mod rules;
 mod schedule;
 mod state;
@@ -19,13 +20,14 @@ pub mod verdict;
 
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
 pub use event::{
-    AgentEnd, CheckResult, Class, CommitMade, ContextUpdate, Event, Next, Note, Recorded, Report, Selection,
-    Session, StopReason, Tests, Verdict, Work,
+    AgentEnd, CheckResult, Class, ContextUpdate, Event, Next, Note, Recorded, Selection, Session, StopReason,
+    Verdict, Work,
 };
 pub use evidence::{Evidence, Mark};
 pub use past::{Past, PastCommit, PastError, PastFeedback};
 pub use provider::{Entry, Outage, Outages, is_free, limits, refused, reviewer, stand_in, worker};
 pub use reopen::Reopening;
+pub use report::{CommitMade, Report, Tests};
 pub use rules::{decide, waits_for};
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};

@@ -1,6 +1,7 @@
 //! What a check's end says, and what of it the next attempt should be told.
 
-use super::event::{CheckResult, Tests, Verdict};
+use super::event::{CheckResult, Verdict};
+use super::report::Tests;
 use crate::runners;
 
 /// Longest excerpt of one check's output in feedback: the end is where the reason stands.
