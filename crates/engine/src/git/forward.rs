@@ -180,7 +180,10 @@ impl Step<'_> {
             // Somebody may have changed one of them in between.
             let files = concerned.judge(true, CutOff::No)?.theirs;
             return Ok(Some(Moved::Waits(if files.is_empty() {
-                Wait::Refused { message: written.stderr }
+                let said = written.stderr.trim_end();
+                Wait::Refused {
+                    message: format!("{said} To go on, commit your changes, or put the file back"),
+                }
             } else {
                 Wait::Files { checkout: git.dir().to_owned(), files }
             })));

@@ -122,7 +122,19 @@ impl TempIndex {
     /// Make it the index of a checkout that nobody else changes now.
     pub(super) fn keep(&self, git_dir: &Utf8Path) -> io::Result<()> {
         File::open(&self.path)?.sync_all()?;
-        fs::rename(&self.path, git_dir.join("index"))
+        let index = git_dir.join("index");
+        match fs::rename(&self.path, &index) {
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {}
+            renamed => return renamed,
+        }
+        // Piton's folder may be on another file system than the checkout's git folder.
+        let near = git_dir.join("index.piton");
+        fs::copy(&self.path, &near)?;
+        let copy = File::options().write(true).open(&near)?;
+        // As old as the original: a younger index would hide changes of the moment in which it was written.
+        copy.set_modified(fs::metadata(&self.path)?.modified()?)?;
+        copy.sync_all()?;
+        fs::rename(&near, &index)
     }
 
     /// What the checkout has at `paths`, whatever the index says about them. A folder is no file.

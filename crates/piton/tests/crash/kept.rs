@@ -117,7 +117,7 @@ impl Kept {
 
 /// Take out what differs from run to run; whether there is something stays.
 fn smooth(value: &mut Value) {
-    const OWN: [&str; 11] = [
+    const OWN: [&str; 12] = [
         "hash",
         "timestamp",
         "commit_hash",
@@ -126,6 +126,7 @@ fn smooth(value: &mut Value) {
         "project_path",
         "worktree_dir",
         "tasks_path",
+        "project_md_path",
         "piton_run",
         "piton_seq",
         "priority",

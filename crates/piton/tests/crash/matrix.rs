@@ -15,12 +15,13 @@ use crate::sandbox::{Ended, Sandbox};
 use crate::syscalls::{seed, wish};
 
 /// Points that no reference run passes, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 10] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     ("add.before-write", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next"),
     ("archive.completed", "iterative: a_finished_folder_is_put_away_by_day_and_what_was_learned_goes_on"),
     ("archive.kept", "iterative: a_folder_that_is_taken_away_can_be_had_back"),
     ("claims.judged", "issue: a_claim_is_judged_by_the_issues_branch_and_not_by_the_checkout"),
+    ("claims.landed", "issue: work_in_the_worktree_of_all_tasks_is_committed_when_its_checks_pass"),
     ("feedback.ended", "it: a_writer_that_has_written_is_not_called_again_after_a_crash"),
     ("files.added", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("import.adopted", "execute: a_take_over_that_dies_is_begun_again"),

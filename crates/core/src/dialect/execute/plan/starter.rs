@@ -124,8 +124,8 @@ const GREETING: &str = r#"<task>
     <file>greet.sh</file>
   </files-to-create>
   <verification>
-    <step>Run: `sh greet.sh Ada | grep -q "^Hello, Ada!$"` - it greets by name</step>
-    <step>Run: `sh greet.sh | grep -q "^Hello!$"` - and without one</step>
+    <step>Run: `sh greet.sh Ada | grep "^Hello, Ada!$"` - it greets by name</step>
+    <step>Run: `sh greet.sh | grep "^Hello!$"` - and without one</step>
   </verification>
   <exports>
     <interface name="greet" type="script">sh greet.sh [WHO]</interface>
