@@ -15,7 +15,7 @@ fn no_seed_breaks_a_law() {
 /// Many more: `cargo run --release -p xtask -- simulate --queues 10000`.
 #[test]
 fn no_queue_is_ever_red() {
-    let coverage = match simulate_wide(0..600, Options { world: World::Queue, ..Options::default() }) {
+    let coverage = match simulate_wide(0..1000, Options { world: World::Queue, ..Options::default() }) {
         Ok(coverage) => coverage,
         Err(violation) => panic!("{violation}"),
     };

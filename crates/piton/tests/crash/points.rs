@@ -166,12 +166,14 @@ fn sort_of_name(name: &str) -> String {
     if name.len() >= 8 && is_hex(name) {
         return "HEX".to_owned();
     }
-    // A run is called after its plan, and six digits.
-    if let Some((before, digits)) = name.split_once("reference-")
-        && digits.len() == 6
+    // A run is called after its plan, and six digits. A worktree for checks has a number behind that.
+    if let Some((before, rest)) = name.split_once("reference-")
+        && let Some((digits, number)) = rest.split_at_checked(6)
         && is_hex(digits)
+        && (number.is_empty() || number.starts_with('-'))
     {
-        return format!("{before}RUN");
+        let number = if number.is_empty() { "" } else { "-N" };
+        return format!("{before}RUN{number}");
     }
     let task = TASKS.iter().find_map(|task| name.strip_suffix(task));
     task.map_or_else(|| name.to_owned(), |before| format!("{before}TASK"))
