@@ -6,6 +6,8 @@ use crate::run::ContextUpdate;
 /// What identifies a commit's origin when there is no journal.
 pub const RUN_TRAILER: &str = "Piton-Run";
 pub const TASK_TRAILER: &str = "Piton-Task";
+/// What the task asked for: another task under the same id has not landed by that.
+pub const CONTENT_TRAILER: &str = "Piton-Content";
 
 /// For work an agent left uncommitted. `fixes` is what its last attempt failed for.
 pub fn work(
@@ -41,9 +43,16 @@ pub fn merge(spec: &TaskSpec, run: &RunId, group: &str, commits: usize, prefix: 
     };
     format!(
         "{prefix}Merge worktree-{id}: {}\n\nLayer: {group}\nTask: {id}\nCommits: {commits}\nVerification: {checks}\n\
-         {RUN_TRAILER}: {run}\n{TASK_TRAILER}: {id}\n",
-        line(&spec.title)
+         {RUN_TRAILER}: {run}\n{TASK_TRAILER}: {id}\n{CONTENT_TRAILER}: {}\n",
+        line(&spec.title),
+        spec.content()
     )
+}
+
+/// The task that a merge of ours lands, by its subject; `None` for what [`merge`] does not write.
+pub fn merged_task(subject: &str) -> Option<&str> {
+    let (_, rest) = subject.split_once("Merge worktree-")?;
+    rest.split_once(':').map(|(id, _)| id)
 }
 
 /// For the change of the project's description, with what was entered in it.
@@ -130,6 +139,7 @@ mod tests {
         Verification: 1 check passed
         Piton-Run: demo-1
         Piton-Task: L1-002
+        Piton-Content: 1:460beaaf2edfb0c1
         ---
         docs: Update project context
 

@@ -103,7 +103,8 @@ pub fn found(
     for spec in tasks {
         let mut own = landed.history.naming(spec);
         let hashes = logged.get(&spec.id).map(Vec::as_slice).unwrap_or_default();
-        own.extend(hashes.iter().filter_map(|hash| landed.history.find(hash)));
+        let logged = hashes.iter().filter_map(|hash| landed.history.find(hash));
+        own.extend(logged.filter(|place| landed.history.is_of(*place, spec)));
         // Somebody may have rebased or squashed it since.
         let lost = lost.remove(&spec.id).unwrap_or_default();
         for commit in &lost {
@@ -145,6 +146,8 @@ enum Recorded {
     InTarget(Place),
     /// In the target, but another task names it or records it as well: it proves nothing.
     Shared(Place),
+    /// In the target, but the task asked for something else when it landed.
+    OfAnother(Place),
     Lost(Oid),
 }
 
@@ -221,7 +224,12 @@ impl Judge<'_> {
         claims_done: bool,
     ) -> Result<Result<(Oid, String), String>, GitError> {
         let verified = matches!(task.status, TaskStatus::Verified | TaskStatus::Merging);
-        let recorded = self.recorded(&spec.id, task)?;
+        let recorded = match self.recorded(&spec.id, task)? {
+            Recorded::InTarget(place) if !self.landed.history.is_of(place, spec) => {
+                Recorded::OfAnother(place)
+            }
+            recorded => recorded,
+        };
         let mut own = self.landed.history.naming(spec);
         if let Recorded::InTarget(place) = recorded {
             own.push(place);
@@ -231,6 +239,9 @@ impl Judge<'_> {
                 let owner =
                     self.landed.history.other_owner(*place, &spec.id).map_or("another", TaskId::as_str);
                 format!("its commit {} is {owner}'s as well", self.name(*place))
+            }
+            (Recorded::OfAnother(place), _) => {
+                format!("its commit {} landed another task under this id", self.name(*place))
             }
             (_, Some(commit)) => format!("its commit {} is not part of the target", short(&commit.hash)),
             (_, None) => "no commit in the target names it".to_owned(),

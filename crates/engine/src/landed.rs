@@ -21,7 +21,8 @@ pub struct Before {
 }
 
 /// The tasks of a plan that runs have landed whose journal is gone: by its name a run was of this plan, `is_known` does
-/// not know it, its commit names the task with its title, and nobody took that back.
+/// not know it, a merge of its own landed the task, and nobody took that back. The merge has to say that the task asked
+/// for what it asks for now. One of an earlier version does not say that: there the title decides.
 pub fn by_lost_runs(
     repo: &Repo,
     tip: &Oid,
@@ -36,7 +37,7 @@ pub fn by_lost_runs(
     let landed = Landed::read(repo, tip, &plan.tasks.iter().map(|spec| &spec.id).collect())?;
     let commit = |place: Place| landed.history.commit(place);
     let before = |spec: &TaskSpec| {
-        let mut own = landed.history.naming(spec);
+        let mut own = landed.history.landings(spec);
         own.retain(|place| commit(*place).run.as_ref().is_some_and(|run| runs.contains(run)));
         let Some(LastWord::Landed(place)) = landed.history.last_word(&own) else { return None };
         let run = commit(place).run.clone()?;

@@ -9,7 +9,7 @@ use piton_core::plan::{Digest, RepoPath, RunId, TaskId};
 use piton_core::run::Run;
 
 use crate::disk;
-use crate::git::{self, GitError, Repo};
+use crate::git::{self, GitError, Repo, Worktree};
 use crate::journal::Journal;
 use crate::lock::Lock;
 
@@ -196,20 +196,31 @@ impl Project {
         disk::replace(&self.owner_record(path), run.as_str().as_bytes())
     }
 
-    /// Where the worktree of this name is, or goes; with the run's id where another run has that folder.
+    /// Where the worktree of this name is, or goes; with the run's id where another run has that folder. Another run has it
+    /// from the moment it claims it, made or not; an engine that lives may be about to make it. Nobody else's is rescued or
+    /// removed.
     pub fn worktree_path(&self, run: &RunId, dir: &Utf8Path, name: &str) -> io::Result<Utf8PathBuf> {
         let _lock = Lock::take(&self.home.join("locks/worktree-owners.lock"))?;
         disk::private_folder(&self.home.join("worktrees"))?;
         let (plain, suffixed) = (dir.join(name), dir.join(format!("{name}-{run}")));
         let path = match self.owner(&plain) {
             _ if self.owner(&suffixed).as_deref() == Some(run.as_str()) => suffixed,
-            Some(other) if other != run.as_str() && plain.exists() => suffixed,
+            Some(other) if other != run.as_str() && self.is_in_use(&plain, &other) => suffixed,
             _ => plain,
         };
         if self.owner(&path).as_deref() != Some(run.as_str()) {
             self.claim_worktree(&path, run)?;
         }
         Ok(path)
+    }
+
+    /// Whether a folder that another run has claimed is there, may come, or is one that git still knows.
+    fn is_in_use(&self, path: &Utf8Path, by: &str) -> bool {
+        let is_registered = || {
+            let repo = self.repo().ok().flatten();
+            repo.is_some_and(|repo| Worktree::is_registered(repo, path).unwrap_or(true))
+        };
+        path.exists() || RunId::new(by).is_ok_and(|by| self.engine_lives(&by)) || is_registered()
     }
 
     /// All records of a run are one file under many names: to make a file takes a busy file system much longer than to name one
@@ -290,6 +301,11 @@ mod tests {
         assert_eq!(place(&ours, "T2"), dir.join("T2-ours-1"));
         assert_eq!(project.owner(&dir.join("T3")).as_deref(), Some("ours-1"));
         std::fs::remove_dir(dir.join("T3")).unwrap();
+        let lock = project.engine_lock(&ours).unwrap().unwrap();
+        let suffixed = dir.join("T3-theirs-1");
+        assert_eq!(place(&theirs, "T3"), suffixed, "an engine that lives may be about to make it");
+        drop(lock);
+        std::fs::remove_file(project.owner_record(&suffixed)).unwrap();
         assert_eq!(place(&theirs, "T3"), dir.join("T3"), "nothing is there any more");
         assert_eq!(project.owner(&dir.join("T3")).as_deref(), Some("theirs-1"));
         assert_eq!(project.owner(&dir.join("T1")).as_deref(), Some("ours-1"));

@@ -93,6 +93,7 @@ impl Shop {
             silence: None,
             exports,
             outside: Vec::new(),
+            source: None,
         }
     }
 

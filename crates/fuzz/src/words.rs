@@ -180,6 +180,7 @@ pub(crate) fn message(bytes: &[u8]) {
         silence: None,
         exports: Vec::new(),
         outside: Vec::new(),
+        source: None,
     };
     for said in [
         message::work(&spec, &run, None, 1, 3, None),

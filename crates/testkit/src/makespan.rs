@@ -160,6 +160,7 @@ fn spec(task: usize, needs: &[usize]) -> TaskSpec {
         silence: None,
         exports: Vec::new(),
         outside: Vec::new(),
+        source: None,
     }
 }
 

@@ -96,3 +96,8 @@ fn a_violation_tells_how_to_see_it_again() {
     let repeat = format!("cargo xtask simulate --seed {} --trace", violation.seed);
     assert!(violation.to_string().ends_with(&repeat), "{violation}");
 }
+
+#[test]
+fn a_landing_that_counts_for_another_task_is_noticed() {
+    assert_eq!(noticed(Sabotage::TrustTheId, 2000).law, "landings_found_are_its_own");
+}

@@ -3,6 +3,7 @@
 mod about;
 mod budget;
 mod check;
+mod content;
 mod fences;
 mod graph;
 mod id;
@@ -14,6 +15,7 @@ mod shell;
 pub use about::{About, AboutTask, Story};
 pub use budget::Budget;
 pub use check::{Argv, Check};
+pub use content::{BadContent, Content, Words};
 pub use fences::{Fences, Pattern, Protect, Protected, Sandbox, executed};
 pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};

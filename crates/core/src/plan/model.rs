@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{About, Argv, Budget, Check, Fences, GroupId, Iterative, RepoPath, TaskId};
+use super::{About, Argv, Budget, Check, Content, Fences, GroupId, Iterative, RepoPath, TaskId};
 use crate::time::Span;
 
 /// Beyond this, agents fight for the machine rather than help each other.
@@ -26,14 +26,16 @@ pub struct Plan {
 impl Plan {
     /// Covers what the tasks say and what judges them; not comments, order of keys or layout.
     pub fn hash(&self) -> Digest {
-        // Of other systems it is no word of the plan's author. Runs that were begun before it was told have the same hash.
-        let told = self.settings.dialect.is_native();
-        let plain = |spec: Cow<'_, TaskSpec>| TaskSpec { gate: false, ..spec.into_owned() };
+        // A gate of another system is not something that the plan's author wrote, nor is what says whose words these are.
+        // Older journals have neither, and the same hash.
+        let says_gates = self.settings.dialect.is_native();
+        let is_more = |spec: &TaskSpec| (spec.gate && !says_gates) || spec.source.is_some();
+        let plain = |spec: TaskSpec| TaskSpec { gate: spec.gate && says_gates, source: None, ..spec };
         let tasks: Vec<Cow<'_, TaskSpec>> = self
             .tasks
             .iter()
             .map(as_written)
-            .map(|spec| if spec.gate && !told { Cow::Owned(plain(spec)) } else { spec })
+            .map(|spec| if is_more(&spec) { Cow::Owned(plain(spec.into_owned())) } else { spec })
             .collect();
         let landing: Vec<Check> = self.settings.landing_checks.iter().map(Check::as_written).collect();
         Digest::of(&(&self.groups, &tasks, &landing))
@@ -104,6 +106,9 @@ pub struct TaskSpec {
     /// Tasks of other lists that it waits for, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<Outside>,
+    /// What its author wrote, where the fields above hold more than that; see [`TaskSpec::content`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<Content>,
 }
 
 /// A task of another list, which has a run of its own.

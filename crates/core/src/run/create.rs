@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{NewRun, Refusal, Stop};
 use super::event::Event;
-use super::reopen::Reopening;
+use super::reopen::{Reopening, changed};
 use super::state::{Run, State};
 use super::task::{Status, Task};
 use crate::plan::{Graph, Plan, Settings, TaskId};
@@ -53,10 +53,10 @@ pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     for (spec, (level, tail)) in plan.tasks.iter().zip(places) {
         let spec_event = Box::new(spec.clone());
         let known = gone.remove(&spec.id);
-        events.push(match (known, state.task(&spec.id)?) {
-            (None, None) => Event::TaskAdded { spec: spec_event, level, tail },
-            _ => Event::TaskChanged { spec: spec_event, level, tail },
-        });
+        match state.task(&spec.id)? {
+            None => events.push(Event::TaskAdded { spec: spec_event, level, tail }),
+            Some(task) => events.extend(changed(task, spec_event, (level, tail))?),
+        }
         // A plan that allows more of them answers a task that ran out of attempts.
         let spent = |task: &&Task| task.decided == Status::Abandoned && task.spent >= task.budget;
         if let Some(task) = known.filter(spent).filter(|task| spec.attempts > task.spent) {
@@ -99,7 +99,7 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     if old.hash() != run.plan_hash {
         return Err(Refusal::hinted(
             "the plan differs from the run's in more than new tasks",
-            "`piton run PLAN --replan` adopts it as it is now",
+            "`piton run PLAN` shows what differs, and how to go on",
         ));
     }
     let list = plan.settings.list.clone().map(|list| list.known_from(run.settings.list.as_deref()));
@@ -116,7 +116,7 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
         let spec_event = Box::new(spec.clone());
         match (known.get(&spec.id), state.task(&spec.id)?) {
             (None, None) => events.push(Event::TaskAdded { spec: spec_event, level, tail }),
-            (None, Some(_)) => events.push(Event::TaskChanged { spec: spec_event, level, tail }),
+            (None, Some(task)) => events.extend(changed(task, spec_event, (level, tail))?),
             // In another batch now; or the chain behind it is longer, so it is wanted sooner; or it waits for more.
             (Some(task), _)
                 if task.group != spec.group
@@ -144,7 +144,13 @@ fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
         _ => None,
     });
     let Some(added) = added else { return };
-    let gates = plan.tasks.iter().filter(|spec| spec.gate);
+    // One that is another task now, or has other checks, is open again already.
+    let reopened: BTreeSet<TaskId> = events
+        .iter()
+        .filter(|event| matches!(event, Event::Reopened { .. }))
+        .filter_map(|event| event.task().cloned())
+        .collect();
+    let gates = plan.tasks.iter().filter(|spec| spec.gate && !reopened.contains(&spec.id));
     for task in gates.filter_map(|spec| state.task(&spec.id).ok().flatten()) {
         let open_again = || Event::Reopened {
             task: task.id.clone(),

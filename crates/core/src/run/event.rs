@@ -254,11 +254,12 @@ pub enum Event {
         task: TaskId,
         by: String,
     },
-    /// A completed task is open again, since what it was completed for is not what is asked now.
+    /// A completed task is open again, since what it was completed for is not what is asked now; or one that was under way
+    /// begins again for that reason.
     Reopened {
         task: TaskId,
         reason: Reopening,
-        /// How it had been completed.
+        /// How it had been completed, if it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         was: Option<Proof>,
         /// Its checks run before any agent, on the target as it is: where they pass, there is nothing to do.

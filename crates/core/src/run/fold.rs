@@ -557,6 +557,7 @@ impl State {
             check_first: false,
             may_fail: false,
             gate: false,
+            content: spec.content(),
             removed: false,
             spec_seq: seq,
             failure_seq: None,
@@ -599,6 +600,10 @@ impl State {
             task.tail = tail;
             task.priority = spec.priority;
             task.budget = spec.attempts.max(task.spent + u32::from(task.decided != Status::Abandoned));
+            // One that is completed stays so for what it was completed for.
+            if task.decided != Status::Completed || !spec.is_another_than(task.content) {
+                task.content = spec.content();
+            }
             task.spec_seq = seq;
             task.waiting = counted.waiting;
             task.dead = counted.dead;

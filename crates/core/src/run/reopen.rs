@@ -1,23 +1,62 @@
-//! A completed task that is open again, and why.
+//! A task that is open again, and why.
 
 use serde::{Deserialize, Serialize};
 
+use super::command::{Refusal, Stop};
+use super::event::Event;
 use super::fold::release;
 use super::state::{Missing, State};
-use super::task::{Progress, Status};
-use crate::plan::TaskId;
+use super::task::{Progress, Status, Task};
+use crate::plan::{Check, TaskId, TaskSpec};
 use crate::time::Timestamp;
 
-/// Why a completed task is open again.
+/// Why a task is open again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Reopening {
-    /// The plan has another task under this id now. `title` is that of the task that was completed.
-    Content { title: String },
+    /// The plan has another task under this id now. `spec` is where that of the completed one stands in the journal.
+    Content { spec: u64 },
     /// The task is the same, but other checks decide about it.
     Checks,
     /// It judged a state of the project that has changed since.
     Stale { reason: String },
+}
+
+/// What follows where the plan has this spec for a task now, with the chains before and behind it.
+///
+/// A completed task whose content is another is open again. Those that depend on it stay as they are: they were proven on
+/// what landed, and it is still there. Where only checks are new, they judge what the target holds.
+pub(super) fn changed(
+    task: &Task,
+    spec: Box<TaskSpec>,
+    (level, tail): (u32, u32),
+) -> Result<Vec<Event>, Stop> {
+    let reopened = |reason, checks_first| Event::Reopened {
+        task: task.id.clone(),
+        reason,
+        was: task.proof.clone(),
+        checks_first,
+    };
+    let is_another = spec.is_another_than(task.content);
+    let is_completed = task.decided == Status::Completed;
+    // Work that was done for another task must not be judged as this one's.
+    let has_work = task.is_engines() || task.progress.recheck;
+    if is_another && task.decided == Status::Merging {
+        return Err(Refusal::hinted(
+            format!("{} is landing at this moment and cannot become another task", task.id),
+            "`piton run` with the plan as it was finishes the landing",
+        ));
+    }
+    let is_new = |check: &Check| !task.judges.contains(&check.digest());
+    let is_unproven = is_completed && spec.checks.iter().any(is_new);
+    let change = Event::TaskChanged { spec, level, tail };
+    Ok(if is_another && (is_completed || has_work) {
+        vec![reopened(Reopening::Content { spec: task.spec_seq }, false), change]
+    } else if is_unproven {
+        vec![change, reopened(Reopening::Checks, true)]
+    } else {
+        vec![change]
+    })
 }
 
 impl State {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::Mark;
 use super::usage::Bill;
-use crate::plan::{Digest, Oid, Outside, TaskId};
+use crate::plan::{Content, Digest, Oid, Outside, TaskId};
 use crate::time::{Span, Timestamp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -164,6 +164,8 @@ pub struct Task {
     /// It judges the whole; see [`Task::held_on`].
     #[serde(default)]
     pub gate: bool,
+    /// What it asks for; of a completed task, what it was completed for.
+    pub content: Content,
     /// No longer in the plan.
     pub removed: bool,
     /// Where its spec and its last failure stand in the journal.

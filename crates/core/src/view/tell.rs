@@ -159,9 +159,7 @@ pub fn tell(event: &Event) -> Told {
         }
         Event::Reopened { reason, was, .. } => {
             let why = match reason {
-                Reopening::Content { title } => {
-                    format!("the plan has another task under this id; it was: {}", one_line(title))
-                }
+                Reopening::Content { .. } => "the plan has another task under this id now".to_owned(),
                 Reopening::Checks => "other checks decide about it now".to_owned(),
                 Reopening::Stale { reason } => one_line(reason).to_owned(),
             };

@@ -7,6 +7,7 @@ mod budget;
 mod claims;
 mod context;
 mod gates;
+mod identity;
 mod promises;
 mod properties;
 mod providers;

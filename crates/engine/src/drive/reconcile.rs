@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use piton_core::plan::{Oid, TaskId};
-use piton_core::run::{Command, Event, Proof, Run, State};
+use piton_core::run::{Command, Event, Proof, Run, State, Task};
 
 use super::EngineError;
-use crate::git::{self, GitError, Repo};
+use crate::git::{self, GitError, Landing, Repo};
 use crate::journal::Journal;
 use crate::landed::{Landed, StandIn};
 
@@ -62,7 +62,7 @@ pub fn lost_landings(repo: &Repo, run: &Run, state: &State) -> Result<Vec<Comman
     let landed: Vec<_> = state
         .tasks()
         .filter_map(|task| match &task.proof {
-            Some(Proof::Landed { commit, .. }) => Some((&task.id, commit)),
+            Some(Proof::Landed { commit, .. }) => Some((task, commit)),
             _ => None,
         })
         .collect();
@@ -72,7 +72,11 @@ pub fn lost_landings(repo: &Repo, run: &Run, state: &State) -> Result<Vec<Comman
     let mut missing: Vec<_> = landed.into_iter().filter(|(_, commit)| !reachable.contains(*commit)).collect();
     if !missing.is_empty() {
         let rewritten = repo.landed_by_trailer(&tip, run.id.as_str())?;
-        missing.retain(|(task, _)| !rewritten.contains_key(task.as_str()));
+        // Another task under its id may have landed since, or before.
+        let is_its = |task: &Task, landing: &Landing| landing.content.is_none_or(|of| of == task.content);
+        missing.retain(|(task, _)| {
+            !rewritten.get(task.id.as_str()).is_some_and(|landing| is_its(task, landing))
+        });
     }
     if missing.is_empty() {
         return Ok(Vec::new());
@@ -84,6 +88,7 @@ pub fn lost_landings(repo: &Repo, run: &Run, state: &State) -> Result<Vec<Comman
     }
     let mut lost = Vec::new();
     for (task, commit) in missing {
+        let task = &task.id;
         match landed.stand_in(task, commit)? {
             StandIn::Found(place, _) => landed.history.give(place, task),
             StandIn::Holds(_) => {}

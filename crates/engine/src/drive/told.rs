@@ -3,7 +3,7 @@
 use piton_core::dialect::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId, TaskSpec};
 use piton_core::prompt::{self, Advice, Broken, Caller, Prompts};
-use piton_core::run::{Event, Note, Recorded, Run, Task};
+use piton_core::run::{Event, Note, Proof, Recorded, Reopening, Run, Task};
 use piton_core::view::{Form, Orientation};
 
 use super::iteration;
@@ -23,6 +23,8 @@ const EVENTS: usize = 200;
 pub(super) struct Told {
     /// Why the last try failed, and what it is told about that.
     pub failure: Option<(String, String)>,
+    /// What was completed under its id before.
+    pub earlier: Option<Advice>,
     /// What people and scripts say it should do.
     pub advice: Vec<Advice>,
     pub guardrails: Vec<Advice>,
@@ -44,6 +46,7 @@ impl Told {
         let advice = advice(journal, &run.id, task, failure.as_ref())?;
         let wider = run.settings.rung(task.spent) == Some(prompt::WIDER);
         Ok(Told {
+            earlier: earlier(journal, &run.id, task)?,
             advice,
             guardrails,
             made: made(journal, run, spec)?,
@@ -71,8 +74,12 @@ impl Told {
             guardrails: &self.guardrails,
             auto_answer: run.settings.auto_answer,
         };
-        let (attempt, advice) = if first { (1, &[][..]) } else { (task.attempt, &self.advice[..]) };
-        prompt::prompt(prompts, spec, caller, attempt, feedback.map(String::as_str), advice)
+        let advice: Vec<Advice> = match first {
+            true => Vec::new(),
+            false => self.earlier.iter().chain(&self.advice).cloned().collect(),
+        };
+        let attempt = if first { 1 } else { task.attempt };
+        prompt::prompt(prompts, spec, caller, attempt, feedback.map(String::as_str), &advice)
     }
 }
 
@@ -99,10 +106,47 @@ pub fn next_prompt(
         task.attempt = task.spent + 1;
     }
     if let Some(text) = iteration::prompt(&project.root, run, &task, &spec, 0) {
-        return Ok(Some(text));
+        return Ok(Some(and_earlier(text, earlier(journal, &run.id, &task)?.as_ref())));
     }
     let told = Told::gather(journal, run, &task, &spec, guardrails(journal, &run.id)?)?;
     Ok(Some(told.text(prompts, run, &task, &spec, 0)?))
+}
+
+/// The prompt of an iteration, with what was completed under its id before.
+pub(super) fn and_earlier(text: String, earlier: Option<&Advice>) -> String {
+    match earlier {
+        Some(earlier) => format!("{}\n\n## Before\n\n{}\n", text.trim_end(), earlier.text),
+        None => text,
+    }
+}
+
+/// What its agent has to know about a task that was completed before and is open again.
+fn earlier(journal: &Journal, run: &RunId, task: &Task) -> Result<Option<Advice>, JournalError> {
+    let Some(reopened) = task.reopened.map(|seq| journal.event(run, seq)).transpose()?.flatten() else {
+        return Ok(None);
+    };
+    let Event::Reopened { reason, was, .. } = reopened.event else { return Ok(None) };
+    let landed = match &was {
+        Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
+        Some(_) => "was completed".to_owned(),
+        // What nobody landed is in a rescue ref, and not in the way.
+        None => return Ok(None),
+    };
+    let text = match reason {
+        Reopening::Content { spec } => {
+            let title = match journal.event(run, spec)?.map(|recorded| recorded.event) {
+                Some(Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. }) => spec.title,
+                _ => String::new(),
+            };
+            format!(
+                "An earlier task with this id {landed}: {title}\nIts work is in the project. This is another task: do \
+                 what is asked above, and undo the earlier work only where that asks for it."
+            )
+        }
+        Reopening::Checks => format!("This task {landed}. Other checks decide about it now."),
+        Reopening::Stale { reason } => format!("This task {landed}. It is open again: {reason}"),
+    };
+    Ok(Some(Advice { by: "piton".to_owned(), text }))
 }
 
 pub(super) fn failure(

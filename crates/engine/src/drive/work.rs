@@ -11,7 +11,7 @@ use piton_core::time::Span;
 use piton_core::{answer, message};
 
 use super::order::{Order, Trouble};
-use super::{budget, copy, feedback, fence, iteration};
+use super::{budget, copy, feedback, fence, iteration, told};
 use crate::agent::PROMPT;
 use crate::check_worktrees::{Beside, CopyError, Places, copy_file};
 use crate::checks::{Bench, Cut, First, NoResult};
@@ -78,6 +78,7 @@ fn worktree_on_base(
 ) -> Result<(Worktree, Oid, bool), Trouble> {
     let _slot = order.site.slots.take();
     let (repo, path) = (order.repo()?, order.workplace()?);
+    crash::point("prepare.claimed");
     let progress = &order.task.progress;
     let rescue = rescue(order);
     let mut note = |kept: Option<Rescued>| commands.extend(kept.map(|kept| order.rescued(kept)));
@@ -286,6 +287,8 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     copy::offer(order, job)?;
     let path = job.dir().join(PROMPT);
     let own = iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass);
+    let earlier = order.told.earlier.as_ref().filter(|_| pass == 0);
+    let own = own.map(|text| told::and_earlier(text, earlier));
     let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
     let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
     // Nobody reads it before all of it is there.

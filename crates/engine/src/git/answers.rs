@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use piton_core::plan::{Digest, Oid};
 
-use super::{Checkout, Commit, Pin, Rescued, Status};
+use super::{Checkout, Commit, Landing, Pin, Rescued, Status};
 use super::{branch, capture, change, door, history, index, merge, refs, repo, rescue};
 
 pub fn status(list: &[u8]) -> Status {
@@ -35,8 +35,8 @@ pub fn differences(list: &[u8]) -> Vec<(OsString, Version, Version)> {
     merge::read_differences(list).into_iter().map(|found| (found.path, found.old, found.new)).collect()
 }
 
-pub fn landed(list: &[u8], run: &str) -> BTreeMap<String, Oid> {
-    history::read_landed(list, run)
+pub fn landed(list: &[u8], run: &str) -> BTreeMap<String, Landing> {
+    history::landings(&history::read_history(list), run)
 }
 
 pub fn history(list: &[u8]) -> Vec<Commit> {

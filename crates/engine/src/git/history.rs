@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
-use piton_core::message::{RUN_TRAILER, TASK_TRAILER};
-use piton_core::plan::Oid;
+use piton_core::message::{CONTENT_TRAILER, RUN_TRAILER, TASK_TRAILER, merged_task};
+use piton_core::plan::{Content, Oid};
 
 use super::door::{Git, fields, lossy, oid, portions};
 use super::error::GitError;
@@ -23,21 +23,49 @@ pub struct Commit {
     pub tree: Oid,
     /// The commit it was made on.
     pub parent: Option<Oid>,
+    /// What it merges into that.
+    pub merges: Vec<Oid>,
     pub subject: String,
     /// The task that a trailer names.
     pub task: Option<String>,
     /// The run of ours that made it.
     pub run: Option<String>,
+    /// What the task asked for that it lands.
+    pub content: Option<Content>,
+}
+
+impl Commit {
+    /// The task that it lands, if it can be a merge that a run of ours made: one commit merged into the target, with the
+    /// subject and the trailers that we write. Whether it is depends on where it stands, too.
+    pub fn lands(&self) -> Option<&str> {
+        let task = merged_task(&self.subject)?;
+        let is_ours = self.merges.len() == 1 && self.run.is_some() && self.task.as_deref() == Some(task);
+        is_ours.then_some(task)
+    }
+}
+
+/// A landing by its trailers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Landing {
+    pub commit: Oid,
+    /// What the task asked for; earlier versions did not say.
+    pub content: Option<Content>,
 }
 
 impl Repo {
     /// Every commit that `tip` holds, each before those it was made on.
     pub fn history(&self, tip: &Oid) -> Result<Vec<Commit>, GitError> {
-        let format = format!(
-            "--format=%H %T %P%x00%s%x00%(trailers:key=Task,key={TASK_TRAILER},valueonly,separator=%x2C)%x00{OF_RUN}"
-        );
+        let format = Repo::history_format();
         let call = self.git().call(["log", "--topo-order", "-z", &format, "--no-show-signature"]);
         Ok(read_history(&call.args(["--end-of-options", tip.as_str(), "--"]).bytes()?))
+    }
+
+    /// What [`read_history`] reads.
+    fn history_format() -> String {
+        format!(
+            "--format=%H %T %P%x00%s%x00%(trailers:key=Task,key={TASK_TRAILER},valueonly,separator=%x2C)%x00{OF_RUN}%x00\
+             %(trailers:key={CONTENT_TRAILER},valueonly,separator=%x2C)"
+        )
     }
 
     /// The runs of ours whose id begins so and that made commits of `tip`.
@@ -95,15 +123,14 @@ impl Repo {
         Repo::discover_with(&git, path)
     }
 
-    /// The tasks of a run that the history of `tip` says have landed, by the trailers of its merges.
-    pub fn landed_by_trailer(&self, tip: &Oid, run: &str) -> Result<BTreeMap<String, Oid>, GitError> {
-        let format =
-            format!("--format=%H%x00{OF_RUN}%x00%(trailers:key={TASK_TRAILER},valueonly,separator=%x2C)");
-        let list = self
-            .git()
-            .call(["log", "--first-parent", "-z", &format, "--end-of-options", tip.as_str(), "--"])
-            .bytes()?;
-        Ok(read_landed(&list, run))
+    /// The tasks of a run that the history of `tip` says have landed, by the trailers of its merges. Nothing that a merge
+    /// brings in counts: agents write the messages of their commits themselves.
+    pub fn landed_by_trailer(&self, tip: &Oid, run: &str) -> Result<BTreeMap<String, Landing>, GitError> {
+        let format = Repo::history_format();
+        let call =
+            self.git().call(["log", "--first-parent", "--merges", "-z", &format, "--no-show-signature"]);
+        let list = call.args(["--end-of-options", tip.as_str(), "--"]).bytes()?;
+        Ok(landings(&read_history(&list), run))
     }
 
     /// What was committed between the two, oldest first, as far as anybody wants to read: hash and subject. What
@@ -142,19 +169,21 @@ impl Repo {
     }
 }
 
-/// A commit with its tree and its parents, its subject, the tasks its trailers name, and its run.
+/// A commit with its tree and its parents, its subject, the tasks its trailers name, its run, and what it was to do.
 pub(super) fn read_history(list: &[u8]) -> Vec<Commit> {
     let mut found = Vec::new();
     let mut parts = fields(list).map(lossy);
-    while let (Some(ids), Some(subject), Some(tasks), Some(runs)) =
-        (parts.next(), parts.next(), parts.next(), parts.next())
+    while let (Some(ids), Some(subject), Some(tasks), Some(runs), Some(contents)) =
+        (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
     {
         let first =
             |list: &str| list.split(',').map(str::trim).find(|one| !one.is_empty()).map(str::to_owned);
         let (task, run) = (first(&tasks), first(&runs));
         let mut ids = ids.split_whitespace().filter_map(oid);
         if let (Some(id), Some(tree)) = (ids.next(), ids.next()) {
-            found.push(Commit { id, tree, parent: ids.next(), subject, task, run });
+            let (parent, merges) = (ids.next(), ids.collect());
+            let content = first(&contents).and_then(|content| content.parse().ok());
+            found.push(Commit { id, tree, parent, merges, subject, task, run, content });
         }
     }
     found
@@ -172,13 +201,13 @@ pub(super) fn read_reverts(list: &[u8]) -> Vec<(Oid, Vec<String>)> {
     found
 }
 
-/// Triples of a commit, its run and its task, newest first: the last landing of a task counts.
-pub(super) fn read_landed(list: &[u8], run: &str) -> BTreeMap<String, Oid> {
+/// The landings of a run, newest first: the last one of a task counts.
+pub(super) fn landings(commits: &[Commit], run: &str) -> BTreeMap<String, Landing> {
     let mut landed = BTreeMap::new();
-    let mut parts = fields(list).map(lossy);
-    while let (Some(commit), Some(of_run), Some(task)) = (parts.next(), parts.next(), parts.next()) {
-        if let Some(commit) = oid(commit.trim()).filter(|_| of_run == run) {
-            landed.entry(task).or_insert(commit);
+    for commit in commits.iter().filter(|commit| commit.run.as_deref() == Some(run)) {
+        if let Some(task) = commit.lands() {
+            let landing = Landing { commit: commit.id.clone(), content: commit.content };
+            landed.entry(task.to_owned()).or_insert(landing);
         }
     }
     landed

@@ -44,7 +44,7 @@ pub use capture::{BroughtUp, Captured};
 pub use door::{Git, NEEDED, Version};
 pub use error::GitError;
 pub use exact::{Deviation, ExactWorktree, Ignored, last_in};
-pub use history::Commit;
+pub use history::{Commit, Landing};
 pub use index::Extra;
 pub use merge::Merged;
 pub use repo::{Checkout, Identity, ObjectFormat, Repo, common_dir};

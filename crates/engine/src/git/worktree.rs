@@ -132,6 +132,11 @@ impl Worktree {
         }
     }
 
+    /// Whether git knows a worktree at this path, whether or not its folder is there.
+    pub fn is_registered(repo: &Repo, path: &Utf8Path) -> Result<bool, GitError> {
+        Ok(find_entry(repo, &absolute(path)?)?.is_some())
+    }
+
     /// A worktree that exists.
     pub fn open(repo: &Repo, path: &Utf8Path) -> Result<Option<Worktree>, GitError> {
         let path = absolute(path)?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Digest, Oid, TaskId};
+use piton_core::plan::{Content, Digest, Oid, TaskId};
 use piton_core::run::{
     Awaited, Bill, Bills, ContextUpdate, Counts, Holder, Outages, Progress, Proof, Run, Session, Status,
     StopReason, Task,
@@ -15,7 +15,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 11;
+pub(super) const LAYOUT: i64 = 12;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -148,6 +148,8 @@ pub(super) const WAITING: u32 = 32;
 struct Rest {
     #[serde(skip_serializing_if = "is_zero")]
     tail: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<Content>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     judges: Vec<Digest>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -181,8 +183,7 @@ struct Rest {
 const USUAL_AGENT: &str = "default";
 
 /// What a row keeps free for the holder of a task and the like; most have no more.
-const ROOM: &str =
-    "                                                                                                ";
+const ROOM: &str = "                                                                                                                            ";
 /// Numbers grow, too, once a task has begun.
 const GROWTH: usize = 16;
 
@@ -224,6 +225,7 @@ impl TaskRow {
             check_first,
             may_fail,
             gate,
+            content,
             removed,
             spec_seq,
             failure_seq,
@@ -238,6 +240,7 @@ impl TaskRow {
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
         let rest = Rest {
             tail: *tail,
+            content: Some(*content),
             judges: judges.clone(),
             reviewers: reviewers.clone(),
             reviews: reviews.clone(),
@@ -252,17 +255,6 @@ impl TaskRow {
             used: *used,
             worked: *worked,
         };
-        let empty = *tail == 0
-            && judges.is_empty()
-            && rest.agent.is_none()
-            && *held == 0
-            && outside.is_empty()
-            && holder.is_none()
-            && reopened.is_none()
-            && proof.is_none()
-            && rest.progress.is_none()
-            && used.is_empty()
-            && worked.is_zero();
         Ok(TaskRow {
             id: id.as_str().to_owned(),
             lane,
@@ -290,7 +282,7 @@ impl TaskRow {
                 | flag(task.status() == Status::Waiting, WAITING),
             spec_seq: signed(*spec_seq),
             failure_seq: failure_seq.map(signed),
-            rest: if empty { None } else { Some(json(&rest)?) },
+            rest: Some(json(&rest)?),
         })
     }
 
@@ -357,6 +349,7 @@ impl TaskRow {
             check_first: self.flags & CHECK_FIRST != 0,
             may_fail: self.flags & MAY_FAIL != 0,
             gate: self.flags & GATE != 0,
+            content: rest.content.ok_or_else(|| bad("no content".to_owned()))?,
             removed: self.flags & REMOVED != 0,
             spec_seq: unsigned(self.spec_seq),
             failure_seq: self.failure_seq.map(unsigned),
@@ -591,7 +584,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                11,
+                12,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable Waiting"
             )

@@ -35,6 +35,7 @@ fn create(tasks: usize) -> Command {
         silence: None,
         exports: Vec::new(),
         outside: Vec::new(),
+        source: None,
     };
     let plan = Plan {
         name: "p".to_owned(),

@@ -16,18 +16,18 @@ pub(crate) struct History {
     /// Sorted, to find short hashes.
     ids: Vec<(String, Place)>,
     /// The tasks that messages name.
-    named: HashMap<Place, Named>,
+    named: HashMap<Place, TaskId>,
     by_task: HashMap<TaskId, Vec<Place>>,
     /// Whose work a commit without such a name is: by what was recorded, or because it was found to be.
     owners: HashMap<Place, BTreeSet<TaskId>>,
+    /// Merges by which runs of ours landed something, on the target's own line.
+    landings: HashSet<Place>,
+    /// Commits on that line without a word of ours that name a task by a trailer alone: somebody squashed its work.
+    squashed: HashSet<Place>,
+    /// Commits that came in with one of them.
+    brought: HashMap<Place, Place>,
     /// Commits that were taken back, and by which.
     undone: HashMap<Place, Place>,
-}
-
-#[derive(Debug)]
-struct Named {
-    task: TaskId,
-    by_trailer: bool,
 }
 
 /// The end of a task's story in the target.
@@ -74,11 +74,26 @@ impl History {
             named: HashMap::new(),
             by_task: HashMap::new(),
             owners: HashMap::new(),
+            landings: HashSet::new(),
+            squashed: HashSet::new(),
+            brought: HashMap::new(),
             undone: HashMap::new(),
         };
+        history.commits = commits;
+        let line;
+        (line, history.brought) = history.read_landings();
+        let commits = std::mem::take(&mut history.commits);
         for (place, commit) in commits.iter().enumerate() {
-            if let Some(named) = named(commit, tasks) {
-                history.by_task.entry(named.task.clone()).or_default().push(place);
+            let by = history.brought.get(&place).and_then(|by| commits[*by].lands());
+            if let Some((named, by_trailer)) = named(commit, tasks) {
+                // What comes in with a landing of ours is the work of the task that landed, whatever its message says.
+                if by.is_some_and(|by| by != named.as_str()) {
+                    continue;
+                }
+                if by_trailer && commit.run.is_none() && line.contains(&place) {
+                    history.squashed.insert(place);
+                }
+                history.by_task.entry(named.clone()).or_default().push(place);
                 history.named.insert(place, named);
             }
         }
@@ -98,6 +113,60 @@ impl History {
             }
         }
         history
+    }
+
+    /// Find the landings. With the target's own line, and the commits that came in with each landing: what its merge has
+    /// besides the target.
+    fn read_landings(&mut self) -> (HashSet<Place>, HashMap<Place, Place>) {
+        let mut line: Vec<Place> = Vec::new();
+        let mut tip = (!self.commits.is_empty()).then_some(0);
+        while let Some(place) = tip {
+            line.push(place);
+            let parent = self.commits[place].parent.clone();
+            // Each is older than the one before: a history is no circle, whatever was written into it.
+            tip = parent.and_then(|parent| self.find(parent.as_str())).filter(|parent| *parent > place);
+        }
+        self.landings = line.iter().copied().filter(|place| self.commits[*place].lands().is_some()).collect();
+        let on_line: HashSet<Place> = line.iter().copied().collect();
+        let mut brought: HashMap<Place, Place> = HashMap::new();
+        // The oldest first: what it brought in came with no later one. A merge of somebody else's is no landing.
+        let mut known: HashSet<Place> = HashSet::new();
+        for by in line.into_iter().rev() {
+            let is_landing = self.landings.contains(&by);
+            let mut open: Vec<Oid> = self.commits[by].merges.clone();
+            while let Some(id) = open.pop() {
+                let Some(place) = self.find(id.as_str()) else { continue };
+                if on_line.contains(&place) || !known.insert(place) {
+                    continue;
+                }
+                if is_landing {
+                    brought.insert(place, by);
+                }
+                let commit = &self.commits[place];
+                open.extend(commit.parent.iter().chain(&commit.merges).cloned());
+            }
+        }
+        (on_line, brought)
+    }
+
+    /// The merges by which a task landed that asked for the same. One that does not say what the task asked for was made by
+    /// an earlier version: there the title decides.
+    pub(crate) fn landings(&self, spec: &TaskSpec) -> Vec<Place> {
+        let mut own = self.naming(spec);
+        let named = self.by_task.get(&spec.id).map(Vec::as_slice).unwrap_or_default();
+        own.extend(named.iter().filter(|place| self.commits[**place].content.is_some()));
+        own.retain(|place| self.landings.contains(place) && self.is_of(*place, spec));
+        own.sort_unstable();
+        own.dedup();
+        own
+    }
+
+    /// Whether a commit may be a task's work: it did not land as another task that had its id.
+    pub(crate) fn is_of(&self, place: Place, spec: &TaskSpec) -> bool {
+        let landing = Some(place).filter(|place| self.landings.contains(place));
+        let landing = landing.or_else(|| self.brought.get(&place).copied());
+        let content = landing.and_then(|place| self.commits[place].content);
+        !content.is_some_and(|content| spec.is_another_than(content))
     }
 
     pub(crate) fn commit(&self, place: Place) -> &Commit {
@@ -123,7 +192,8 @@ impl History {
         let title = plain(&spec.title);
         let places = self.by_task.get(&spec.id).map(Vec::as_slice).unwrap_or_default();
         let titled = |place: &Place| plain(&self.commits[*place].subject).ends_with(&title);
-        places.iter().copied().filter(titled).collect()
+        let own = |place: &Place| self.is_of(*place, spec);
+        places.iter().copied().filter(titled).filter(own).collect()
     }
 
     /// Somebody says, or it was found, that a commit is a task's work.
@@ -134,7 +204,7 @@ impl History {
     /// Whose work a commit is, if it is not this task's alone. Its message tells more than a note beside it.
     pub(crate) fn other_owner(&self, place: Place, task: &TaskId) -> Option<&TaskId> {
         match self.named.get(&place) {
-            Some(named) => Some(&named.task).filter(|named| *named != task),
+            Some(named) => Some(named).filter(|named| *named != task),
             None => self.owners.get(&place)?.iter().find(|owner| *owner != task),
         }
     }
@@ -175,8 +245,13 @@ impl History {
         let mut later: Vec<Place> = later.iter().filter_map(|id| self.find(id.as_str())).collect();
         later.retain(|place| !self.undone.contains_key(place));
         later.sort_unstable();
-        let names = |named: &Named| named.by_trailer && Some(&named.task) == task;
-        if let Some(place) = later.iter().find(|place| self.named.get(*place).is_some_and(names)) {
+        // Agents can write any trailer. Only a merge of ours says by it what landed, or a commit that somebody made of such
+        // work on the target itself.
+        let names = |place: &&Place| {
+            (self.landings.contains(*place) || self.squashed.contains(*place))
+                && self.named.get(*place).is_some_and(|named| Some(named) == task)
+        };
+        if let Some(place) = later.iter().find(names) {
             return StandIn::Found(*place, "names it");
         }
         let change = |place: Place| changes.get(&self.commits[place].id);
@@ -208,8 +283,8 @@ pub(crate) fn is_hash(text: &str) -> bool {
 }
 
 /// The task that a commit's message names: `[ID] …`, `Merge worktree-ID: …`, each perhaps behind a prefix, `ID: …`, or
-/// a trailer.
-fn named(commit: &Commit, tasks: &HashSet<&TaskId>) -> Option<Named> {
+/// a trailer; and whether it is by that alone.
+fn named(commit: &Commit, tasks: &HashSet<&TaskId>) -> Option<(TaskId, bool)> {
     let subject = &commit.subject;
     if subject.starts_with("Revert \"") {
         return None;
@@ -219,8 +294,7 @@ fn named(commit: &Commit, tasks: &HashSet<&TaskId>) -> Option<Named> {
     let mut brackets = subject.split('[').skip(1).filter_map(|rest| known(rest.split_once(']')?.0));
     let by_subject = merged.or_else(|| brackets.next()).or_else(|| known(subject.split_once(": ")?.0));
     let by_trailer = by_subject.is_none();
-    let task = by_subject.or_else(|| known(commit.task.as_deref()?))?;
-    Some(Named { task, by_trailer })
+    by_subject.or_else(|| known(commit.task.as_deref()?)).map(|task| (task, by_trailer))
 }
 
 fn plain(text: &str) -> String {

@@ -49,6 +49,7 @@ pub(crate) fn spec(name: &str, group: u32, needs: &[String]) -> TaskSpec {
         silence: None,
         exports: Vec::new(),
         outside: Vec::new(),
+        source: None,
     }
 }
 

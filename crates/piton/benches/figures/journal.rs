@@ -115,6 +115,7 @@ pub(crate) fn create(journal: &mut Journal, tasks: usize) -> RunId {
         silence: None,
         exports: Vec::new(),
         outside: Vec::new(),
+        source: None,
     };
     let run = RunId::new("bench-1").unwrap();
     let settings = Settings { exhausted: Exhausted::Continue, ..Settings::default() };

@@ -1,6 +1,6 @@
 //! How a run begins, or is found again: the journal's side of `piton run` and `piton import`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::iterative::plan::LISTS;
@@ -44,7 +44,10 @@ pub(super) fn settle_run(
             })?
             .run,
         ),
-        None => find::run_of_plan(journal, &found.path)?,
+        None => match find::run_of_plan(journal, &found.path)? {
+            None if !args.reset => same_plan(args, found, project, journal)?,
+            known => known,
+        },
     };
     let existing = existing.filter(|_| !args.reset);
     let Some(run) = existing else {
@@ -155,14 +158,26 @@ fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
 
 fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {
     let difference = native::difference(&journal.specs(run)?, &found.plan.tasks);
+    let others = other_tasks(journal, run, &found.plan)?;
     if !args.replan {
         let failure = Failure::new(format!("the plan has changed since the run {run} began"));
-        let again = format!("piton run {} --replan", find::shown(&found.path));
-        return Err(Failure { picture: Some(difference), ..failure }
-            .hint(format!("{again}   adopts it, task by task"))
-            .hint(format!("piton run {} --reset    begins a new run", find::shown(&found.path))));
+        let failure = Failure { picture: Some(difference), ..failure };
+        let plan = find::shown(&found.path);
+        let again = format!("piton run {plan} --replan   adopts it, task by task");
+        let anew = format!("piton run {plan} --reset    begins a new run");
+        if others.is_empty() {
+            return Err(failure.hint(again).hint(anew));
+        }
+        // Rather another plan than a changed one: a run of its own takes nothing of this one for done.
+        let others = named(&others);
+        return Err(failure
+            .hint(anew)
+            .hint(format!("{again}; done again, since they are other tasks now: {others}")));
     }
     ui::say(format!("the plan is adopted as it is now:\n{difference}"));
+    if !others.is_empty() {
+        ui::say(format!("completed before, and other tasks now, so they are done again: {}", named(&others)));
+    }
     // An engine that died is still written down as working; its lock is ours, so it is not.
     detach(journal, run)?;
     let command = replan(journal, run, &found.plan)?;
@@ -172,6 +187,76 @@ fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &R
         Some(Err(refusal)) => Err(refusal.into()),
         _ => Ok(()),
     }
+}
+
+/// The completed tasks of a run whose id stands for something else in a plan.
+fn other_tasks(journal: &mut Journal, run: &RunId, plan: &Plan) -> Outcome<Vec<TaskId>> {
+    let state = journal.load(run)?;
+    let is_other = |spec: &&TaskSpec| {
+        let task = state.task(&spec.id).ok().flatten();
+        task.is_some_and(|task| task.decided == Status::Completed && spec.is_another_than(task.content))
+    };
+    Ok(plan.tasks.iter().filter(is_other).map(|spec| spec.id.clone()).collect())
+}
+
+/// Some ids, and how many more there are.
+fn named(ids: &[TaskId]) -> String {
+    const SHOWN: usize = 10;
+    let mut shown: Vec<String> = ids.iter().take(SHOWN).map(ToString::to_string).collect();
+    if ids.len() > SHOWN {
+        shown.push(format!("and {} more", ids.len() - SHOWN));
+    }
+    shown.join(", ")
+}
+
+/// The run that has this very plan and lands on the same branch, although it began with another file: the same file of
+/// another checkout is the same plan. A copy of it would land everything twice, so that is refused.
+fn same_plan(args: &Run, found: &FoundPlan, project: &Project, journal: &Journal) -> Outcome<Option<RunId>> {
+    let hash = found.plan.hash();
+    let target = match project.repo()? {
+        // Looks only: a branch that `--onto` is to make has no run yet.
+        Some(repo) => match args.onto.clone().or_else(|| args.base_branch.clone()) {
+            Some(branch) => Some(branch),
+            None => repo.current_branch().ok(),
+        },
+        None => None,
+    };
+    let top = project.repo()?.and_then(|repo| repo.top().canonicalize_utf8().ok());
+    let within = top.and_then(|top| found.path.strip_prefix(top).ok().map(ToOwned::to_owned));
+    let mut plans = BTreeSet::new();
+    for run in journal.runs()?.into_iter().filter(|run| plans.insert(run.plan.clone())) {
+        let Some(facts) =
+            journal.facts(&run.id)?.filter(|facts| facts.plan_hash == hash && facts.name == found.plan.name)
+        else {
+            continue;
+        };
+        if find::is_put_away(journal, &run)? {
+            continue;
+        }
+        let (id, its) = (&run.id, Utf8Path::new(&run.plan));
+        if facts.target != target {
+            let onto = |target: &Option<String>| target.clone().unwrap_or_else(|| "no branch".to_owned());
+            ui::hint(format!(
+                "the run {id} has the same plan and lands on {}; this one lands on {}",
+                onto(&facts.target),
+                onto(&target)
+            ));
+            continue;
+        }
+        if within.as_ref().is_some_and(|within| its.ends_with(within)) {
+            ui::say(format!("the run {id} has this plan, from {its}: it is resumed"));
+            return Ok(Some(run.id));
+        }
+        let (plan, its) = (find::shown(&found.path), find::shown(its));
+        let resume = match Utf8Path::new(&run.plan).exists() {
+            true => format!("piton run {its}   resumes it"),
+            false => format!("piton run {plan} --run {id}   resumes it"),
+        };
+        return Err(Failure::new(format!("the run {id} has this very plan already, from {its}"))
+            .hint(resume)
+            .hint(format!("piton run {plan} --reset   begins a new run, which does everything again")));
+    }
+    Ok(None)
 }
 
 fn detach(journal: &mut Journal, run: &RunId) -> Outcome {

@@ -416,7 +416,7 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
             stuck.iter().map(|task| format!("piton why {}", task.id)).collect()
         }
         StopReason::PlanChanged { .. } => {
-            vec!["piton run PLAN --replan   adopts the plan as it is now".to_owned()]
+            vec!["piton run PLAN   shows what has changed, and how to go on".to_owned()]
         }
         StopReason::LandingWaits { detail } if detail.contains(" has changes of its own in ") => vec![
             "commit or stash your changes in that checkout, then `piton run` again".to_owned(),

@@ -193,8 +193,8 @@ fn what_another_plan_landed_is_not_taken_for_this_one() {
     sandbox.write("named.toml", &plan.replace("plan-b", "plan"));
     sandbox.commit("Plans");
     let _ = sandbox.run("run plan.toml").exits(0);
-    // The journal still knows the run that did it: whoever begins another one wants another one.
-    let _ = sandbox.run("run copy.toml").lacks("whose journal is gone").says("T1       attempt 1");
+    // The journal still knows the run that did it: whoever begins another one has to say so.
+    let _ = sandbox.run("run copy.toml --reset").lacks("whose journal is gone").says("T1       attempt 1");
     for other in ["titled.toml", "named.toml"] {
         fs::remove_dir_all(sandbox.own()).expect("it is there");
         let out = sandbox.run(&format!("run {other}"));

@@ -18,6 +18,7 @@ mod exact;
 mod failures;
 mod feedback;
 mod fences;
+mod identity;
 mod init;
 mod issues;
 mod landing;

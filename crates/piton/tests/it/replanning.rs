@@ -21,7 +21,7 @@ fn a_plan_that_changes_during_the_run_stops_it() {
     run.until_says("since the plan changed asked to stop");
     sandbox.meet("gate");
     let run = run.wait().exits(3).says("title: Do T2 → Do T2 better").says("stopped: the plan changed");
-    let _ = run.says("--replan");
+    let _ = run.says("piton run PLAN   shows what has changed");
     assert_eq!(["T1", "T2"].map(|id| status(&sandbox, id)), ["completed", "pending"]);
     let _ = sandbox.run("run plan.toml").exits(1);
     let _ = sandbox.run("run plan.toml --replan").exits(0);

@@ -48,6 +48,9 @@ impl Sim {
 
     /// A holder who is not at work any more loses the task.
     pub(super) fn holder_is_gone(&mut self, task: &TaskId) -> Result<(), Broken> {
+        let is_held = |task: &&Task| matches!(task.holder, Some(Holder::Ledger(_)));
+        let held: Vec<TaskId> = self.state.tasks().filter(is_held).map(|task| task.id.clone()).collect();
+        let task = self.rng.pick(&held).unwrap_or(task);
         let Some(known) = self.task(task) else { return Ok(()) };
         let (task, fence, reason) = (task.clone(), known.fence, "nobody is at it".to_owned());
         match self.submit(&Command::Release { task, fence, reason })? {

@@ -114,7 +114,8 @@ impl Subjects {
         }
         if tree == base {
             // Somebody else did all of it: a word about that is still a change.
-            tree.insert(note(task), 1);
+            let words = get(tree, note(task)) + 1;
+            tree.insert(note(task), words);
         }
     }
 

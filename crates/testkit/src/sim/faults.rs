@@ -29,6 +29,11 @@ impl Sim {
         let delay = self.rng.between(1, if soon { 5_000 } else { 600_000 });
         self.at(delay, Happening::Fault);
         let weather = self.scenario.weather;
+        // A crash comes at the worst instant more often than by chance alone.
+        if weather.crashes && self.has_moved() && self.rng.chance(60) {
+            self.crash();
+            return Ok(());
+        }
         match self.rng.below(20) {
             0..4 if weather.crashes => {
                 self.crash();
@@ -53,6 +58,12 @@ impl Sim {
             12.. if weather.people => self.client(),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the target was moved, and the journal does not know it yet.
+    fn has_moved(&self) -> bool {
+        let moved = |op: &Op| op.results.is_some() && matches!(op.action, Action::Move { .. });
+        self.engine.as_ref().is_some_and(|engine| engine.ops.values().any(moved))
     }
 
     /// The engine is gone from one instant to the next. What was done is done; what was not reported is not.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::Oid;
+use piton_core::plan::{Content, Oid};
 
 use super::content::{Line, MARKER, Tree, changed, merge};
 
@@ -13,6 +13,8 @@ pub(super) struct Commit {
     pub(super) tree: usize,
     /// The task whose landing this is.
     pub(super) trailer: Option<usize>,
+    /// What that task asked for.
+    content: Option<Content>,
     /// Itself and everything before it.
     ancestors: Vec<u64>,
     /// The first that it was made on.
@@ -67,8 +69,25 @@ impl Git {
         ancestors[no / 64] |= 1 << (no % 64);
         let tree = self.tree_no(tree);
         let parent = parents.first().copied();
-        self.commits.push(Commit { tree, trailer, ancestors, parent });
+        self.commits.push(Commit { tree, trailer, content: None, ancestors, parent });
         no
+    }
+
+    /// The landing of a task, with what it asks for.
+    pub(super) fn commit_landing(
+        &mut self,
+        tree: Tree,
+        parents: &[CommitNo],
+        task: usize,
+        content: Option<Content>,
+    ) -> CommitNo {
+        let no = self.commit(tree, parents, Some(task));
+        self.commits[no].content = content;
+        no
+    }
+
+    pub(super) fn content_of(&self, commit: CommitNo) -> Option<Content> {
+        self.commits.get(commit)?.content
     }
 
     pub(super) fn tree_no(&mut self, tree: Tree) -> usize {

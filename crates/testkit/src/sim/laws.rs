@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Check, Dialect, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
-    Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Recorded, Selection, State, Status,
-    StopReason, Task, is_current,
+    Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Recorded, Reopening, Selection, State,
+    Status, StopReason, Task, is_current,
 };
 use piton_core::time::Timestamp;
 
@@ -14,6 +14,7 @@ use super::claims::{completion_has_evidence, nothing_builds_on_uncommitted, says
 use super::confirming::waits_for_somebody;
 use super::driver::Sim;
 use super::git::commit_no;
+use super::identity;
 use super::scenario::task_id;
 use super::siblings::{starts_wait_for_other_lists, waiting_is_derived};
 
@@ -48,7 +49,9 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("completion_has_evidence", completion_has_evidence(sim, event, old))?;
     named("gates_are_bounded", super::gates::are_bounded(sim, event, old))?;
     named("already_is_confirmed", super::gates::already_is_confirmed(sim, event))?;
-    named("completed_is_proven", completed_is_proven(sim, event, old))
+    named("completed_is_proven", completed_is_proven(sim, event, old))?;
+    named("work_counts_for_its_task", identity::work_counts_for_its_task(sim, event))?;
+    named("landings_found_are_its_own", identity::landings_found_are_its_own(sim, event))
 }
 
 /// Laws about a state at rest between two transactions.
@@ -59,6 +62,7 @@ pub(super) fn between(sim: &Sim) -> Result<(), Broken> {
     named("one_landing_at_a_time", one_landing_at_a_time(sim))?;
     named("landed_is_reachable", landed_is_reachable(sim))?;
     named("one_looks_first", sim.too_early.clone().map_or(Ok(()), Err))?;
+    named("completed_for_what_is_asked", identity::completed_for_what_is_asked(sim))?;
     named("agents_run_once", agents_run_once(sim))
 }
 
@@ -237,6 +241,7 @@ fn ends(event: &Event) -> bool {
             | Completed { .. }
             | LandingFound { .. }
             | Reset { .. }
+            | Reopened { .. }
             | Skipped { .. }
             | GivenUp { .. }
     )
@@ -301,7 +306,7 @@ fn slots_are_bounded(sim: &Sim, event: &Event) -> Verdict {
 fn reworked(sim: &Sim, id: &TaskId) -> u32 {
     let spends = |event: &&Event| {
         let fails = matches!(event, Event::Failed { class: Class::Code, .. });
-        fails || matches!(event, Event::Reset { .. } | Event::Completed { .. })
+        fails || matches!(event, Event::Reset { .. } | Event::Reopened { .. } | Event::Completed { .. })
     };
     let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
     let own = own.filter(|event| event.task() == Some(id)).skip(1);
@@ -346,9 +351,20 @@ fn verified_is_confirmed(sim: &Sim, event: &Event) -> Verdict {
             nothing_found && matches!(who.next(), Some(Event::ConfirmationStarted { .. }))
         }
         // Its checks were looked at before any agent.
-        _ => sim.scenario.spec(task).is_some_and(|spec| spec.check_first),
+        _ => sim.scenario.spec(task).is_some_and(|spec| spec.check_first) || is_judged_again(sim, task),
     };
     ensure(fine, || format!("{task} is verified, and nobody has confirmed it"))
+}
+
+/// Whether it was completed before, and its checks come first for that reason.
+fn is_judged_again(sim: &Sim, id: &TaskId) -> bool {
+    let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
+    let mut own = own.filter(|event| event.task() == Some(id));
+    own.find_map(|event| match event {
+        Event::Reopened { checks_first, .. } => Some(*checks_first),
+        Event::Completed { .. } | Event::LandingFound { .. } => Some(false),
+        _ => None,
+    }) == Some(true)
 }
 
 /// An attempt is spent by a code failure and nothing else, with what its confirming passes did, and never more than
@@ -359,7 +375,7 @@ fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> V
         Event::Failed { class: Class::Code, task, .. } => {
             (old.spent + 1 + reworked(sim, task)).min(old.budget.max(old.spent + 1))
         }
-        Event::Reset { .. } => 0,
+        Event::Reset { .. } | Event::Reopened { reason: Reopening::Content { .. }, .. } => 0,
         Event::Adopted { past, .. } => past.spent,
         _ => old.spent,
     };
@@ -372,7 +388,10 @@ fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> V
 /// A fence never decreases, and each start has one of its own.
 fn fences_never_decrease(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
     let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
-    let grows = matches!(event, Event::AttemptStarted { .. } | Event::Reset { .. } | Event::Released { .. });
+    let grows = matches!(
+        event,
+        Event::AttemptStarted { .. } | Event::Reset { .. } | Event::Reopened { .. } | Event::Released { .. }
+    );
     let fine = if grows { new.fence > old.fence } else { new.fence >= old.fence };
     ensure(fine, || format!("the fence of {} went from {} to {}", new.id, old.fence, new.fence))
 }
@@ -382,17 +401,25 @@ fn lands_once(sim: &Sim, event: &Event) -> Verdict {
     if sim.people.rewound || !matches!(event, Event::Completed { .. }) {
         return Ok(());
     }
-    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    sim.git.landings().for_each(|(_, task)| *counts.entry(task).or_default() += 1);
+    // Another task under the same id lands, too.
+    let mut counts: BTreeMap<(usize, String), usize> = BTreeMap::new();
+    for (commit, task) in sim.git.landings() {
+        let content = sim.git.content_of(commit).map(|content| content.to_string()).unwrap_or_default();
+        *counts.entry((task, content)).or_default() += 1;
+    }
+    // So does the same one that was judged again.
     let again = |task: usize| {
         let own = task_id(task);
-        sim.journal
-            .iter()
-            .filter(|r| matches!(&r.event, Event::Reopened { task, .. } if *task == own))
-            .count()
+        let is_same = |event: &Event| match event {
+            Event::Reopened { task, reason, .. } => {
+                *task == own && !matches!(reason, Reopening::Content { .. })
+            }
+            _ => false,
+        };
+        sim.journal.iter().filter(|recorded| is_same(&recorded.event)).count()
     };
-    let twice = counts.iter().find(|(task, n)| **n > 1 + again(**task));
-    twice.map_or(Ok(()), |(task, n)| Err(format!("{} landed {n} times", task_id(*task))))
+    let twice = counts.iter().find(|((task, _), n)| **n > 1 + again(*task));
+    twice.map_or(Ok(()), |((task, _), n)| Err(format!("{} landed {n} times", task_id(*task))))
 }
 
 /// What lands was seen to pass, on exactly the tree that lands: the task's own checks, those of every task
@@ -407,7 +434,7 @@ fn landings_were_observed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdi
     let since = sim.git.landings_before(tip).filter(|&(commit, _)| !sim.git.is_ancestor(commit, base));
     // A landing that a person took back, and that comes back with what was built on it, is nobody's any more.
     let since = since.filter(|_| !sim.people.touched);
-    // A gate that is open again has no say, nor one that then had nothing to land.
+    // One that is open again does not decide about others, nor one that then had nothing to land.
     let others = since.filter_map(|(commit, other)| {
         let other = known(sim, &task_id(other)).filter(|other| !other.removed && has_landed(other))?;
         Some((other, sim.git.lines_of(commit)))

@@ -14,6 +14,7 @@ mod engine;
 mod faults;
 mod gates;
 mod git;
+mod identity;
 mod keeper;
 mod laws;
 mod people;
@@ -43,6 +44,8 @@ pub enum Sabotage {
     LandWithoutMoving,
     /// A landing is made without looking whether it was.
     LandBlindly,
+    /// A landing counts for whatever task has its id now.
+    TrustTheId,
     /// An outcome on disk is not looked for.
     RunAgain,
     /// A new engine misses the journal's last event.

@@ -1,14 +1,15 @@
 //! People: those who move the target, and those who steer the run or work on its tasks by the ledger.
 
-use piton_core::plan::{Check, Oid, TaskId};
+use piton_core::plan::{Check, Oid, TaskId, TaskSpec};
 use piton_core::run::{
-    CheckResult, Claim, Command, Evidence, Holder, Note, Past, PastError, Report, Status, StopReason, Verdict,
+    CheckResult, Claim, Command, Event, Evidence, Holder, Note, Past, PastError, Reopening, Report, Status,
+    StopReason, Verdict,
 };
 use piton_core::time::Span;
 
 use super::claims::Works;
 use super::confirming::{Saying, is_waiting};
-use super::content::{own, persons, register};
+use super::content::{Predicate, own, persons, register};
 use super::driver::{Answer, Sim};
 use super::git::{CommitNo, commit_no};
 use super::laws::Broken;
@@ -115,7 +116,7 @@ impl Sim {
     pub(super) fn client(&mut self) -> Result<(), Broken> {
         let task = super::scenario::task_id(self.rng.below(self.scenario.scripts.len()));
         let by = if self.rng.chance(50) { "ann" } else { "bob" }.to_owned();
-        if self.rng.chance(35) {
+        if self.rng.chance(45) {
             let waiting: Vec<TaskId> =
                 self.state.tasks().filter(|task| is_waiting(task)).map(|task| task.id.clone()).collect();
             if let Some(task) = self.rng.pick(&waiting).cloned() {
@@ -221,7 +222,9 @@ impl Sim {
         if asks {
             let answer = self.calls_done(task, &command);
             self.people.works.claiming = None;
-            return answer;
+            answer?;
+            // Somebody new may be at hand.
+            return if self.rng.chance(60) { self.confirm(task, "cleo") } else { Ok(()) };
         }
         let answer = self.submit(&command);
         self.people.saying = None;
@@ -256,6 +259,34 @@ impl Sim {
         }
     }
 
+    /// Other checks decide: one more, or one less.
+    fn judge_otherwise(&mut self, spec: &mut TaskSpec) {
+        let clean = super::scenario::check("clean", Predicate::Clean, &mut self.scenario.predicates);
+        match spec.checks.iter().position(|known| known.digest() == clean.digest()) {
+            Some(at) => drop(spec.checks.remove(at)),
+            None => spec.checks.push(clean),
+        }
+    }
+
+    fn saw_reopened(&mut self) {
+        let since = self
+            .journal
+            .iter()
+            .rev()
+            .take_while(|recorded| !matches!(recorded.event, Event::PlanAdopted { .. }));
+        let kinds: Vec<&'static str> = since
+            .filter_map(|recorded| match &recorded.event {
+                Event::Reopened { reason: Reopening::Checks, .. } => {
+                    Some("other checks decide about a completed task")
+                }
+                Event::Reopened { was: Some(_), .. } => Some("a completed task became another one"),
+                Event::Reopened { was: None, .. } => Some("work under way is for another task now"),
+                _ => None,
+            })
+            .collect();
+        kinds.into_iter().for_each(|kind| self.coverage.saw(kind));
+    }
+
     /// Between two engines the plan may be another: tasks come, go and change.
     pub(super) fn replan(&mut self) -> Result<(), Broken> {
         if let Some(engine) = self.run().engine.clone() {
@@ -265,7 +296,10 @@ impl Sim {
         }
         let mut plan = self.scenario.plan.clone();
         let at = self.rng.below(plan.tasks.len());
-        match self.rng.below(5) {
+        match self.rng.below(9) {
+            // Another task under the same id.
+            5 | 6 => plan.tasks[at].title += " and more",
+            7 | 8 => self.judge_otherwise(&mut plan.tasks[at]),
             0 => plan.tasks[at].attempts = self.rng.small(1, 6),
             1 => plan.tasks[at].priority = self.rng.small(1, 5),
             2 | 3 if plan.tasks.len() > 1 => {
@@ -286,7 +320,10 @@ impl Sim {
         }
         let before = std::mem::replace(&mut self.scenario.plan, plan.clone());
         match self.submit(&Command::Replan(Box::new(plan)))? {
-            Answer::Done(_) => self.coverage.saw("plan read again"),
+            Answer::Done(_) => {
+                self.coverage.saw("plan read again");
+                self.saw_reopened();
+            }
             Answer::Refused(refusal) => {
                 self.note(|| format!("replan refused: {refusal}"));
                 self.scenario.plan = before;

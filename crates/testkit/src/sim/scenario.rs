@@ -279,6 +279,7 @@ fn plan(
             silence: None,
             exports: Vec::new(),
             outside: Vec::new(),
+            source: None,
         });
     }
     let mut groups = groups;
@@ -371,7 +372,11 @@ fn checks(
     checks
 }
 
-fn check(command: &str, predicate: Predicate, predicates: &mut BTreeMap<Digest, Predicate>) -> Check {
+pub(super) fn check(
+    command: &str,
+    predicate: Predicate,
+    predicates: &mut BTreeMap<Digest, Predicate>,
+) -> Check {
     let check = Check::new(command.to_owned(), Argv::parse(command), Span::minutes(5));
     predicates.insert(check.digest(), predicate);
     check

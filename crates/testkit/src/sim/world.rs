@@ -1,7 +1,7 @@
 //! What the engine's actions do to the simulated world, and what they report. Each looks before it acts,
 //! as the real ones do, so that doing it twice is doing it once.
 
-use piton_core::plan::{Check, Digest, Oid, TaskId};
+use piton_core::plan::{Check, Digest, Oid, TaskId, TaskSpec};
 use piton_core::run::{
     Action, AgentEnd, CheckResult, Class, Command, ContextUpdate, Entry, Intent, Proof, Run, Status, Task,
     Verdict, Work, reviewer,
@@ -309,7 +309,8 @@ impl Sim {
             }
             return failed("red together");
         }
-        let candidate = oid(self.git.commit(merged, &[tip, verified], Some(index(&id))));
+        let content = self.scenario.spec(&id).map(TaskSpec::content);
+        let candidate = oid(self.git.commit_landing(merged, &[tip, verified], index(&id), content));
         let intent = Intent { old: oid(tip), candidate };
         vec![Command::PrepareLanding { task: id, fence, tree, intent, results, untouched }]
     }
@@ -400,10 +401,18 @@ impl Sim {
         }
         let found: Vec<(usize, usize)> = self.git.landings().collect();
         for (commit, task) in found {
+            let now = self.scenario.spec(&task_id(task)).map(TaskSpec::content);
+            let is_anothers = self.git.content_of(commit) != now;
+            if is_anothers && self.sabotage != Some(Sabotage::TrustTheId) {
+                self.coverage.saw("landing of another task under the same id");
+                continue;
+            }
             let known = self.task(&task_id(task));
             // One that is open again has landed, and has to look at what came after.
-            let open =
-                |t: &Task| !matches!(t.decided, Status::Completed | Status::Merging) && t.reopened.is_none();
+            let open = |t: &Task| {
+                !matches!(t.decided, Status::Completed | Status::Merging)
+                    && (t.reopened.is_none() || is_anothers)
+            };
             if known.is_some_and(|t| open(&t) && !t.removed) {
                 commands.push(Command::LandingFound {
                     task: task_id(task),

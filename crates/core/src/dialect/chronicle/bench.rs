@@ -46,6 +46,7 @@ pub(crate) fn spec(name: &str, needs: &[&str]) -> TaskSpec {
         silence: None,
         exports: Vec::new(),
         outside: Vec::new(),
+        source: None,
     }
 }
 

@@ -212,7 +212,7 @@ fn a_plan_of_pitons_own_becomes_a_list_and_what_does_not_fit_is_told() {
 }
 
 fn without_exports(tasks: &[TaskSpec]) -> Vec<TaskSpec> {
-    tasks.iter().map(|task| TaskSpec { exports: Vec::new(), ..task.clone() }).collect()
+    tasks.iter().map(|task| TaskSpec { exports: Vec::new(), source: None, ..task.clone() }).collect()
 }
 
 /// A task of any plan, with the places of those it waits for.

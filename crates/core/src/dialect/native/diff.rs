@@ -58,8 +58,10 @@ pub fn diff(old: &[TaskSpec], new: &[TaskSpec]) -> PlanDiff {
     for task in new {
         match before.get(&task.id) {
             None => plan.added.push(task.id.clone()),
-            Some(&was) if was != task => plan.changed.push(changed(was, task)),
-            Some(_) => {}
+            Some(&was) if was == task => {}
+            Some(&was) => {
+                plan.changed.extend(Some(changed(was, task)).filter(|task| !task.fields.is_empty()));
+            }
         }
     }
     plan.removed = old.iter().filter(|task| !after.contains(&task.id)).map(|task| task.id.clone()).collect();
@@ -102,6 +104,8 @@ fn changed(old: &TaskSpec, new: &TaskSpec) -> Changed {
         silence,
         exports,
         outside,
+        // Made of the words above.
+        source: _,
     } = new;
     let mut changed = Changed { id: id.clone(), fields: Vec::new(), details: Vec::new() };
     let mut field = |name, differs: bool, show: &dyn Fn(&TaskSpec) -> String| {

@@ -60,6 +60,7 @@ pub(crate) mod testing {
             silence: None,
             exports: Vec::new(),
             outside: Vec::new(),
+            source: None,
         }
     }
 

@@ -300,6 +300,7 @@ impl<'a> Tasks<'a> {
             silence: said.silence.flatten(),
             exports: Vec::new(),
             outside: Vec::new(),
+            source: None,
         });
         self.origins.push(Origin { id: at, depends_on, files: file_places, grouped: group.is_some() });
     }

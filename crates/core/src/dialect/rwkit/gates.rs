@@ -5,7 +5,7 @@ use super::line::story_id;
 use super::state::{GATES, gate_task};
 use crate::dialect::native::{self, Config};
 use crate::dialect::toolchain::{self, Detected};
-use crate::plan::{About, Argv, Check, Group, GroupId, RepoPath, TaskSpec};
+use crate::plan::{About, Argv, Check, Content, Group, GroupId, RepoPath, TaskSpec, Words};
 use crate::review;
 use crate::time::Span;
 
@@ -61,6 +61,8 @@ pub(super) fn gates(
             silence: defaults.silence.flatten(),
             exports: Vec::new(),
             outside: Vec::new(),
+            // What a gate asks for is in its name; what judges it is a check.
+            source: Some(Content::of_words(&Words { title: name, ..Words::default() })),
         });
     }
     (groups, tasks)

@@ -19,8 +19,8 @@ use crate::dialect::toolchain::Detected;
 use crate::dialect::{Folder, Problem, Reading, text};
 use crate::plan::{About, AboutTask, Story};
 use crate::plan::{
-    Argv, Check, Cycle, Dialect, Exhausted, Graph, Group, GroupId, Outside, Plan, Schedule, Settings, TaskId,
-    TaskSpec,
+    Argv, Check, Content, Cycle, Dialect, Exhausted, Graph, Group, GroupId, Outside, Plan, Schedule,
+    Settings, TaskId, TaskSpec, Words,
 };
 use crate::prompt as prompts;
 
@@ -219,13 +219,15 @@ impl Maker<'_, '_> {
         checks.extend(defaults.checks.iter().flatten().cloned());
         // A task that says it makes no files works on something else, such as a database.
         let says_none = task.files.as_ref().is_some_and(Vec::is_empty);
+        let own = prompt::own(&self.source, task);
+        let words = Words { title: &task.title, prompt: &own, files: &files, ..Words::default() };
         TaskSpec {
             id: task.id.clone(),
             title: self.title(task),
             prompt: prompt::prompt(&self.source, task, retold),
             group: 0,
             depends_on,
-            files,
+            files: files.clone(),
             criteria: Vec::new(),
             checks,
             priority: task.priority.or(defaults.priority).unwrap_or(PRIORITY),
@@ -240,6 +242,7 @@ impl Maker<'_, '_> {
             silence: defaults.silence.flatten(),
             exports: Vec::new(),
             outside: Vec::new(),
+            source: Some(Content::of_words(&words)),
         }
     }
 

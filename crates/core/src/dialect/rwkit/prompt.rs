@@ -29,7 +29,7 @@ impl<'a> Source<'a> {
 /// What the agent is asked to do. Files and checks are told by whoever starts it. `retold` is how much may still be
 /// said more than once, over the whole list.
 pub(super) fn prompt(source: &Source<'_>, task: &Task, retold: &mut usize) -> String {
-    let Source { text, lines, list, stories } = source;
+    let Source { list, stories, .. } = source;
     let title = if list.title.is_empty() { "a list of tasks" } else { &list.title };
     let mut said = format!("This is one task of {title}.");
     let told = task.story.map(|story| &list.stories[story]);
@@ -40,18 +40,25 @@ pub(super) fn prompt(source: &Source<'_>, task: &Task, retold: &mut usize) -> St
             title => format!(" It is for {}, {title}.", story.id),
         };
     }
-    let note = Some(task.note.as_str()).filter(|note| !note.is_empty());
-    for part in note.into_iter().chain(task.others.iter().map(|at| text[at.clone()].trim())) {
-        said += &format!("\n\n{}", part.split_whitespace().collect::<Vec<_>>().join(" "));
-    }
-    let body = body(text, lines, task);
-    if !body.is_empty() {
-        said += &format!("\n\n{body}");
-    }
+    said += &own(source, task);
     let story = task.story.map_or("", |story| &stories[story]);
     if let Some(left) = retold.checked_sub(story.len()) {
         *retold = left;
         said += story;
+    }
+    said
+}
+
+/// What the list says about this task alone, each part after a blank line.
+pub(super) fn own(source: &Source<'_>, task: &Task) -> String {
+    let mut said = String::new();
+    let note = Some(task.note.as_str()).filter(|note| !note.is_empty());
+    for part in note.into_iter().chain(task.others.iter().map(|at| source.text[at.clone()].trim())) {
+        said += &format!("\n\n{}", part.split_whitespace().collect::<Vec<_>>().join(" "));
+    }
+    let body = body(source.text, source.lines, task);
+    if !body.is_empty() {
+        said += &format!("\n\n{body}");
     }
     said
 }

@@ -1,3 +1,5 @@
+use piton_core::plan::Content;
+
 use super::*;
 
 fn oid(n: usize) -> Oid {
@@ -19,7 +21,9 @@ fn commits(subjects: &[&str]) -> Vec<Commit> {
         let (subject, task) =
             subject.split_once(" | ").map_or((*subject, None), |(s, t)| (s, Some(t.to_owned())));
         let parent = (n > 1).then(|| oid(n - 1));
-        Commit { id: oid(n), tree: oid(100 + n), parent, subject: subject.to_owned(), task, run: None }
+        let (merges, run, content) = (Vec::new(), None, None);
+        let subject = subject.to_owned();
+        Commit { id: oid(n), tree: oid(100 + n), parent, merges, subject, task, run, content }
     };
     subjects.iter().enumerate().map(commit).collect()
 }
@@ -35,7 +39,7 @@ fn history(subjects: &[&str], reverts: &[(usize, &[usize])]) -> History {
 fn a_message_names_a_task_in_many_ways_or_none() {
     let name = |subject: &str| {
         let history = history(&[subject], &[]);
-        history.named.get(&0).map(|named| (named.task.to_string(), named.by_trailer))
+        history.named.get(&0).map(ToString::to_string)
     };
     for subject in [
         "[T1] Add",
@@ -45,10 +49,10 @@ fn a_message_names_a_task_in_many_ways_or_none() {
         "Merge worktree-T1: Add",
         "x Merge worktree-T1: A",
     ] {
-        assert_eq!(name(subject), Some(("T1".to_owned(), false)), "{subject}");
+        assert_eq!(name(subject).as_deref(), Some("T1"), "{subject}");
     }
     for subject in ["feat: add | T1", "feat[x]: add | T1", "Add | T1", "[ | T1", "Merge worktree- | T1"] {
-        assert_eq!(name(subject), Some(("T1".to_owned(), true)), "{subject}");
+        assert_eq!(name(subject).as_deref(), Some("T1"), "{subject}");
     }
     for subject in ["Revert \"[T1] Add\"", "[T9] Add", "Add T1", "feat: add", "Add | T9", ""] {
         assert_eq!(name(subject), None, "{subject}");
@@ -153,9 +157,67 @@ fn a_commit_stands_for_one_task() {
     assert_eq!(found.stand_in(&[5, 4], &[]), StandIn::OfAnother(1), "also if both want it");
 }
 
+/// A merge of ours, and the branch that it lands: `merge` and `side` are their subjects and the tasks of their trailers.
+fn landing(merge: &str, content: Option<Content>, side: &str) -> Vec<Commit> {
+    let mut all = commits(&[merge, side, "base"]);
+    (all[0].parent, all[0].merges) = (Some(oid(1)), vec![oid(2)]);
+    (all[0].run, all[1].run) = (Some("run-1".to_owned()), Some("run-1".to_owned()));
+    all[0].content = content;
+    all
+}
+
+fn spec(prompt: &str) -> TaskSpec {
+    let json = serde_json::json!({
+        "id": "T1", "title": "Add", "prompt": prompt, "group": 0, "priority": 1, "agent": "a", "attempts": 1, "timeout": 1,
+    });
+    serde_json::from_value(json).expect("a task")
+}
+
 #[test]
-fn a_trailer_counts_if_the_subject_says_nothing_else() {
+fn only_a_merge_of_ours_lands_a_task() {
+    let tasks = ["T1", "T2"].map(id);
+    let tasks: HashSet<&TaskId> = tasks.iter().collect();
+    let read = |all: Vec<Commit>| History::new(all, &[], &tasks);
+    let (asked, ours) = (spec("Add it"), "Merge worktree-T1: Add | T1");
+    let content = Some(asked.content());
+    assert_eq!(read(landing(ours, content, "work")).landings(&asked), [0]);
+    assert_eq!(read(landing(ours, None, "work")).landings(&asked), [0], "an earlier version says no content");
+    assert_eq!(read(landing(ours, content, "work")).landings(&spec("Remove it")), Vec::<Place>::new());
+    assert_eq!(read(landing(ours, content, "[T1] Add | T1")).naming(&spec("Remove it")), Vec::<Place>::new());
+    // What an agent calls its own commits.
+    for forged in ["Merge worktree-T1: Add | T1", "[T1] Add | T1", "Add | T1"] {
+        let history = read(landing("Merge worktree-T2: Other | T2", None, forged));
+        assert_eq!((history.landings(&asked), history.naming(&asked)), (vec![], vec![]), "{forged}");
+    }
+    let forged = landing("work", None, "Merge worktree-T1: Add | T1");
+    assert_eq!(read(forged).landings(&asked), Vec::<Place>::new(), "brought in by somebody's merge");
+    let mut plain = landing(ours, content, "work");
+    plain[0].merges.clear();
+    assert_eq!(read(plain).landings(&asked), Vec::<Place>::new(), "no merge");
+    let mut renamed = landing("Merge worktree-T1: Add | T2", content, "work");
+    assert_eq!(read(renamed.clone()).landings(&asked), Vec::<Place>::new(), "subject and trailer differ");
+    renamed[0].task = Some("T1".to_owned());
+    renamed[0].run = None;
+    assert_eq!(read(renamed).landings(&asked), Vec::<Place>::new(), "no run of ours");
+}
+
+/// The same for work that somebody rewrote.
+#[test]
+fn a_trailer_counts_where_no_agent_wrote_it() {
     let trailer = World::new(&["Squashed | T1", "[T1] Fix: it | T1", "c", "b", "a"], &[], &[]);
     assert_eq!(trailer.stand_in(&[5, 4], &[]), StandIn::Found(0, "names it"));
     assert_eq!(trailer.stand_in(&[4], &[]), StandIn::Nothing, "a fix alone is not the work");
+    let stands_in = |all: Vec<Commit>| {
+        let (tasks, lost) = ([id("T1")], Lost { tree: oid(900), whole: digest("whole"), steps: Vec::new() });
+        let history = History::new(all, &[], &tasks.iter().collect());
+        history.stand_in(Some(&id("T1")), &lost, &[oid(3), oid(2)], &HashMap::new())
+    };
+    let mut forged = commits(&["Squashed | T1", "b", "a"]);
+    forged[0].run = Some("run-1".to_owned());
+    assert_eq!(stands_in(forged), StandIn::Nothing, "in our name, and no merge of ours");
+    let mut merged = landing("a person's merge", None, "Work | T1");
+    (merged[0].run, merged[1].run) = (None, None);
+    assert_eq!(stands_in(merged), StandIn::Nothing, "brought in by a merge");
+    let ours = stands_in(landing("Merge worktree-T1: Add | T1", None, "work"));
+    assert_eq!(ours, StandIn::Found(0, "names it"));
 }

@@ -11,8 +11,8 @@ use crate::dialect::found::{Found, cut};
 use crate::dialect::native::{self, Config};
 use crate::dialect::{Folder, Problem, Reading, text};
 use crate::plan::{
-    Argv, Check, Cycle, Dialect, Exhausted, Graph, Group, GroupId, Plan, RunId, Schedule, Settings, TaskId,
-    TaskSpec,
+    Argv, Check, Content, Cycle, Dialect, Exhausted, Graph, Group, GroupId, Plan, RepoPath, RunId, Schedule,
+    Settings, TaskId, TaskSpec, Words,
 };
 use crate::time::Span;
 
@@ -434,6 +434,15 @@ fn spec(task: Task, group: u32, config: &Config) -> TaskSpec {
     if checks.is_empty() {
         checks = defaults.checks.clone().unwrap_or_default();
     }
+    let files: Vec<RepoPath> = task.files.iter().map(|said| said.value.clone()).collect();
+    let words = Words {
+        title: &task.name,
+        prompt: &task.own,
+        files: &files,
+        criteria: &criteria,
+        exports: &task.exports,
+    };
+    let source = Content::of_words(&words);
     TaskSpec {
         id: task.id.value,
         title: task.name,
@@ -441,11 +450,11 @@ fn spec(task: Task, group: u32, config: &Config) -> TaskSpec {
         group,
         depends_on: Vec::new(),
         // A task that makes no files sets something up, and may find it done.
-        may_change_nothing: defaults.may_change_nothing.unwrap_or(task.files.is_empty()),
+        may_change_nothing: defaults.may_change_nothing.unwrap_or(files.is_empty()),
         check_first: defaults.check_first.unwrap_or(false),
         may_fail: defaults.may_fail.unwrap_or(false),
         gate: false,
-        files: task.files.into_iter().map(|said| said.value).collect(),
+        files,
         criteria,
         checks,
         priority: task.priority.or(defaults.priority).unwrap_or(native::PRIORITY),
@@ -456,5 +465,6 @@ fn spec(task: Task, group: u32, config: &Config) -> TaskSpec {
         silence: defaults.silence.flatten(),
         exports: task.exports,
         outside: Vec::new(),
+        source: Some(source),
     }
 }

@@ -37,6 +37,8 @@ pub(super) struct Task {
     pub(super) steps: Vec<Step>,
     pub(super) exports: Vec<Export>,
     pub(super) prompt: String,
+    /// The same without what its checks should show.
+    pub(super) own: String,
 }
 
 /// The id a file's name begins with, as in `L1-002-store.xml`.
@@ -93,6 +95,7 @@ pub(super) fn read(file: &str, layer: &str, text: &str, found: &mut Found) -> Op
         files: read_files(&root, found),
         exports: read_exports(&root, found),
         prompt: prompt(&root, &steps),
+        own: prompt(&root, &[]),
         steps,
     };
     Some(task)

@@ -21,8 +21,8 @@ use crate::dialect::native::{self, Config};
 use crate::dialect::toolchain::Detected;
 use crate::dialect::{Folder, Problem, Reading, text};
 use crate::plan::{
-    self, Argv, Check, Dialect, Exhausted, Group, GroupId, Plan, RepoPath, Schedule, Settings, TaskId,
-    TaskSpec,
+    self, Argv, Check, Content, Dialect, Exhausted, Group, GroupId, Plan, RepoPath, Schedule, Settings,
+    TaskId, TaskSpec, Words,
 };
 use crate::time::Span;
 
@@ -357,6 +357,17 @@ impl Maker<'_, '_> {
             rows.extend(parents[&above].rows.iter().take(self.links.saturating_sub(rows.len())));
         }
         let criteria = self.criteria(&node.id, rows, tests);
+        // The requirements that a task names are its own words; what they say is not.
+        let named: Vec<String> =
+            details.references.iter().map(|at| self.text[at.clone()].to_owned()).collect();
+        let words = Words {
+            title: &node.title,
+            prompt: &details.body,
+            files: &files,
+            criteria: &named,
+            ..Words::default()
+        };
+        let source = Content::of_words(&words);
         let above: Vec<(&Node, &str)> = self
             .outline
             .above(nth)
@@ -398,6 +409,7 @@ impl Maker<'_, '_> {
             silence: defaults.silence.flatten(),
             exports: Vec::new(),
             outside: Vec::new(),
+            source: Some(source),
         }
     }
 

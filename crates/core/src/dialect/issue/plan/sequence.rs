@@ -2,7 +2,7 @@
 
 use super::read::IssueReading;
 use super::{VALIDATION, prompt};
-use crate::plan::{Plan, TaskId, TaskSpec};
+use crate::plan::{Content, Plan, TaskId, TaskSpec, Words};
 
 /// Rounds in which what the validation finds is mended.
 const ROUNDS: u32 = 3;
@@ -47,6 +47,7 @@ impl IssueReading {
             gate: true,
             exports: Vec::new(),
             outside: Vec::new(),
+            source: Some(Content::of_words(&Words { title: VALIDATION, ..Words::default() })),
             ..last.clone()
         })
     }

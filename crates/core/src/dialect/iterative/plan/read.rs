@@ -19,8 +19,8 @@ use crate::dialect::native::{self, Config};
 use crate::dialect::toolchain::Detected;
 use crate::dialect::{Folder, Problem, Reading, text};
 use crate::plan::{
-    AboutUnit, Argv, Check, Dialect, Domain, Exhausted, Graph, Group, GroupId, Iterative, Mode, Plan,
-    RepoPath, RunId, SHELVES, Schedule, Settings, TaskId, TaskSpec,
+    AboutUnit, Argv, Check, Content, Dialect, Domain, Exhausted, Graph, Group, GroupId, Iterative, Mode,
+    Plan, RepoPath, RunId, SHELVES, Schedule, Settings, TaskId, TaskSpec, Words,
 };
 
 /// Iterations of a unit that does not say how many it may have.
@@ -301,12 +301,21 @@ impl Maker<'_, '_> {
         let title = self.title(node);
         let of_template = || templates::limit(&node.id).filter(|_| self.mode == Mode::Knowledge);
         let limit = unit.limit.or_else(of_template).or(defaults.attempts).unwrap_or(ITERATIONS);
+        let files: Vec<RepoPath> = unit.files.iter().map(|said| said.value.clone()).collect();
+        let words = Words {
+            title: &title,
+            prompt: &unit.body,
+            files: &files,
+            criteria: &unit.criteria,
+            ..Words::default()
+        };
+        let source = Content::of_words(&words);
         TaskSpec {
             id: node.id.clone(),
             prompt: self.prompt(&title, unit, retold),
             group: 0,
             depends_on: Vec::new(),
-            files: unit.files.iter().map(|said| said.value.clone()).collect(),
+            files,
             criteria: unit.criteria.clone(),
             checks: self.checks(&node.id, &title, unit),
             title,
@@ -323,6 +332,7 @@ impl Maker<'_, '_> {
             silence: defaults.silence.flatten(),
             exports: Vec::new(),
             outside: Vec::new(),
+            source: Some(source),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::unit::Unit;
 use crate::dialect::native::{self, Config};
-use crate::plan::{Argv, Check, Dialect, Group, GroupId, Iterative, TaskId, TaskSpec};
+use crate::plan::{Argv, Check, Content, Dialect, Group, GroupId, Iterative, TaskId, TaskSpec, Words};
 use crate::review::whether_done;
 use crate::run::{Run, Task};
 use crate::time::Span;
@@ -88,6 +88,7 @@ pub(super) fn review(
         silence: defaults.silence.flatten(),
         exports: Vec::new(),
         outside: Vec::new(),
+        source: Some(Content::of_words(&Words { criteria: &about.done_when, ..Words::default() })),
     };
     let id = GroupId::new(REVIEW).expect("a word is a group");
     (Group { id, title: "Review".to_owned() }, task)
