@@ -64,14 +64,17 @@ impl ExactWorktree {
             worktree.break_stale_lock()?;
             worktree.make_ready(owner)?;
         }
-        let Added { worktree, how } = Worktree::add(repo, path, commit)?;
+        // What was checked out there is somewhere else, too.
+        let rescue = Rescue::at(&format!("worktrees/{}", ref_part(path)), "Left in a broken worktree");
+        let Added { worktree, how } =
+            Worktree::add_rescuing(repo, path, commit, &rescue.without_reflogs(), || ())?;
         if how == Making::Made {
             copy_with_age(&worktree.git_dir().join("index"), &worktree.git_dir().join(INDEX))?;
         } else if !worktree.is_for(owner) {
             // Ours by its place, but nobody has finished it.
             let rescue =
                 Rescue::at(&format!("worktrees/{}", ref_part(path)), "Left in a worktree for checks");
-            worktree.rescue(&rescue)?;
+            worktree.rescue(&rescue.without_reflogs())?;
             remove_if_there(&worktree.git_dir().join(INDEX))?;
         }
         worktree.make_ready(owner)?;
@@ -109,8 +112,14 @@ impl ExactWorktree {
     /// How it differs from `commit` now.
     pub fn deviation(&self, commit: &Oid) -> Result<Deviation, GitError> {
         let status = self.status(&[])?;
+        // Another commit of the same tree will do: an engine that takes over a check merges anew.
+        let is_elsewhere = match &status.head {
+            Some(head) if head == commit => false,
+            Some(head) => self.worktree.repo().tree_of(head)? != self.worktree.repo().tree_of(commit)?,
+            None => true,
+        };
         Ok(Deviation {
-            is_elsewhere: status.head.as_ref() != Some(commit),
+            is_elsewhere,
             has_more: !status.untracked.is_empty() || !status.nested.is_empty(),
             changed: status.dirty,
         })

@@ -100,7 +100,7 @@ pub(crate) fn a_client_that_works_by_itself_keeps_the_ledger_by_what_init_wrote(
         say("That is enough for today."),
     ];
     let end = [
-        shell("echo done > T1.txt"),
+        shell("echo done > T1.txt && git add T1.txt && git commit -q -m T1"),
         piton("report", json!({ "task": "T1", "what": "done" })),
         say("It is done."),
     ];

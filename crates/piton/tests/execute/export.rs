@@ -51,8 +51,12 @@ fn a_run_of_the_other_system_becomes_a_plan_of_pitons_own() {
         let text = sandbox.run(&format!("plan {plan} --json")).exits(0).stdout;
         let mut plan: Value = serde_json::from_str(&text).expect("JSON");
         let tasks = plan["tasks"].as_array_mut().expect("a list");
-        // Told in the notes: the prompt has them, but they have no key of their own.
-        tasks.iter_mut().for_each(|task| drop(task.as_object_mut().expect("a task").remove("exports")));
+        // Told in the notes: the prompt has them, but they have no key of their own. Nor has what tells the author's words
+        // from those of the system.
+        for task in tasks {
+            let task = task.as_object_mut().expect("a task");
+            ["exports", "source"].map(|name| task.remove(name));
+        }
         plan["tasks"].take()
     };
     assert_eq!(told("kept/shop.toml"), told(PLAN));

@@ -343,7 +343,9 @@ fn a_worktree_of_another_run_is_not_taken_over() {
         // A second plan with the same ids, which another system was working on.
         let other = "docs/tasks/other";
         sandbox.git(["mv", PLAN, other]);
-        sandbox.git(["commit", "-q", "-m", "Another plan"]);
+        let titled = sandbox.read(format!("{other}/manifest.json")).replace("shop", "other");
+        sandbox.write(format!("{other}/manifest.json"), &titled);
+        sandbox.git(["commit", "-q", "-a", "-m", "Another plan"]);
         crate::write_plan(&sandbox);
         sandbox.commit("And the first one");
         let task = json!({ "status": status, "attempts": 1, "worktree_path": theirs });

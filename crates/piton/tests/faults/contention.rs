@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use piton_core::plan::TaskId;
 use piton_core::run::{
-    Claim, Command, Event, Holder, Recorded, Refusal, Report, State, Status, Stop, decide, startable,
+    Claim, Command, Event, Evidence, Holder, Recorded, Refusal, Report, State, Status, Stop, decide,
+    startable,
 };
 use piton_core::time::Timestamp;
 use piton_engine::journal::Journal;
@@ -143,11 +144,7 @@ fn ask(dice: &mut Rng) -> (String, Asked) {
             let (words, claim) = match dice.below(40) {
                 0 => (
                     "done",
-                    Claim::Done {
-                        tree: None,
-                        results: Vec::new(),
-                        evidence: piton_core::run::Evidence::file("work"),
-                    },
+                    Claim::Done { tree: None, results: Vec::new(), evidence: Evidence::file("work") },
                 ),
                 1..6 => ("blocked --reason no", Claim::Blocked { reason: "no".to_owned() }),
                 _ => ("failed --reason no", Claim::Failed { reason: "no".to_owned() }),
@@ -372,14 +369,19 @@ fn variants(call: &Call, seen: &mut dyn Iterator<Item = &State>) -> Vec<Command>
         Asked::Report(Command::Report { task, by, claim, report, .. }) => {
             let fences: BTreeSet<u64> =
                 seen.filter_map(|state| Some(state.task(task).ok()??.fence)).collect();
-            let with = |fence| Command::Report {
+            let with = |fence, claim: &Claim| Command::Report {
                 task: task.clone(),
                 by: by.clone(),
                 fence: Some(fence),
                 claim: claim.clone(),
                 report: report.clone(),
             };
-            fences.into_iter().map(with).collect()
+            // Where the task was begun again in that moment, there is nothing yet to compare its file with.
+            let mut bare = claim.clone();
+            if let Claim::Done { evidence, .. } = &mut bare {
+                *evidence = Evidence::default();
+            }
+            fences.into_iter().flat_map(|fence| [with(fence, claim), with(fence, &bare)]).collect()
         }
         _ => Vec::new(),
     }
