@@ -217,6 +217,8 @@ impl Lease {
     pub fn make_exact(&mut self, commit: &Oid) -> Result<(), GitError> {
         let ignored = if self.kind == Kind::Fresh { Ignored::Go } else { Ignored::Stay };
         if self.exact.as_ref() != Some(commit) || ignored == Ignored::Go {
+            // What ran in there last has nothing more to do with what is in there.
+            self.worktree.note_last("")?;
             self.worktree.make_exact(commit, ignored)?;
             self.exact = Some(commit.clone());
         }

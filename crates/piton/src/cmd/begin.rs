@@ -230,6 +230,10 @@ fn same_plan(args: &Run, found: &FoundPlan, project: &Project, journal: &Journal
         else {
             continue;
         };
+        // The project was moved, or the plan: its run goes on as what was done before.
+        if !Utf8Path::new(&facts.plan).exists() {
+            continue;
+        }
         if find::is_put_away(journal, &run)? {
             continue;
         }

@@ -51,6 +51,7 @@ fn a_plan_lands_and_leaves_nothing_behind() {
     Verification: 1 check passed
     Piton-Run: plan-[RUN]
     Piton-Task: T1
+    Piton-Content: 1:210a58159a3d86f3
 
     [T2] Do T2
     Task: T2
@@ -65,6 +66,7 @@ fn a_plan_lands_and_leaves_nothing_behind() {
     Verification: 1 check passed
     Piton-Run: plan-[RUN]
     Piton-Task: T2
+    Piton-Content: 1:a2bcee67554dfccc
     ");
     assert_eq!(sandbox.read("T2.txt"), "done\n");
     assert_eq!(sandbox.git(["status", "--porcelain"]), "");

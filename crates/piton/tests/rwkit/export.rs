@@ -56,7 +56,12 @@ fn a_list_becomes_a_plan_of_pitons_own_with_the_same_tasks() {
     let _ = sandbox.run("export --dialect native --out kept").exits(0);
     let told = |plan: &str| {
         let text = sandbox.run(&format!("plan {plan} --json")).exits(0).stdout;
-        serde_json::from_str::<Value>(&text).expect("JSON")["tasks"].take()
+        let mut tasks = serde_json::from_str::<Value>(&text).expect("JSON")["tasks"].take();
+        // What tells the author's words from those of the system has no key of its own.
+        for task in tasks.as_array_mut().expect("a list") {
+            task.as_object_mut().expect("a task").remove("source");
+        }
+        tasks
     };
     assert_eq!(told("kept/1-1-receipts.toml"), told(LIST));
 }
