@@ -55,7 +55,8 @@ fn a_run_of_the_other_system_becomes_a_plan_of_pitons_own() {
         // from those of the system.
         for task in tasks {
             let task = task.as_object_mut().expect("a task");
-            ["exports", "source"].map(|name| task.remove(name));
+            task.remove("exports");
+            task.remove("source");
         }
         plan["tasks"].take()
     };
