@@ -130,8 +130,17 @@ impl Pool<'_> {
 
     /// Take all away that nobody uses. What cannot be removed stays, and is named by `piton clean`.
     pub fn remove(&self) -> Vec<Rescued> {
-        let all = paths(self.dir, self.run).into_iter();
+        let mut all = paths(self.dir, self.run);
+        // A removal that was killed may have left git's own folder alone.
+        let registered =
+            self.repo.common_dir().join("worktrees").read_dir_utf8().into_iter().flatten().flatten();
+        let names = registered.filter_map(|entry| Some(format!(".{}", entry.file_name().strip_prefix('-')?)));
+        let is_one = |name: &String| Kind::ALL.iter().any(|kind| number(*kind, self.run, name).is_some());
+        all.extend(names.filter(is_one).map(|name| self.dir.join(name)));
+        all.sort();
+        all.dedup();
         let rescued = all
+            .into_iter()
             .filter_map(|path| self.discard(&path, "Left in a worktree for checks").ok().flatten())
             .collect();
         project::remove_worktree_dir(self.dir);
@@ -151,16 +160,29 @@ impl Pool<'_> {
             return Err(in_use().into());
         }
         let owner = owner(self.run);
-        if found.is_some() && Worktree::open(self.repo, path)?.is_some_and(|found| found.is_for(&owner)) {
+        if found.is_some()
+            && let Ok(Some(worktree)) = Worktree::open(self.repo, path)
+            && worktree.is_for(&owner)
+        {
             // At a commit that others hold, with nothing beside it: then there is nothing to rescue.
             let head = self.repo.resolve("HEAD")?;
-            ExactWorktree::add(self.repo, path, &head, &owner)?.make_exact(&head, Ignored::Stay)?;
+            let exact = ExactWorktree::add(self.repo, path, &head, &owner);
+            // Where a crash has left only half of it, there is nothing to be made exact.
+            let _ = exact.and_then(|exact| exact.make_exact(&head, Ignored::Stay));
         }
         let rescue = Rescue::at(&format!("{}/checks", self.run), words);
         // Where only Piton checks things out, what was checked out is somewhere else too. Agents' names have no dot.
         let own = path.file_name().is_some_and(|name| name.starts_with('.'));
         let rescue = if own { rescue.without_reflogs() } else { rescue };
-        Ok(Worktree::remove(self.repo, path, &rescue)?.rescued)
+        match Worktree::remove(self.repo, path, &rescue) {
+            Ok(removed) => Ok(removed.rescued),
+            // Somebody else's, or in use.
+            Err(error @ (GitError::Swapped { .. } | GitError::Locked { .. })) => Err(error.into()),
+            Err(error @ GitError::ForeignFolder { .. }) if path.join(".git").exists() => Err(error.into()),
+            // A crash has left half of it.
+            Err(_) if found.is_some() => Ok(Worktree::remove_own(self.repo, path).map(|()| None)?),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

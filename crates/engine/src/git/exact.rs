@@ -56,6 +56,9 @@ impl ExactWorktree {
     /// The one at `path`, made at `commit` if there is none. Nobody may be at work in it; what it holds is of no
     /// value. `owner` tells it from one that somebody else made there, whose work is rescued.
     pub fn add(repo: &Repo, path: &Utf8Path, commit: &Oid, owner: &str) -> Result<ExactWorktree, GitError> {
+        if Worktree::open(repo, path)?.is_some_and(|found| found.is_unfinished()) {
+            Worktree::remove_own(repo, path)?;
+        }
         if let Some(worktree) =
             Worktree::open(repo, path)?.filter(|found| found.is_for(owner) && !found.is_ready())
         {

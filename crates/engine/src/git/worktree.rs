@@ -190,6 +190,11 @@ impl Worktree {
         ready(&self.git_dir).is_some_and(|mark| mark.split_once(' ').is_some_and(|(_, owner)| owner == whom))
     }
 
+    /// Whether whoever made it was killed before anybody could work in it.
+    pub(super) fn is_unfinished(&self) -> bool {
+        is_half_made(&self.git_dir) || ready(&self.git_dir).is_some_and(|mark| mark == INITIALIZING)
+    }
+
     /// Say that it is finished, for whom. One that is not is made anew by the next who adds it.
     pub fn make_ready(&self, whom: &str) -> Result<(), GitError> {
         if self.is_ready() && self.is_for(whom) {
@@ -276,6 +281,26 @@ impl Worktree {
         Ok(Removed { rescued })
     }
 
+    /// Remove a folder in which nothing but Piton works, with whatever a crash has left of its registration. What it holds
+    /// has no value.
+    pub fn remove_own(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
+        let path = absolute(path)?;
+        let _lock = lock_worktrees(repo)?;
+        for entry in entries_named(repo, &path) {
+            place::check(&path, &entry)?;
+        }
+        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
+            disk::remove_folder(&path, |_, _| true).map_err(GitError::io(&path))?;
+        }
+        for entry in entries_named(repo, &path) {
+            let at = fs::read_to_string(entry.join("gitdir")).unwrap_or_default();
+            if at.trim_end().is_empty() || at.trim_end() == path.join(".git").as_str() {
+                fs::remove_dir_all(&entry).map_err(GitError::io(&entry))?;
+            }
+        }
+        Ok(())
+    }
+
     fn at(repo: &Repo, path: &Utf8Path, git_dir: Utf8PathBuf) -> Worktree {
         Worktree { repo: repo.clone(), git: repo.git().at(path), path: path.to_owned(), git_dir }
     }
@@ -336,6 +361,14 @@ impl Worktree {
         }
         Ok(Added { worktree, how: Making::PutRight { rescued } })
     }
+}
+
+/// The folders of git that a worktree at `path` may have: git calls them after it, without a dot at the beginning.
+fn entries_named(repo: &Repo, path: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let name = path.file_name().unwrap_or_default();
+    let name = name.strip_prefix('.').map_or_else(|| name.to_owned(), |rest| format!("-{rest}"));
+    let entry = repo.common_dir().join("worktrees").join(name);
+    if entry.is_dir() { vec![entry] } else { Vec::new() }
 }
 
 fn is_ready(entry: &Utf8Path) -> bool {

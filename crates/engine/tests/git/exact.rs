@@ -54,8 +54,12 @@ fn an_exact_worktree_is_exact_whatever_git_was_told_in_there() {
     assert_eq!(sandbox.git("rev-parse side"), side, "no branch is moved");
     exact.make_exact(&base, Ignored::Go).unwrap();
     assert!(!path.join("target").exists());
-    // A commit is something else, although nothing is changed.
-    git("commit --quiet --allow-empty -m more");
+    // A commit of another tree is something else, although nothing is changed; one of the same tree is not.
+    git("commit --quiet --allow-empty -m same");
+    assert!(!exact.deviation(&base).unwrap().is_elsewhere);
+    write(&path.join("more"), "x");
+    git("add more");
+    git("commit --quiet -m more");
     assert!(exact.deviation(&base).unwrap().is_elsewhere);
     assert!(repo.rescue_list("").unwrap().is_empty(), "nothing in there is worth it");
 }
