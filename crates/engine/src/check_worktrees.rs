@@ -178,12 +178,17 @@ impl Pool<'_> {
             Ok(removed) => Ok(removed.rescued),
             // Somebody else's, or in use.
             Err(error @ (GitError::Swapped { .. } | GitError::Locked { .. })) => Err(error.into()),
-            Err(error @ GitError::ForeignFolder { .. }) if path.join(".git").exists() => Err(error.into()),
+            Err(error @ GitError::ForeignFolder { .. }) if is_tied(path) => Err(error.into()),
             // A crash has left half of it.
             Err(_) if found.is_some() => Ok(Worktree::remove_own(self.repo, path).map(|()| None)?),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Whether a folder says whose it is. A power cut may have emptied what says so.
+fn is_tied(path: &Utf8Path) -> bool {
+    fs::symlink_metadata(path.join(".git")).is_ok_and(|meta| meta.is_dir() || meta.len() > 0)
 }
 
 fn owner(run: &RunId) -> String {
