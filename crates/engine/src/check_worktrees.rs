@@ -160,10 +160,11 @@ impl Pool<'_> {
             return Err(in_use().into());
         }
         let owner = owner(self.run);
-        if found.is_some()
-            && let Ok(Some(worktree)) = Worktree::open(self.repo, path)
-            && worktree.is_for(&owner)
-        {
+        let there = Worktree::open(self.repo, path).ok().flatten().filter(|_| found.is_some());
+        if there.as_ref().is_some_and(Worktree::is_unfinished) {
+            return Ok(Worktree::remove_own(self.repo, path).map(|()| None)?);
+        }
+        if there.is_some_and(|worktree| worktree.is_for(&owner)) {
             // At a commit that others hold, with nothing beside it: then there is nothing to rescue.
             let head = self.repo.resolve("HEAD")?;
             let exact = ExactWorktree::add(self.repo, path, &head, &owner);

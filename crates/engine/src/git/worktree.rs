@@ -191,7 +191,7 @@ impl Worktree {
     }
 
     /// Whether whoever made it was killed before anybody could work in it.
-    pub(super) fn is_unfinished(&self) -> bool {
+    pub fn is_unfinished(&self) -> bool {
         is_half_made(&self.git_dir) || ready(&self.git_dir).is_some_and(|mark| mark == INITIALIZING)
     }
 
