@@ -9,7 +9,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Digest, Oid, RepoPath, RunId, WorktreeSetup};
 
-use crate::git::{Deviation, ExactWorktree, GitError, Ignored, Repo, Rescue, Rescued, Worktree, last_in};
+use crate::git::{Deviation, ExactWorktree, GitError, Ignored, Repo, Worktree, last_in};
 use crate::keeper::{Job, KeeperError};
 use crate::lock::Lock;
 use crate::project::{self, Project};
@@ -129,67 +129,41 @@ impl Pool<'_> {
     }
 
     /// Take all away that nobody uses. What cannot be removed stays, and is named by `piton clean`.
-    pub fn remove(&self) -> Vec<Rescued> {
+    pub fn remove(&self) {
         let mut all = paths(self.dir, self.run);
         // A removal that was killed may have left git's own folder alone.
         let registered =
             self.repo.common_dir().join("worktrees").read_dir_utf8().into_iter().flatten().flatten();
         let names = registered.filter_map(|entry| Some(format!(".{}", entry.file_name().strip_prefix('-')?)));
-        let is_one = |name: &String| Kind::ALL.iter().any(|kind| number(*kind, self.run, name).is_some());
-        all.extend(names.filter(is_one).map(|name| self.dir.join(name)));
+        all.extend(names.map(|name| self.dir.join(name)).filter(|path| self.has(path)));
         all.sort();
         all.dedup();
-        let rescued = all
-            .into_iter()
-            .filter_map(|path| self.discard(&path, "Left in a worktree for checks").ok().flatten())
-            .collect();
+        for path in all {
+            let _ = self.discard(&path);
+        }
         project::remove_worktree_dir(self.dir);
-        rescued
     }
 
-    /// Remove a worktree of the run as a whole, unless it is in use. What one for checks holds has no value; of any other,
-    /// that is rescued, with `words` about it.
-    pub fn discard(&self, path: &Utf8Path, words: &str) -> Result<Option<Rescued>, NoWorktree> {
+    /// Whether a worktree is one of these, by its name.
+    pub fn has(&self, path: &Utf8Path) -> bool {
+        self.find(path).is_some()
+    }
+
+    fn find(&self, path: &Utf8Path) -> Option<(Kind, u32)> {
+        Kind::ALL.iter().find_map(|kind| Some((*kind, self.number_of(*kind, path)?)))
+    }
+
+    /// Remove one of these, unless it is in use.
+    pub fn discard(&self, path: &Utf8Path) -> Result<(), NoWorktree> {
         let in_use = || GitError::Locked { path: path.to_owned(), why: " (a check runs in it)".to_owned() };
-        let found = Kind::ALL.iter().find_map(|kind| Some((*kind, self.number_of(*kind, path)?)));
-        let _lock = match found.map(|(kind, number)| self.lock_path(kind, number)) {
-            None => None,
-            Some(lock) => Some(Lock::try_take(&lock).map_err(NoWorktree::io(&lock))?.ok_or_else(in_use)?),
-        };
-        if found.is_some() && self.is_busy(path)? {
+        let Some((kind, number)) = self.find(path) else { return Ok(()) };
+        let lock = self.lock_path(kind, number);
+        let _lock = Lock::try_take(&lock).map_err(NoWorktree::io(&lock))?.ok_or_else(in_use)?;
+        if self.is_busy(path)? {
             return Err(in_use().into());
         }
-        let owner = owner(self.run);
-        let there = Worktree::open(self.repo, path).ok().flatten().filter(|_| found.is_some());
-        if there.as_ref().is_some_and(Worktree::is_unfinished) {
-            return Ok(Worktree::remove_own(self.repo, path).map(|()| None)?);
-        }
-        if there.is_some_and(|worktree| worktree.is_for(&owner)) {
-            // At a commit that others hold, with nothing beside it: then there is nothing to rescue.
-            let head = self.repo.resolve("HEAD")?;
-            let exact = ExactWorktree::add(self.repo, path, &head, &owner);
-            // Where a crash has left only half of it, there is nothing to be made exact.
-            let _ = exact.and_then(|exact| exact.make_exact(&head, Ignored::Stay));
-        }
-        let rescue = Rescue::at(&format!("{}/checks", self.run), words);
-        // Where only Piton checks things out, what was checked out is somewhere else too. Agents' names have no dot.
-        let own = path.file_name().is_some_and(|name| name.starts_with('.'));
-        let rescue = if own { rescue.without_reflogs() } else { rescue };
-        match Worktree::remove(self.repo, path, &rescue) {
-            Ok(removed) => Ok(removed.rescued),
-            // Somebody else's, or in use.
-            Err(error @ (GitError::Swapped { .. } | GitError::Locked { .. })) => Err(error.into()),
-            Err(error @ GitError::ForeignFolder { .. }) if is_tied(path) => Err(error.into()),
-            // A crash has left half of it.
-            Err(_) if found.is_some() => Ok(Worktree::remove_own(self.repo, path).map(|()| None)?),
-            Err(error) => Err(error.into()),
-        }
+        Ok(Worktree::remove_own(self.repo, path)?)
     }
-}
-
-/// Whether a folder says whose it is. A power cut may have emptied what says so.
-fn is_tied(path: &Utf8Path) -> bool {
-    fs::symlink_metadata(path.join(".git")).is_ok_and(|meta| meta.is_dir() || meta.len() > 0)
 }
 
 fn owner(run: &RunId) -> String {

@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use piton_core::plan::{Oid, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Command, Event, Note, Proof, Recorded, Refusal, Selection, Session, State, StopReason,
+    self, Action, Command, Event, Proof, Recorded, Refusal, Selection, Session, State, StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -557,32 +557,26 @@ impl<'o> Loop<'o> {
 
     /// Leave the run. `false`: somebody added a task in this moment, so there is more to do.
     fn end(&mut self, reason: &StopReason, tip: Vec<Oid>) -> Result<bool, EngineError> {
-        let mut last = Vec::new();
         if *reason == StopReason::Completed
             && let (Some(repo), Some(dir)) =
                 (&self.site.repo, self.state.run().and_then(|run| run.worktree_dir.clone()))
         {
-            for kept in self.tidy(repo, camino::Utf8Path::new(&dir)) {
-                let text = format!("what was left in a worktree for checks is kept at {}", kept.name);
-                let note = Note::Entry { task: None, text };
-                last.push(Command::Note { by: "Piton".to_owned(), note });
-            }
+            self.tidy(repo, camino::Utf8Path::new(&dir));
         }
         if let (Some(repo), Some(run)) = (&self.site.repo, self.state.run()) {
             // While other git processes were at work, some of what a killed one left may have had to stay.
             repo.clear_if_lost(run.id.as_str(), clock::system_time(run.created));
         }
-        last.push(Command::Detach { engine: self.name.clone(), reason: reason.clone(), tip });
-        let left = self.commit(&last)?;
+        let detach = Command::Detach { engine: self.name.clone(), reason: reason.clone(), tip };
+        let left = self.commit(&[detach])?;
         Ok(!matches!(left.last(), Some(Err(refusal)) if !refusal.stale))
     }
 
     /// The worktrees for checks, and the folder of worktrees if that was the last of it. And the pin of a change of the
-    /// project's description, which the journal knows of by now. Says what was rescued.
-    fn tidy(&self, repo: &git::Repo, dir: &camino::Utf8Path) -> Vec<git::Rescued> {
-        let Some(run) = self.state.run() else { return Vec::new() };
+    /// project's description, which the journal knows of by now.
+    fn tidy(&self, repo: &git::Repo, dir: &camino::Utf8Path) {
+        let Some(run) = self.state.run() else { return };
         let pool = Pool { project: &self.site.project, repo, run: &run.id, dir };
-        let mut rescued = Vec::new();
         let since = clock::system_time(run.created);
         let removed = repo.despite_kills(
             run.id.as_str(),
@@ -593,13 +587,12 @@ impl<'o> Loop<'o> {
                     // A pin too much does no harm: the next engine that ends here takes it away.
                     let _ = repo.change_refs(&[unpin]);
                 }
-                rescued.extend(pool.remove());
+                pool.remove();
                 if repo.has_lost_a_process() { Err(()) } else { Ok(()) }
             },
         );
         // What cannot be removed now is named by `piton clean`.
         let _ = removed;
-        rescued
     }
 }
 

@@ -9,9 +9,8 @@ use piton_core::plan::Oid;
 use super::door::Call;
 use super::error::GitError;
 use super::repo::Repo;
-use super::rescue::Rescue;
 use super::status::Status;
-use super::worktree::{Added, Making, Worktree, ref_part, remove_if_there};
+use super::worktree::{Worktree, remove_if_there};
 
 /// What decides whether git takes a file for unchanged, or leaves it out. They win over every file of settings.
 const PINNED: [&str; 5] = [
@@ -53,33 +52,23 @@ pub struct Deviation {
 }
 
 impl ExactWorktree {
-    /// The one at `path`, made at `commit` if there is none. Nobody may be at work in it; what it holds is of no
-    /// value. `owner` tells it from one that somebody else made there, whose work is rescued.
+    /// The one at `path`, made at `commit` if there is none that was finished for `owner`. Nobody may be at work in it; what
+    /// it holds is of no value.
     pub fn add(repo: &Repo, path: &Utf8Path, commit: &Oid, owner: &str) -> Result<ExactWorktree, GitError> {
-        if Worktree::open(repo, path)?.is_some_and(|found| found.is_unfinished()) {
+        let found = Worktree::open(repo, path)?.filter(|found| found.is_for(owner) && found.is_whole());
+        let worktree = if let Some(worktree) = found {
+            if !worktree.is_ready() {
+                // Since the machine started, nobody has read its files.
+                remove_if_there(&worktree.git_dir().join(INDEX))?;
+                worktree.break_stale_lock()?;
+            }
+            worktree
+        } else {
             Worktree::remove_own(repo, path)?;
-        }
-        if let Some(worktree) =
-            Worktree::open(repo, path)?.filter(|found| found.is_for(owner) && !found.is_ready())
-        {
-            // Since the machine started, nobody has read its files. None of them has to be rescued.
-            remove_if_there(&worktree.git_dir().join(INDEX))?;
-            worktree.break_stale_lock()?;
-            worktree.make_ready(owner)?;
-        }
-        // What was checked out there is somewhere else, too.
-        let rescue = Rescue::at(&format!("worktrees/{}", ref_part(path)), "Left in a broken worktree");
-        let Added { worktree, how } =
-            Worktree::add_rescuing(repo, path, commit, &rescue.without_reflogs(), || ())?;
-        if how == Making::Made {
+            let worktree = Worktree::add(repo, path, commit)?.worktree;
             copy_with_age(&worktree.git_dir().join("index"), &worktree.git_dir().join(INDEX))?;
-        } else if !worktree.is_for(owner) {
-            // Ours by its place, but nobody has finished it.
-            let rescue =
-                Rescue::at(&format!("worktrees/{}", ref_part(path)), "Left in a worktree for checks");
-            worktree.rescue(&rescue.without_reflogs())?;
-            remove_if_there(&worktree.git_dir().join(INDEX))?;
-        }
+            worktree
+        };
         worktree.make_ready(owner)?;
         let keeps_modes = keeps_modes(worktree.path());
         Ok(ExactWorktree { worktree, keeps_modes })

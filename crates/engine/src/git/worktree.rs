@@ -195,6 +195,15 @@ impl Worktree {
         is_half_made(&self.git_dir) || ready(&self.git_dir).is_some_and(|mark| mark == INITIALIZING)
     }
 
+    /// Whether git can work in it, whatever its files and its index are like.
+    pub(super) fn is_whole(&self) -> bool {
+        let head = fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
+        !self.is_unfinished()
+            && points_to(&self.path, &self.git_dir)
+            && fs::metadata(self.git_dir.join("commondir")).is_ok_and(|meta| meta.len() > 0)
+            && (head.starts_with("ref:") || self.head().is_ok_and(|head| head.is_some()))
+    }
+
     /// Say that it is finished, for whom. One that is not is made anew by the next who adds it.
     pub fn make_ready(&self, whom: &str) -> Result<(), GitError> {
         if self.is_ready() && self.is_for(whom) {
@@ -281,24 +290,33 @@ impl Worktree {
         Ok(Removed { rescued })
     }
 
-    /// Remove a folder in which nothing but Piton works, with whatever a crash has left of its registration. What it holds
-    /// has no value.
+    /// Remove a worktree in which nothing but Piton works, with whatever a crash has left of its registration. What it
+    /// holds has no value, so nothing is rescued.
     pub fn remove_own(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
         let path = absolute(path)?;
         let _lock = lock_worktrees(repo)?;
-        for entry in entries_named(repo, &path) {
-            place::check(&path, &entry)?;
+        let registered = find_entry(repo, &path)?.or_else(|| torn_entry(repo, &path));
+        match &registered {
+            Some(entry) => {
+                if let Some(why) = locked_by_a_person(entry) {
+                    return Err(GitError::Locked { path, why });
+                }
+                place::check(&path, entry)?;
+            }
+            None if path.is_symlink() => return Err(GitError::ForeignFolder { path }),
+            None => {}
         }
-        if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
+        let is_foreign = matches!(Folder::look(repo, &path)?, Folder::Foreign);
+        if is_foreign && path.join(".git").exists() {
+            return Err(GitError::ForeignFolder { path });
+        }
+        if path.is_dir() {
             disk::remove_folder(&path, |_, _| true).map_err(GitError::io(&path))?;
         }
-        for entry in entries_named(repo, &path) {
-            let at = fs::read_to_string(entry.join("gitdir")).unwrap_or_default();
-            if at.trim_end().is_empty() || at.trim_end() == path.join(".git").as_str() {
-                fs::remove_dir_all(&entry).map_err(GitError::io(&entry))?;
-            }
+        match registered {
+            Some(entry) => fs::remove_dir_all(&entry).map_err(GitError::io(&entry)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn at(repo: &Repo, path: &Utf8Path, git_dir: Utf8PathBuf) -> Worktree {
@@ -363,12 +381,14 @@ impl Worktree {
     }
 }
 
-/// The folders of git that a worktree at `path` may have: git calls them after it, without a dot at the beginning.
-fn entries_named(repo: &Repo, path: &Utf8Path) -> Vec<Utf8PathBuf> {
+/// The folder of git that a worktree at `path` would have, if a crash has left it without a word about whose it is. Git
+/// calls it after the worktree, with another sign for a dot at the beginning.
+fn torn_entry(repo: &Repo, path: &Utf8Path) -> Option<Utf8PathBuf> {
     let name = path.file_name().unwrap_or_default();
     let name = name.strip_prefix('.').map_or_else(|| name.to_owned(), |rest| format!("-{rest}"));
     let entry = repo.common_dir().join("worktrees").join(name);
-    if entry.is_dir() { vec![entry] } else { Vec::new() }
+    let at = fs::read_to_string(entry.join("gitdir")).unwrap_or_default();
+    (entry.is_dir() && at.trim_end().is_empty()).then_some(entry)
 }
 
 fn is_ready(entry: &Utf8Path) -> bool {

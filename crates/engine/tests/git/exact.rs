@@ -80,3 +80,43 @@ fn an_exact_worktree_of_before_the_machine_started_is_read_again() {
     assert_eq!(fs::read_to_string(path.join("a")).unwrap(), lines("a"));
     assert!(repo.rescue_list("").unwrap().is_empty());
 }
+
+/// A power cut empties any of the files that were not synced, or takes them away.
+#[test]
+fn whatever_a_power_cut_leaves_of_an_exact_worktree_is_used_or_made_again_and_never_rescued() {
+    let sandbox = Sandbox::new();
+    let (repo, path) = (sandbox.repo(), sandbox.root.join(".exact"));
+    let base = sandbox.oid("HEAD");
+    let add = || ExactWorktree::add(&repo, &path, &base, "run/checks").unwrap();
+    let own = sandbox.project().join(".git/worktrees/-exact");
+    let files: Vec<_> =
+        ["HEAD", "commondir", "gitdir", "index", "piton-ready", "piton-index", "piton-folder"]
+            .map(|name| own.join(name))
+            .into_iter()
+            .chain([path.join(".git"), path.join("a")])
+            .collect();
+    add().make_exact(&base, Ignored::Stay).unwrap();
+    for file in &files {
+        assert!(file.is_file(), "{file}");
+    }
+    for first in &files {
+        for second in &files {
+            for takes in [true, false] {
+                add().make_exact(&base, Ignored::Stay).unwrap();
+                write(&path.join("a"), "a check was at work here");
+                write(&own.join("piton-ready"), "an-older-boot run/checks\n");
+                write(first, "");
+                write(second, "");
+                if takes {
+                    fs::remove_file(second).unwrap();
+                }
+                let exact = add();
+                exact.make_exact(&base, Ignored::Stay).unwrap();
+                let case = format!("{first} and {second}, which is gone: {takes}");
+                assert_eq!(fs::read_to_string(path.join("a")).unwrap(), lines("a"), "{case}");
+                assert_eq!(exact.deviation(&base).unwrap(), Deviation::default(), "{case}");
+                assert!(repo.rescue_list("").unwrap().is_empty(), "{case}");
+            }
+        }
+    }
+}

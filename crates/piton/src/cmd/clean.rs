@@ -217,8 +217,14 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
         }
         What::Place { path, of } => {
             let pool = Pool { project, repo: repo()?, run: &left.run, dir: path.parent().unwrap_or(path) };
-            let removed = pool.discard(path, &format!("Left in {of}"));
-            removed.map_err(|no| Failure::new(no.to_string()))?;
+            if pool.has(path) {
+                pool.discard(path).map_err(|no| Failure::new(no.to_string()))?;
+            } else {
+                let rescue = Rescue::at(&format!("{}/checks", left.run), &format!("Left in {of}"));
+                // Where only Piton checks things out, what was checked out is somewhere else too.
+                let rescue = if *of == SHARED { rescue } else { rescue.without_reflogs() };
+                Worktree::remove(repo()?, path, &rescue)?;
+            }
         }
         What::Pin { task, name } => {
             let repo = repo()?;
