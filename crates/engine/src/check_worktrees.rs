@@ -59,7 +59,7 @@ pub enum NoWorktree {
 }
 
 impl NoWorktree {
-    fn io(path: &Utf8Path) -> impl FnOnce(std::io::Error) -> NoWorktree {
+    pub(crate) fn io(path: &Utf8Path) -> impl FnOnce(std::io::Error) -> NoWorktree {
         move |source| NoWorktree::Io { path: path.to_owned(), source }
     }
 }
@@ -277,6 +277,8 @@ impl Lease {
     pub fn deviation(&mut self, commit: &Oid) -> Result<Option<String>, GitError> {
         let Deviation { mut changed, is_elsewhere, has_more } = self.worktree.deviation(commit)?;
         if !changed.is_empty() {
+            // From here on nobody sees any more what it changed.
+            self.worktree.note_last("")?;
             // Some files git calls changed right after it wrote them, for their line ends.
             self.worktree.make_exact(commit, Ignored::Stay)?;
             let always = self.worktree.deviation(commit)?.changed;

@@ -5,6 +5,7 @@ mod beside;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
@@ -31,6 +32,10 @@ const TAIL: usize = 16 * 1024;
 const READ: usize = 4 * 1024 * 1024;
 /// In the folder of a review that somebody else makes than it was meant for: who.
 const REVIEWER: &str = "reviewer";
+/// In the folder of a check that was seen to have judged exactly the commit, and of one of which nobody can see that any
+/// more.
+const SEEN: &str = "seen";
+const UNSEEN: &str = "unseen";
 /// The longest a set-up command may take.
 pub(crate) const SET_UP: Span = Span::minutes(30);
 /// Why a line with a pipe is not run.
@@ -145,6 +150,9 @@ impl Bench<'_> {
         let cwd = check.cwd.as_ref().map_or_else(|| self.cwd.clone(), |below| self.cwd.join(below.as_str()));
         for death in 0..MOST_DEATHS {
             let job = Job::at(self.folder(check, death));
+            if job.dir().join(UNSEEN).exists() {
+                continue;
+            }
             let reviewer = check.reviewer().map(|agent| self.who(&job, agent)).transpose()?;
             let mut spec = match &check.run {
                 Argv::Review { agent, ask } => match self.agents.get(reviewer.as_ref().unwrap_or(agent)) {
@@ -208,7 +216,8 @@ impl Bench<'_> {
             if !job.is_begun()? {
                 return Ok(None);
             }
-            if job.outcome()?.is_none_or(|outcome| outcome.ended != Ended::Died) {
+            let has_died = job.outcome()?.is_some_and(|outcome| outcome.ended == Ended::Died);
+            if !has_died && !job.dir().join(UNSEEN).exists() {
                 return Ok(Some(job));
             }
         }
@@ -312,7 +321,7 @@ impl Bench<'_> {
     /// Who makes a review that is meant for an agent. Chosen once: whoever comes later finds its stream.
     fn who(&self, job: &Job, agent: &str) -> Result<String, NoResult> {
         let path = job.dir().join(REVIEWER);
-        if let Ok(name) = std::fs::read_to_string(&path) {
+        if let Ok(name) = fs::read_to_string(&path) {
             return Ok(name);
         }
         let name = match self.entries.get(agent) {
@@ -362,6 +371,11 @@ fn words_of(check: &Check) -> Option<Vec<String>> {
     Some([shell, "-o", "pipefail", "-c", line].map(str::to_owned).to_vec())
 }
 
+/// Whether a job has ended, and nobody has looked whether it judged the commit.
+fn is_unseen(job: &Job) -> Result<bool, NoWorktree> {
+    Ok(job.outcome()?.is_some() && !job.dir().join(SEEN).exists())
+}
+
 /// Run one check on exactly a commit: in a worktree of Piton's own, which holds that commit before it and after. `begin` is
 /// asked before anything starts; `judge` runs the check, and asks what it is given before it does.
 pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
@@ -373,7 +387,15 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
 ) -> Result<CheckResult, E> {
     let (commit, tree, setup, Pool { project, repo, .. }) =
         (places.commit, places.tree, places.setup, places.pool);
-    let begun = bench.begun(check).map_err(NoWorktree::Keeper)?;
+    let mut begun = bench.begun(check).map_err(NoWorktree::Keeper)?;
+    while let Some(job) = begun.clone() {
+        if places.take(Kind::of(check), Some(&job))?.was_last(&job) || !is_unseen(&job)? {
+            break;
+        }
+        // Its engine was killed before it looked, and the worktree has moved on.
+        disk::write(&job.dir().join(UNSEEN), b"").map_err(NoWorktree::io(job.dir()))?;
+        begun = bench.begun(check).map_err(NoWorktree::Keeper)?;
+    }
     let lease = places.take(Kind::of(check), begun.as_ref())?;
     // What runs there is not disturbed, and what ran there is looked at before anything else.
     if !begun.is_some_and(|job| lease.was_last(&job)) {
@@ -392,9 +414,15 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
     }
     lease.path().clone_into(&mut bench.cwd);
     let mut result = judge(bench, &|job| lease.begin(job).is_ok())?;
+    crash::point("check.ended");
     if let Some(reason) = lease.deviation(commit).map_err(NoWorktree::Git)? {
         result.verdict = Verdict::Broken { reason };
         return Ok(result);
+    }
+    let seen = bench.home.join(&result.log).join(SEEN);
+    // One that never ran has no folder.
+    if seen.parent().is_some_and(Utf8Path::is_dir) {
+        fs::write(&seen, b"").map_err(NoWorktree::io(&seen))?;
     }
     let exact = lease.path().to_owned();
     if let Some(place) = places.beside.take_if(|_| beside::is_worth_a_look(check, &result))

@@ -476,3 +476,29 @@ fn an_object_that_a_power_cut_emptied_is_written_again() {
     assert_done(&sandbox, &last, [1, 1]);
     assert_eq!(sandbox.git(&["show", "main:t1.txt"]), "One");
 }
+
+/// The check passes, but it judges what it changed before.
+#[test]
+fn a_check_that_nobody_has_looked_at_before_its_worktree_moved_on_is_run_again() {
+    let plan = AGENT.replace("test -s t1.txt", "echo ran >> $HOME/ran.txt; echo b > a.txt");
+    let sandbox = Sandbox::new("plan.toml", SCRIPT, &[("a.txt", "a\n"), ("plan.toml", &plan)]);
+    sandbox.run_crashing("check.ended", 1);
+    // Meanwhile somebody else has used it.
+    let worktrees = sandbox.git(&["worktree", "list", "--porcelain"]);
+    let of_checks = worktrees.lines().find_map(|line| {
+        let path = line.strip_prefix("worktree ")?;
+        path.contains("/.checks-").then(|| path.to_owned())
+    });
+    let path = Utf8PathBuf::from(of_checks.expect("a worktree for checks"));
+    sandbox.git(&["-C", path.as_str(), "reset", "--quiet", "--hard"]);
+    let entry =
+        sandbox.repo.join(".git/worktrees").join(path.file_name().unwrap_or("").replacen('.', "-", 1));
+    fs::write(entry.join("piton-last"), "").expect("a file");
+    let ran = || fs::read_to_string(sandbox.root.join("home/ran.txt")).expect("it ran").lines().count();
+    assert_eq!(ran(), 1);
+    sandbox.run();
+    assert!(ran() > 1, "the first result does not count");
+    sandbox.assert_landed_once(&["T2"]);
+    let failed = sandbox.events_of("T1", "failed");
+    assert!(failed[0].to_string().contains("it changed files while it ran: a.txt"), "{failed:?}");
+}
