@@ -125,14 +125,14 @@ impl Sandbox {
         command.env("PITON_BOOT", self.boots.load(Ordering::SeqCst).to_string());
     }
 
-    /// Whoever begins from now on finds that the machine has been off, for a minute or so: what scripts lock with
-    /// is old by then.
+    /// Whoever begins from now on finds that the machine has been off, for a minute or so: what scripts lock with, and what
+    /// they may have been writing, is old by then.
     pub(crate) fn reboot(&self) {
         self.boots.fetch_add(1, Ordering::SeqCst);
-        if let Ok(lock) =
-            File::options().write(true).open(self.repo.join(self.plan).join("execute-state.lock"))
-        {
-            lock.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("our own file");
+        let entries = self.repo.join(self.plan).read_dir_utf8().into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())) {
+            let file = File::options().write(true).open(entry.path()).expect("our own file");
+            file.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("our own file");
         }
     }
 
