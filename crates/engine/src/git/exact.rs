@@ -58,8 +58,10 @@ impl ExactWorktree {
         let found = Worktree::open(repo, path)?.filter(|found| found.is_for(owner) && found.is_whole());
         let worktree = if let Some(worktree) = found {
             if !worktree.is_ready() {
-                // Since the machine started, nobody has read its files.
-                remove_if_there(&worktree.git_dir().join(INDEX))?;
+                // What it holds since the machine started says nothing about what ran in there before.
+                for file in [LAST, INDEX] {
+                    remove_if_there(&worktree.git_dir().join(file))?;
+                }
                 worktree.break_stale_lock()?;
             }
             worktree
