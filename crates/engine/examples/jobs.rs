@@ -1,7 +1,8 @@
 //! The helper of the keeper's tests: a keeper, or an engine that runs one job and prints its outcome.
 //!
 //! `jobs keeper …` is the hidden mode; `jobs run DIR SPEC` takes the spec as JSON. With `KEEPER_CRASH` set,
-//! the keeper crashes at that point.
+//! the keeper crashes at that point. `jobs attribute FILE` sets an extended attribute, for which few machines have a
+//! program.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -14,6 +15,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Ok(keeper::enter(&args[1..])?);
     }
     let args: Vec<String> = std::env::args().skip(1).collect();
+    #[cfg(target_os = "linux")]
+    if let [mode, file] = args.as_slice()
+        && mode == "attribute"
+    {
+        return Ok(rustix::fs::setxattr(file, "user.piton", b"x", rustix::fs::XattrFlags::empty())?);
+    }
     let [mode, dir, spec] = args.as_slice() else { return Err("run DIR SPEC".into()) };
     if mode != "run" {
         return Err(format!("unknown mode {mode}").into());

@@ -14,6 +14,8 @@ use crate::project::Project;
 
 /// The variable that says what is wanted where no flag does.
 pub const MODE: &str = "PITON_SANDBOX";
+/// The variable that says whether fences come with a read-only view: they do, unless it is `off`.
+pub const VIEW: &str = "PITON_VIEW";
 /// Where each client keeps its conversations: the variable that says so and what is below that, else what is below the
 /// home folder. Not `~/.claude.json`, which many at once would write in place, since nothing can be renamed to it from
 /// inside; nor where programs are.
@@ -54,6 +56,11 @@ const GIT: [(&str, &str); 3] = [("core.fsync", "committed"), ("gc.auto", "0"), (
 /// Whether a fence is put up, here and now.
 pub fn is_in_force(mode: Sandbox) -> bool {
     mode != Sandbox::Off && fences_are_possible().is_ok()
+}
+
+/// Whether fences are to come with a read-only view, where there can be one.
+pub fn view_is_wished() -> bool {
+    std::env::var(VIEW).map_or(true, |said| said != "off")
 }
 
 /// Keeps the agents of a run where they belong.
@@ -125,7 +132,7 @@ impl Guard {
             let writable = self.writable(agent, spec, job, place)?;
             let needed = spec.fence.take().is_some_and(|fence| fence.required);
             let required = needed || self.fences.sandbox == Sandbox::On;
-            spec.fence = Some(Fence { writable, required });
+            spec.fence = Some(Fence { writable, required, view: view_is_wished() });
         }
         Ok(())
     }

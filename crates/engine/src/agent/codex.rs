@@ -58,7 +58,7 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     job.env.insert("TZ".to_owned(), "UTC".to_owned());
     if agent.permissions == Permissions::Narrow && place.fenced {
         // Nothing else keeps it.
-        job.fence = Some(Fence { writable: Vec::new(), required: true });
+        job.fence = Some(Fence { writable: Vec::new(), required: true, view: false });
     }
     if own_sandbox && is_home_temporary(agent) {
         let temporary = place.folder().join("tmp");

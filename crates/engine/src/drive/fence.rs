@@ -10,6 +10,7 @@ use piton_core::run::{CheckResult, Command, Note, Verdict};
 use piton_core::time::Span;
 use serde::{Deserialize, Serialize};
 
+use super::metadata;
 use super::order::{Order, Trouble};
 use crate::git::{Fate, Uncommitted, Worktree};
 use crate::keeper::{Job, JobSpec, Outcome};
@@ -33,6 +34,9 @@ struct Seen {
     main_checkout: Option<Uncommitted>,
     #[serde(default)]
     ties: BTreeMap<String, String>,
+    /// Of Piton's own folder.
+    #[serde(default)]
+    modes: metadata::Modes,
 }
 
 /// Enclose the agent, and remember how things are outside.
@@ -78,6 +82,7 @@ fn look(order: &Order, worktree: Option<&Worktree>, with_checkout: bool) -> Resu
         settings: repo.settings_seen(),
         main_checkout: (with_checkout && worktree.is_some()).then(changes).transpose()?,
         ties: worktree.map(Worktree::ties).unwrap_or_default(),
+        modes: metadata::modes(&order.site.project.home),
     }))
 }
 
@@ -86,7 +91,7 @@ pub(super) fn take_down(order: &Order, job: &Job, outcome: &Outcome) -> Result<V
     sandbox::clear(job);
     scrub(job)?;
     let mut said = uncontained(order.task.attempt, outcome);
-    said.extend(seen(order, job)?);
+    said.extend(seen(order, job, outcome)?);
     let note = |text: String| {
         let note = Note::Entry { task: Some(order.task.id.clone()), text };
         Command::Note { by: "Piton".to_owned(), note }
@@ -109,7 +114,7 @@ fn uncontained(attempt: u32, outcome: &Outcome) -> Vec<String> {
     outcome.unfenced.as_ref().map(without).into_iter().chain(left).collect()
 }
 
-fn seen(order: &Order, job: &Job) -> Result<Vec<String>, Trouble> {
+fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trouble> {
     let Some(before) = remembered(job) else { return Ok(Vec::new()) };
     // Before anything else is asked of git in there.
     let mut put_back = Vec::new();
@@ -139,6 +144,11 @@ fn seen(order: &Order, job: &Job) -> Result<Vec<String>, Trouble> {
             Fate::PutBack => format!("{name} was put back in the main checkout to what is committed"),
             Fate::Removed => format!("{name} was removed from the main checkout"),
         }));
+    }
+    if worktree.is_some() && (before.main_checkout.is_some() || !metadata::is_held_back(job, outcome)?) {
+        // Looked at first: to put a mode back is a change as well.
+        told.extend(metadata::touched(order, outcome)?);
+        put_back.extend(metadata::put_back(&before.modes));
     }
     let attempt = order.task.attempt;
     let about = [
@@ -321,6 +331,7 @@ mod tests {
             survivors,
             not_synced: None,
             unfenced: unfenced.map(str::to_owned),
+            unviewed: None,
             detail: None,
         };
         assert!(uncontained(1, &outcome(0, None)).is_empty());

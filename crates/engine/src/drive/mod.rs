@@ -11,6 +11,7 @@ mod fence;
 mod gates;
 mod iteration;
 mod land;
+mod metadata;
 mod order;
 mod perform;
 mod plan;

@@ -612,3 +612,38 @@ fn without_ours(order: &Order, tree: Oid) -> Result<Oid, Trouble> {
     let repo = order.repo()?;
     Ok(repo.settle(tree, &repo.resolve("HEAD")?, &order.site.owned)?)
 }
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn work_is_not_captured_while_a_process_of_its_attempt_is_there() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(temp.path()).unwrap();
+        let (job, group) = (Job::at(root.join("job")), root.join("group"));
+        fs::create_dir(job.dir()).unwrap();
+        fs::create_dir(&group).unwrap();
+        // The first process of all is there, and nobody can end it.
+        fs::write(group.join("cgroup.procs"), "1\n").unwrap();
+        let started = serde_json::json!({
+            "at_ms": 0, "marker": job.dir(), "spec": JobSpec::new(["true"], root), "group": group,
+        });
+        fs::write(job.dir().join("started.json"), started.to_string()).unwrap();
+        let outcome = |survivors: u32| -> Outcome {
+            let ended = serde_json::json!({ "kind": "exited", "code": 0 });
+            let outcome = serde_json::json!({
+                "ended": ended, "started_at_ms": 0, "ended_at_ms": 0, "survivors": survivors,
+            });
+            serde_json::from_value(outcome).unwrap()
+        };
+        assert!(alone(&job, &outcome(0)).is_ok(), "all of them were ended when it was over");
+        let Err(Trouble::Transient(reason)) = alone(&job, &outcome(1)) else { panic!("one is there") };
+        assert_eq!(reason, format!("a process of {} cannot be ended and is still there", job.dir()));
+        fs::write(group.join("cgroup.procs"), "").unwrap();
+        assert!(alone(&job, &outcome(1)).is_ok(), "it has gone since");
+    }
+}

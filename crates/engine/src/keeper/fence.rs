@@ -1,10 +1,15 @@
 //! A fence around a child: it reads what it likes, and writes, makes and removes only below the folders it was given.
 //!
 //! It is the kernel's (Landlock), holds for everything the child ever starts, and cannot be taken down again. There is
-//! no helper program: a thread puts it up around itself, and what it starts then is inside.
+//! no helper program: it is prepared before the fork, and the child puts it up around itself. A `view` holds back what
+//! Landlock does not know of.
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
+
+use super::child::Refusal;
+#[cfg(target_os = "linux")]
+use super::view::View;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fence {
@@ -13,6 +18,10 @@ pub struct Fence {
     /// Rather not start than start without it.
     #[serde(default)]
     pub required: bool,
+    /// With a read-only view of everything else, where there can be one: modes, times and extended attributes are not
+    /// changed either.
+    #[serde(default)]
+    pub view: bool,
 }
 
 /// Devices that every program may write to: nothing is kept in them.
@@ -48,21 +57,51 @@ fn ruleset() -> Result<landlock::RulesetCreated, landlock::RulesetError> {
     set.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::Truncate)?.create()
 }
 
-impl Fence {
-    /// Put it up around this thread, and all that it starts.
+/// What is put up around a child, between fork and exec: nothing, a fence, or a fence with a view.
+#[derive(Default)]
+pub(super) struct Enclosure {
     #[cfg(target_os = "linux")]
-    pub(super) fn put_up(&self) -> Result<(), String> {
+    view: Option<View>,
+    #[cfg(target_os = "linux")]
+    rules: Option<landlock::RulesetCreated>,
+}
+
+#[cfg(target_os = "linux")]
+impl Enclosure {
+    /// Prepare it for a child that begins in `cwd` and reads `stdin`.
+    pub(super) fn around(
+        fence: &Fence,
+        cwd: &Utf8Path,
+        stdin: Option<&Utf8Path>,
+    ) -> Result<Enclosure, Refusal> {
         use landlock::{ABI, AccessFs, CompatLevel, Compatible, RulesetCreatedAttr, path_beneath_rules};
-        let put_up = || {
-            let places = self.writable.iter().map(|path| path.as_str()).chain(DEVICES);
+        let rules = || {
+            let places = fence.writable.iter().map(|path| path.as_str()).chain(DEVICES);
             let rules = path_beneath_rules(places, AccessFs::from_write(ABI::V3));
-            ruleset()?.set_compatibility(CompatLevel::BestEffort).add_rules(rules)?.restrict_self()
+            ruleset()?.set_compatibility(CompatLevel::BestEffort).add_rules(rules)
         };
-        put_up().map(drop).map_err(|error| format!("the sandbox cannot be put up: {error}"))
+        let rules =
+            rules().map_err(|error| Refusal::Fence(format!("the sandbox cannot be put up: {error}")))?;
+        let view = fence.view.then(|| View::new(&fence.writable, cwd, stdin)).transpose();
+        Ok(Enclosure { view: view.map_err(Refusal::View)?, rules: Some(rules) })
     }
 
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn put_up(&self) -> Result<(), String> {
-        fences_are_possible()
+    /// Make the view around this process, if there is one. The error is the system's number.
+    pub(super) fn view(&mut self) -> Result<(), i32> {
+        self.view.as_mut().map_or(Ok(()), |view| view.enter().map_err(rustix::io::Errno::raw_os_error))
+    }
+
+    /// Put up the fence around this process, if there is one. The error is the system's number.
+    pub(super) fn fence(&mut self) -> Result<(), i32> {
+        let Some(rules) = self.rules.take() else { return Ok(()) };
+        let number = |_| std::io::Error::last_os_error().raw_os_error().unwrap_or_default();
+        rules.restrict_self().map(drop).map_err(number)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Enclosure {
+    pub(super) fn around(_: &Fence, _: &Utf8Path, _: Option<&Utf8Path>) -> Result<Enclosure, Refusal> {
+        fences_are_possible().map(|()| Enclosure::default()).map_err(Refusal::Fence)
     }
 }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::Group;
-use super::child::UNFENCED;
+use super::child::{UNFENCED, UNVIEWED};
 use super::fence::Fence;
 use super::tree::Tree;
 use super::{KeeperError, Output};
@@ -186,12 +186,19 @@ pub struct Outcome {
     /// Why it ran without the fence it was to have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfenced: Option<String>,
+    /// Why its fence came without the read-only view that it was to have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unviewed: Option<String>,
     /// What is known about a keeper that died.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
 
 impl Outcome {
+    pub fn started_at(&self) -> Timestamp {
+        Timestamp(self.started_at_ms)
+    }
+
     pub fn ended_at(&self) -> Timestamp {
         Timestamp(self.ended_at_ms)
     }
@@ -466,6 +473,7 @@ impl Job {
             survivors: toll.survivors,
             not_synced: None,
             unfenced: self.unfenced(),
+            unviewed: self.unviewed(),
             detail: (!detail.is_empty()).then_some(detail),
         };
         self.conclude(&outcome)
@@ -494,6 +502,11 @@ impl Job {
     /// What its keeper wrote about a fence that could not be put up.
     pub(super) fn unfenced(&self) -> Option<String> {
         fs::read_to_string(self.dir.join(UNFENCED)).ok()
+    }
+
+    /// What its keeper wrote about a view that could not be made.
+    pub(super) fn unviewed(&self) -> Option<String> {
+        fs::read_to_string(self.dir.join(UNVIEWED)).ok()
     }
 
     /// Since when it is under way, and with what; half a word counts for none.

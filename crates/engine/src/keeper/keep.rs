@@ -144,6 +144,7 @@ fn not_run(ended: Ended) -> Outcome {
         survivors: 0,
         not_synced: None,
         unfenced: None,
+        unviewed: None,
         detail: None,
     }
 }
@@ -261,6 +262,7 @@ fn supervise(job: &Job, spec: &JobSpec, started: Started, hands: &Hands) -> Resu
         survivors: toll.survivors,
         not_synced: None,
         unfenced: job.unfenced(),
+        unviewed: job.unviewed(),
         detail: None,
     })
 }

@@ -18,6 +18,8 @@ mod output;
 mod pulse;
 mod shell;
 mod tree;
+#[cfg(target_os = "linux")]
+mod view;
 
 #[cfg(target_os = "linux")]
 #[path = "linux.rs"]
@@ -35,6 +37,7 @@ use std::io;
 use camino::{Utf8Path, Utf8PathBuf};
 
 pub use cgroup::groups_are_possible;
+pub use child::views_are_possible;
 pub use fence::{Fence, fences_are_possible};
 #[doc(hidden)]
 pub use job::Started;

@@ -6,6 +6,8 @@
 #[cfg(target_os = "linux")]
 mod daemons;
 mod fenced;
+#[cfg(target_os = "linux")]
+mod views;
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};

@@ -9,7 +9,7 @@ use piton_engine::drive;
 use piton_engine::files::{LockLeft, Mirror};
 use piton_engine::git::{NEEDED, Repo};
 use piton_engine::journal::{Journal, JournalError, Trouble};
-use piton_engine::keeper::{Job, fences_are_possible, groups_are_possible};
+use piton_engine::keeper::{Job, fences_are_possible, groups_are_possible, views_are_possible};
 use piton_engine::project::Project;
 use piton_engine::sandbox;
 use serde_json::json;
@@ -142,11 +142,27 @@ impl Visit<'_> {
         };
         let told = "what they change outside is told after each attempt";
         match fences_are_possible() {
-            Ok(()) if sandbox::is_in_force(mode) => self.add(
-                State::Fine,
-                "agents cannot write outside of their worktree (Landlock)",
-                "unless a plan's [sandbox] or --sandbox says otherwise",
-            ),
+            Ok(()) if sandbox::is_in_force(mode) => {
+                let view = match sandbox::view_is_wished() {
+                    true => views_are_possible(),
+                    false => Err(format!("{} says so", sandbox::VIEW)),
+                };
+                let how = if view.is_ok() { "Landlock and a read-only view" } else { "Landlock" };
+                self.add(
+                    State::Fine,
+                    format!("agents cannot write outside of their worktree ({how})"),
+                    "unless a plan's [sandbox] or --sandbox says otherwise",
+                );
+                if let Err(why) = view {
+                    let what =
+                        format!("agents can change modes, times and attributes of files outside: {why}");
+                    self.add(
+                        State::Note,
+                        what,
+                        "changes of your tracked files are reported after each attempt",
+                    );
+                }
+            }
             Ok(()) => self.add(State::Note, format!("agents can write whatever you can: {source}"), told),
             Err(why) if mode == Sandbox::On => {
                 let what = format!("agents cannot be started: {source}, and {why}");

@@ -3,7 +3,7 @@
 use std::fs;
 
 use camino::Utf8Path;
-use piton_engine::keeper::fences_are_possible;
+use piton_engine::keeper::{fences_are_possible, views_are_possible};
 use piton_testkit::sandbox::task;
 use rustix::process::{Pid, Signal, test_kill_process};
 
@@ -53,8 +53,13 @@ fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
         try 'echo x > "$PITON_JOB/outcome.json"'
         try 'ln -s /etc/passwd "$PITON_JOB/output-8388608.log"'
         try 'echo x > ../other'
+        if [ -n "$VIEW" ]; then
+            for file in ../../../project ../../../project/README.md "$COMMON" "$COMMON/config" "$COMMON/piton" "$PITON_JOB"; do
+                try "chmod 755 '$file'"; try "touch '$file'"; try "touch -d 2020-01-01 '$file'"
+            done
+        fi
         set -e
-        echo work > a.txt && git add -A && git commit -q -m 'By the agent'
+        echo work > a.txt && chmod 755 a.txt && touch -d 2020-01-01 a.txt && ln a.txt b && rm b && git add -A && git commit -q -m 'By the agent'
         git config core.fsync | grep -q committed
         echo temporary > "${TMPDIR:-/tmp}/t" && rm "${TMPDIR:-/tmp}/t"
         "$PITON" orient T1 > /dev/null
@@ -63,10 +68,11 @@ fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
         "#,
     );
     let plan = format!(
-        "name = \"plan\"\n[agents.default]\ncommand = [\"{script}/agent\"]\nenv = {{ COMMON = \"{}\", PITON = \"{}\" }}\n\
+        "name = \"plan\"\n[agents.default]\ncommand = [\"{script}/agent\"]\nenv = {{ COMMON = \"{}\", PITON = \"{}\", VIEW = \"{}\" }}\n\
          [[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"test -s a.txt\", \"test -s b.txt\"]\n",
         sandbox.project().join(".git"),
         env!("CARGO_BIN_EXE_piton"),
+        if views_are_possible().is_ok() { "yes" } else { "" },
     );
     sandbox.write("plan.toml", &plan);
     sandbox.commit("Plan");
@@ -149,6 +155,34 @@ fn where_a_plan_opens_the_fence_the_main_checkout_is_looked_at_all_the_same() {
     let _ = run.says("draft.txt was changed in the main checkout");
 }
 
+/// Where there is no read-only view, nothing holds these back: they are reported, and what is Piton's own is put back.
+#[test]
+fn without_a_view_modes_times_and_attributes_of_a_persons_files_are_reported() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = sandbox();
+    let script = sandbox.program(
+        "agent",
+        "echo work > a.txt; chmod 640 ../../../project/README.md; touch -d '2020-01-01' ../../../project/plan.toml\n\
+         chmod 755 \"$(git rev-parse --git-common-dir)/piton\"\n",
+    );
+    sandbox.script(&format!("[T1]\nrun {script}/agent\n"));
+    sandbox.write("quiet.txt", "nobody touches it\n");
+    sandbox.plan("[[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"test -s a.txt\"]\n");
+    let long_ago = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000);
+    let readme = fs::File::options().write(true).open(sandbox.project().join("README.md")).expect("a file");
+    readme.set_modified(long_ago).expect("our own file");
+    let run = sandbox.piton(["run", "plan.toml"]).env("PITON_SANDBOX", "auto").env("PITON_VIEW", "off").run();
+    let _ = run
+        .exits(0)
+        .says("the mode, times or attributes of README.md were changed")
+        .says("the mode, times or attributes of plan.toml were changed")
+        .says("put back: the mode of ")
+        .lacks("quiet.txt")
+        .lacks("of a.txt were changed");
+    let home = fs::metadata(sandbox.project().join(".git/piton")).expect("a folder");
+    assert_eq!(home.permissions().mode() & 0o777, 0o700);
+}
+
 #[test]
 fn the_doctor_says_whether_there_is_a_fence_and_not_only_whether_there_could_be() {
     let sandbox = sandbox();
@@ -157,7 +191,14 @@ fn the_doctor_says_whether_there_is_a_fence_and_not_only_whether_there_could_be(
     if let Err(why) = fences_are_possible() {
         return piton_testkit::skipped(&why);
     }
-    let _ = doctor("").says("agents cannot write outside of their worktree");
+    let fence = doctor("").says("agents cannot write outside of their worktree (Landlock");
+    let open = "agents can change modes, times and attributes of files outside";
+    let _ = match views_are_possible() {
+        Ok(()) => fence.says("(Landlock and a read-only view)").lacks(open),
+        Err(why) => fence.says(&format!("{open}: {why}")),
+    };
+    let without = sandbox.piton(["doctor"]).env("PITON_SANDBOX", "").env("PITON_VIEW", "off").run().exits(0);
+    let _ = without.says(&format!("{open}: PITON_VIEW says so"));
     sandbox.write("piton.toml", "[sandbox]\nmode = \"off\"\n");
     let _ = doctor("").says("agents can write whatever you can: [sandbox] in piton.toml says so");
     let _ = doctor("on").says("agents cannot write outside of their worktree");
