@@ -133,6 +133,10 @@ fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back
     }
     assert!(!first.contains("other.txt"), "nobody touched it: {first}");
     assert!(
+        notes.iter().all(|note| !note.contains("attributes of")),
+        "what was written is no more than that: {notes:#?}"
+    );
+    assert!(
         second.contains("put back: commondir of the worktree; refs/heads/worktree-T1; refs/piton/plan-"),
         "{second}"
     );
