@@ -44,8 +44,8 @@ impl Child {
                 Some(fence) => Enclosure::around(fence, &self.spec.cwd, self.spec.stdin.as_deref()),
                 None => Ok(Enclosure::default()),
             };
+            let mut command = self.command()?;
             let started = enclosure.and_then(|enclosure| {
-                let mut command = self.command().map_err(Refusal::Start)?;
                 bind(&mut command, &self.spec, enclosure);
                 command.spawn().map_err(|error| Refusal::of(&error))
             });

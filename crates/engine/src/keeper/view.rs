@@ -113,8 +113,11 @@ impl View {
             let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
             rustix::mount::move_mount(copy, c"", there, c"", flags)?;
         }
-        // A program that is started as root has what is left here.
-        renounce(CapabilitySet::SYS_ADMIN)?;
+        // A program that is started as root has what is left here. With the second one it could open any file of a file
+        // system by its number, through a place that is writable.
+        for right in [CapabilitySet::SYS_ADMIN, CapabilitySet::DAC_READ_SEARCH] {
+            renounce(right)?;
+        }
         // What was opened before is on the mounts of before.
         rustix::process::chdir(&self.cwd)?;
         if let Some(stdin) = &self.stdin {

@@ -32,7 +32,7 @@ const SCRIPT: &str = r#"
     try 'unshare -rm mount -o remount,bind,rw /'
     try 'unshare -rm umount "$ROOT/work"'
     # mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, { clear: MOUNT_ATTR_RDONLY }), which Landlock knows nothing of.
-    clear='exit(syscall(442, -100, "/", 0x8000, pack("Q4", 0, 1, 0, 0), 32) == -1)'
+    clear='my ($path, $flags) = ("/", pack("Q4", 0, 1, 0, 0)); exit(syscall(442, -100, $path, 0x8000, $flags, 32) == -1)'
     try "perl -e '$clear'"
     try "unshare -m perl -e '$clear'"
     try "unshare -rm perl -e '$clear'"
