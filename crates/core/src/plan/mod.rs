@@ -25,4 +25,4 @@ pub use model::{
     Plan, PromptBy, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
 };
 pub use scripts::scripts;
-pub use shell::{Hides, has_pipe, hides};
+pub use shell::{Hides, READ_TO_THE_END, has_pipe, hides};

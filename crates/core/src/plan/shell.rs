@@ -8,9 +8,12 @@ pub enum Hides {
     Semicolon,
     /// `a || true`: no failure counts.
     OrElse(String),
-    /// `a | head`: `a` may be ended early, and then the line has judged nothing.
+    /// `a | head`, `a | grep -q x`: `a` may be ended early, and then the line has judged nothing.
     EarlyReader(String),
 }
+
+/// How to write a pipe whose last command stops reading before the end.
+pub const READ_TO_THE_END: &str = "let the last command read to the end, such as `grep x > /dev/null` for `grep -q x`, or say `pipefail = false`";
 
 /// Whether a failure in a line may be hidden by a pipe: there is one, or a script that is read into the same shell may
 /// have one.
@@ -127,9 +130,70 @@ fn is_setting(words: &[String]) -> bool {
         || words.iter().all(assigns)
 }
 
-/// A command that stops before it has read everything. `grep -q` may, too, but what is written to it is small as a rule.
+/// A command that may stop before it has read everything, with what makes it stop.
 fn early_reader(words: &[String]) -> Option<String> {
-    words.first().filter(|first| *first == "head").cloned()
+    let is_assignment = |word: &&String| is_setting(std::slice::from_ref(*word)) && word.contains('=');
+    let mut words = words.iter().skip_while(is_assignment).map(String::as_str);
+    let program = words.next()?;
+    let arguments: Vec<&str> = words.collect();
+    let stops_by = match program.rsplit('/').next().unwrap_or_default() {
+        "read" => return Some(program.to_owned()),
+        // All but the last lines: for that it reads them all.
+        "head" if arguments.windows(2).any(|pair| pair[0] == "-n" && pair[1].starts_with('-')) => {
+            return None;
+        }
+        "head" if arguments.iter().any(|word| word.starts_with("-n-")) => return None,
+        "head" => return Some(program.to_owned()),
+        "grep" | "egrep" | "fgrep" | "zgrep" | "rg" => stops_at_a_match(&arguments)?,
+        "sed" if arguments.iter().any(|script| quits(script)) => "q".to_owned(),
+        "awk" | "gawk" | "mawk" if arguments.iter().any(|script| exits(script)) => "exit".to_owned(),
+        _ => return None,
+    };
+    Some(format!("{program} {stops_by}"))
+}
+
+/// The option of `grep` after which a match is enough.
+fn stops_at_a_match(arguments: &[&str]) -> Option<String> {
+    let mut arguments = arguments.iter().take_while(|word| **word != "--");
+    while let Some(word) = arguments.next() {
+        let long = word.split('=').next().unwrap_or_default();
+        if ["--quiet", "--silent", "--max-count", "--files-with-matches"].contains(&long) {
+            return Some(long.to_owned());
+        }
+        let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')) else {
+            continue;
+        };
+        for (at, letter) in letters.char_indices() {
+            match letter {
+                'q' | 'm' | 'l' => return Some(format!("-{letter}")),
+                // What follows is a pattern, a file or a number, here or in the next word.
+                'e' | 'f' | 'A' | 'B' | 'C' => {
+                    if at + 1 == letters.len() {
+                        arguments.next();
+                    }
+                    break;
+                }
+                _ => {}
+            }
+        }
+    }
+    None
+}
+
+/// Whether a script for `sed` ends before the last line: `q` alone, after a number or after a pattern.
+fn quits(script: &str) -> bool {
+    script.split([';', '{', '}', '\n']).any(|command| {
+        let command = command.trim().trim_end_matches(|c: char| c.is_ascii_digit()).trim_end();
+        let Some(address) = command.strip_suffix(['q', 'Q']).map(str::trim_end) else { return false };
+        let is_pattern = address.len() > 1 && address.starts_with('/') && address.ends_with('/');
+        is_pattern || address.chars().all(|c| c.is_ascii_digit())
+    })
+}
+
+/// Whether a script for `awk` may end before the last line.
+fn exits(script: &str) -> bool {
+    let is_word = |word: &str| word == "exit";
+    script.split(|c: char| !c.is_alphanumeric() && c != '_').any(is_word) && !script.contains("END")
 }
 
 fn tokens(line: &str) -> Vec<Token> {
@@ -240,7 +304,48 @@ mod tests {
         ] {
             assert_eq!(hides(line), [Hides::OrElse(word.to_owned())], "{line}");
         }
-        assert_eq!(hides("a | head -3"), [Hides::EarlyReader("head".to_owned())]);
+    }
+
+    #[test]
+    fn a_command_that_may_stop_reading_is_found() {
+        for (line, reader) in [
+            ("a | head -3", "head"),
+            ("a | head -n 3", "head"),
+            ("a | grep -q x", "grep -q"),
+            ("a | grep -Fqx -- x", "grep -q"),
+            ("a | grep -e x -q", "grep -q"),
+            ("a | LC_ALL=C grep --quiet x", "grep --quiet"),
+            ("a | /usr/bin/grep -m1 x", "/usr/bin/grep -m"),
+            ("a 2>&1 | grep --max-count=1 x", "grep --max-count"),
+            ("a | sort | egrep -l x", "egrep -l"),
+            ("a | rg -q x", "rg -q"),
+            ("a | sed 1q", "sed q"),
+            ("a | sed -n '1p;q'", "sed q"),
+            ("a | sed -n '/x/{p;q}'", "sed q"),
+            ("a | sed '/x/q5'", "sed q"),
+            ("a | awk 'NR==1{print; exit}'", "awk exit"),
+            ("a | read line", "read"),
+        ] {
+            assert_eq!(hides(line), [Hides::EarlyReader(reader.to_owned())], "{line}");
+        }
+        for line in [
+            "a | head -n -3",
+            "a | head -n-3",
+            "a | tail -3",
+            "a | grep x > /dev/null",
+            "a | grep -e -q",
+            "a | grep -c x",
+            "a | grep -- -q",
+            "a | sed 's/q/r/'",
+            "a | sed '$q'",
+            "a | sed -n '/q/p'",
+            "a | awk '{ exited = 1 } END { exit !exited }'",
+            "a | wc -l",
+            "grep -q x file",
+            "a || grep -q x file",
+        ] {
+            assert_eq!(hides(line), [], "{line}");
+        }
     }
 
     #[test]
@@ -269,7 +374,6 @@ mod tests {
             "a &&\nb",
             "cat <<X\na; b\nX",
             "a | grep x",
-            "a | grep -q x",
             "head -3 file",
         ] {
             assert_eq!(hides(line), [], "{line}");

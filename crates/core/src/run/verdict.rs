@@ -2,6 +2,7 @@
 
 use super::event::{CheckResult, Verdict};
 use super::report::Tests;
+use crate::plan::READ_TO_THE_END;
 use crate::runners;
 
 /// Longest excerpt of one check's output in feedback: the end is where the reason stands.
@@ -29,9 +30,11 @@ const BROKEN_PIPE: i32 = 128 + 13;
 /// Judge the end of a line all of whose pipes have to succeed, where it says nothing about the work: a command was ended
 /// since the next one had stopped reading.
 pub fn of_pipe(exit: i32) -> Option<Verdict> {
-    let reason = "a command in its pipe was ended because the next one had stopped reading (SIGPIPE); let that one read \
-                  to the end, such as `grep … > /dev/null` for `grep -q`, or say `pipefail = false`";
-    (exit == BROKEN_PIPE).then(|| Verdict::Broken { reason: reason.to_owned() })
+    let reason = || {
+        let why = "a command in its pipe was ended because the next one had stopped reading (SIGPIPE)";
+        format!("{why}; {READ_TO_THE_END}")
+    };
+    (exit == BROKEN_PIPE).then(|| Verdict::Broken { reason: reason() })
 }
 
 /// How many tests the checks ran in all, as their runners say. It beats whatever an agent tells.

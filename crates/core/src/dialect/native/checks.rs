@@ -7,7 +7,7 @@ use toml::de::DeValue;
 use super::keys;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
-use crate::plan::{Argv, Check, Hides, RepoPath, hides};
+use crate::plan::{Argv, Check, Hides, READ_TO_THE_END, RepoPath, hides};
 use crate::review;
 use crate::terminal::misleads;
 use crate::time::Span;
@@ -122,7 +122,8 @@ pub(super) fn check_of(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Che
 /// What in a check's line hides that a command has failed, as warnings at its place.
 pub(in crate::dialect) fn hidden_failures(check: &Check, at: &Range<usize>) -> Vec<Diagnostic> {
     let Some(line) = check.run.shell_line() else { return Vec::new() };
-    let warning = |hides: Hides| match hides {
+    let warning = |hides: Hides| {
+        match hides {
         Hides::Semicolon => Some((
             "only the last command of this check has to succeed".to_owned(),
             "write `&&` in place of `;`, or begin with `set -e`",
@@ -131,9 +132,12 @@ pub(in crate::dialect) fn hidden_failures(check: &Check, at: &Range<usize>) -> V
             Some((format!("this check passes whatever fails, for `|| {words}`"), "leave that out"))
         }
         Hides::EarlyReader(reader) => check.piped_line().map(|_| {
-            let message = format!("`{reader}` may stop reading before the command in front of it has ended");
-            (message, "then this check has judged nothing: write to a file, and look at that")
+            let message = format!(
+                "`{reader}` may stop reading before the command in front of it has ended, and then the check is broken"
+            );
+            (message, READ_TO_THE_END)
         }),
+    }
     };
     let found = hides(line).into_iter().filter_map(warning);
     found.map(|(message, label)| Diagnostic::warning(at.clone(), message).label(label)).collect()

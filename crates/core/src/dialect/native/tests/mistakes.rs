@@ -58,7 +58,7 @@ fn what_hides_a_failure_is_warned_of() {
     ), @r"
     2:19 `'make; echo made'` warning: only the last command of this check has to succeed | write `&&` in place of `;`, or begin with `set -e`
     2:46 `'cargo test || true'` warning: this check passes whatever fails, for `|| true` | leave that out
-    2:70 `'a | head -3'` warning: `head` may stop reading before the command in front of it has ended | then this check has judged nothing: write to a file, and look at that
+    2:70 `'a | head -3'` warning: `head` may stop reading before the command in front of it has ended, and then the check is broken | let the last command read to the end, such as `grep x > /dev/null` for `grep -q x`, or say `pipefail = false`
     3:54 `['sh', '-c', 'a; b']` warning: only the last command of this check has to succeed | write `&&` in place of `;`, or begin with `set -e`
     4:31 `true` error: `fresh` is for commands and files, and this check is made by an agent | leave it out
     4:61 `1` error: `fresh` must be `true` or `false` | this is a number
