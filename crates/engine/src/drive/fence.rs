@@ -137,9 +137,10 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
         // Piton itself writes on in state files that are there.
         let is_ours =
             |name: &str| order.site.owned.iter().any(|own| Utf8Path::new(name).starts_with(own.as_str()));
-        let fates = order.repo()?.fates(before, now)?.into_iter();
-        let fates = fates.filter(|(name, _)| !(before.has_changed(name) && is_ours(name)));
-        told.extend(fates.map(|(name, fate)| match fate {
+        let mut fates = order.repo()?.fates(before, now)?;
+        fates.retain(|(name, _)| !(before.has_changed(name) && is_ours(name)));
+        let fates = not_landing(order, fates, (before, now))?;
+        told.extend(fates.into_iter().map(|(name, fate)| match fate {
             Fate::Changed => format!("{name} was changed in the main checkout"),
             Fate::PutBack => format!("{name} was put back in the main checkout to what is committed"),
             Fate::Removed => format!("{name} was removed from the main checkout"),
@@ -165,6 +166,32 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
     ];
     let said = about.into_iter().filter(|(list, _)| !list.is_empty());
     Ok(said.map(|(list, head)| format!("{head}: {}", shortened(&list))).collect())
+}
+
+/// Without what a landing wrote into the main checkout: the files come before the ref, so somebody who looks in between
+/// finds them changed.
+fn not_landing(
+    order: &Order,
+    fates: Vec<(String, Fate)>,
+    (before, now): (&Uncommitted, &Uncommitted),
+) -> Result<Vec<(String, Fate)>, Trouble> {
+    if fates.is_empty() {
+        return Ok(fates);
+    }
+    let repo = order.repo()?;
+    // Asked for after the look: a landing that had begun by then has pinned its candidate, or has come to its end.
+    let refs = repo.all_refs()?;
+    let is_candidate = |name: &str| name.starts_with("refs/piton/") && name.contains("/candidate/");
+    let pinned = refs.into_iter().filter(|(name, _)| is_candidate(name)).map(|(_, commit)| commit);
+    let landing: Vec<Oid> = pinned.chain(order.tip().ok()).collect();
+    let mut left = Vec::new();
+    for (name, fate) in fates {
+        let seen = if fate == Fate::PutBack { before } else { now };
+        if !repo.is_as_in(&landing, seen, &name)? {
+            left.push((name, fate));
+        }
+    }
+    Ok(left)
 }
 
 /// What was remembered is not needed any more.

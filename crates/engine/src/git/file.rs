@@ -19,7 +19,7 @@ impl Repo {
         }
     }
 
-    fn entry_at(&self, commit: &Oid, path: &str) -> Result<Option<Entry>, GitError> {
+    pub(super) fn entry_at(&self, commit: &Oid, path: &str) -> Result<Option<Entry>, GitError> {
         let list = self.git().call(["ls-tree", "-z", "--full-tree", commit.as_str(), "--", path]).bytes()?;
         Ok(fields(&list).find_map(Entry::parse).filter(|entry| entry.mode.starts_with("100")))
     }

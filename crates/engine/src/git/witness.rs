@@ -171,6 +171,40 @@ impl Repo {
     }
 }
 
+impl Repo {
+    /// Whether a file of the main checkout was, when this was seen, as one of these commits has it.
+    pub fn is_as_in(&self, commits: &[Oid], seen: &Uncommitted, name: &str) -> Result<bool, GitError> {
+        let Some(look) = seen.changed.get(name) else { return Ok(false) };
+        for commit in commits {
+            let is_same = match (look, self.file_at(commit, name)?) {
+                (Some(look), Some(bytes)) => {
+                    look.digest == Some(Digest::of_bytes(&bytes)) || self.is_by_filters(commit, name, look)?
+                }
+                (None, None) => !self.has(commit, name)?,
+                (Some(_), None) | (None, Some(_)) => false,
+            };
+            if is_same {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The same for a file that filters change on its way into a commit, such as the ends of its lines, if it still is
+    /// what was seen.
+    fn is_by_filters(&self, commit: &Oid, name: &str, seen: &Look) -> Result<bool, GitError> {
+        let (Some(top), Some(entry)) = (self.main_checkout()?, self.entry_at(commit, name)?) else {
+            return Ok(false);
+        };
+        if !Look::is_same(Some(seen), Look::at(&top.join(name), &mut { LARGEST }).as_ref()) {
+            return Ok(false);
+        }
+        // Somebody may remove it right now.
+        let now = self.git().at(&top).call(["hash-object", "--", name]).answer()?;
+        Ok(now.code == Some(0) && oid(lossy(&now.stdout).trim()) == Some(entry.oid))
+    }
+}
+
 impl Worktree {
     /// What ties it to its repository.
     pub fn ties(&self) -> BTreeMap<String, String> {

@@ -4,7 +4,7 @@ use std::fs;
 
 use camino::Utf8Path;
 use piton_engine::keeper::{fences_are_possible, views_are_possible};
-use piton_testkit::sandbox::task;
+use piton_testkit::sandbox::{task, until};
 use rustix::process::{Pid, Signal, test_kill_process};
 
 use super::*;
@@ -141,6 +141,34 @@ fn what_an_unfenced_agent_touches_outside_is_told_and_what_is_pitons_is_put_back
         "{second}"
     );
     assert!(sandbox.exists("stray.txt"), "what may be a person's stays");
+}
+
+/// A landing writes the files of the main checkout before it moves the branch. An agent that ends in between did not
+/// write them.
+#[test]
+fn what_a_landing_writes_is_not_taken_for_the_work_of_an_agent() {
+    let sandbox = sandbox();
+    sandbox.fifo("agent");
+    sandbox.write("old.txt", "x");
+    sandbox.commit("Before");
+    sandbox.script(
+        "[A]\nwrite a.txt x\nappend README.md more\nrun rm old.txt\n\
+         [B]\nmeet SIDE/agent\nwrite b.txt x\nwrite SIDE/project/stray.txt x\n",
+    );
+    sandbox.plan(&(task("A", "checks = ['test -s a.txt']") + &task("B", "checks = ['test -s b.txt']")));
+    let run = sandbox.piton(["run", "plan.toml", "--sandbox", "off", "--max-parallel", "2"]);
+    let mut run = run.pausing_at(&sandbox, "landing.files", 1).spawn();
+    // The files are there, the branch is where it was, and now the agent of B ends.
+    until("the files of a landing", || sandbox.exists("a.txt").then_some(()));
+    run.until_at(&sandbox, "agent");
+    let seen = || sandbox.events().into_iter().find(|event| event.contains("was at work"));
+    let note = until("a note", seen);
+    drop(run.until_paused(&sandbox));
+    let run = run.wait().exits(0);
+    assert!(note.contains("stray.txt was changed in the main checkout"), "{note}");
+    for file in ["a.txt", "README.md", "old.txt"] {
+        assert!(!note.contains(file), "{file}: {note}\n{run}");
+    }
 }
 
 #[test]
