@@ -15,6 +15,7 @@ pub mod disk;
 pub mod drive;
 pub mod files;
 pub mod git;
+pub mod holders;
 pub mod import;
 pub mod journal;
 pub mod keeper;

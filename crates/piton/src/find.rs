@@ -3,20 +3,20 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::Addition;
 use piton_core::dialect::iterative::state;
-use piton_core::plan::{AboutTask, Check, Dialect, RunId, TaskSpec};
+use piton_core::plan::{AboutTask, Check, Dialect, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Recorded, Status, Task};
 use piton_engine::agent::Attempt;
 use piton_engine::claims::{Judgement, Place};
-use piton_engine::clock;
 use piton_engine::files::{Aide, Mirror, Wait};
 use piton_engine::journal::{CommandError, Journal, JournalError, RunSummary};
 use piton_engine::lock::Lock;
 use piton_engine::project::Project;
+use piton_engine::{clock, holders};
 
 use crate::args::{Loudness, Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::reading::{self, How};
-use crate::{cmd, refusals, siblings, ui};
+use crate::{cmd, progress, refusals, same_plan, siblings, ui};
 
 pub(crate) fn here() -> Outcome<Utf8PathBuf> {
     let here = std::env::current_dir().map_err(Failure::io("cannot tell the current folder"))?;
@@ -71,9 +71,11 @@ impl FoundRun {
     ) -> Outcome<Vec<Recorded>> {
         let mut mirror = self.mirror()?;
         let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
-        if let Some(mirror) = &mut mirror {
-            mirror.settle(&mut self.journal, &mut aide, true)?;
+        match &mut mirror {
+            Some(mirror) => drop(mirror.settle(&mut self.journal, &mut aide, true)?),
+            None => self.judge_committed(decides(command))?,
         }
+        self.release_gone(mirror.is_none())?;
         siblings::look(&self.project, &mut self.journal, &self.run)?;
         let mut outcome = self.journal.command(&self.run, command, clock::now());
         if let Ok(events) = &mut outcome
@@ -98,18 +100,55 @@ impl FoundRun {
         Ok(outcome?)
     }
 
-    /// Hear what was written into the run's state file, and make it true.
+    /// Hear what was written into the run's state file, and make it true. Without such a file, judge what is committed by
+    /// now of what was called done.
     pub(crate) fn settle_file(&mut self) -> Outcome {
+        self.settle_but(None)
+    }
+
+    /// The same, but for a claim that somebody speaks about at this moment.
+    pub(crate) fn settle_but(&mut self, but: Option<&TaskId>) -> Outcome {
         siblings::look(&self.project, &mut self.journal, &self.run)?;
         let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
         match self.mirror()? {
             Some(mut mirror) => {
                 mirror.settle(&mut self.journal, &mut aide, true)?;
                 refusals::say(&self.project, &self.journal, &self.run);
-                Ok(())
+                self.release_gone(false)
             }
-            None => Ok(()),
+            None => {
+                self.judge_committed(but)?;
+                self.release_gone(true)
+            }
         }
+    }
+
+    /// For an engine that begins: judge and take back what needs no file for it.
+    pub(crate) fn settle_claims(&mut self) -> Outcome {
+        if !self.has_state_file()? {
+            self.judge_committed(None)?;
+        }
+        self.release_gone(true)
+    }
+
+    fn judge_committed(&mut self, but: Option<&TaskId>) -> Outcome {
+        cmd::ledger::judge_committed(self, but)
+    }
+
+    /// Take tasks back whose holders are not alive. `say`: nobody else does.
+    fn release_gone(&mut self, say: bool) -> Outcome {
+        let released = holders::release_gone(&mut self.journal, &self.run)?;
+        for recorded in released.iter().filter(|_| say) {
+            ui::say(progress::line(recorded));
+        }
+        Ok(())
+    }
+
+    /// Whether what is next may be something else than the journal says: somebody may have written into its state file, a
+    /// claim waits, or a task is held as long as a process lives.
+    pub(crate) fn may_have_changed(&self) -> Outcome<bool> {
+        let is_open = |task: &Task| cmd::ledger::is_waiting(task) || holders::is_bound(task);
+        Ok(self.has_state_file()? || self.journal.under_way(&self.run)?.iter().any(is_open))
     }
 
     /// Whether its system keeps a file that people and scripts read and write.
@@ -119,6 +158,17 @@ impl FoundRun {
 
     fn mirror(&mut self) -> Outcome<Option<Mirror>> {
         Ok(Mirror::of(&self.project, &mut self.journal, &self.run)?)
+    }
+}
+
+/// The task that a command decides about, whatever was claimed of it before.
+fn decides(command: &Command) -> Option<&TaskId> {
+    match command {
+        Command::Report { task, .. }
+        | Command::Reset { task, .. }
+        | Command::Skip { task, .. }
+        | Command::Abandon { task, .. } => Some(task),
+        _ => None,
     }
 }
 
@@ -183,14 +233,28 @@ fn run_in(
     };
     let runs = journal.runs()?;
     let run = match &plan {
-        Some(plan) => {
-            let of_plan = runs.into_iter().find(|run| run.plan == *plan);
-            of_plan.map(|run| run.id).ok_or_else(|| no_run(&project, Some(plan)))?
-        }
+        Some(plan) => match runs.into_iter().find(|run| run.plan == *plan) {
+            Some(run) => run.id,
+            None => run_of_same_plan(plan, &project, &journal)?,
+        },
         None => choose(&runs, which.run.as_deref(), &project)?,
     };
     refusals::say(&project, &journal, &run);
     Ok(FoundRun { project, journal, run })
+}
+
+/// The run of a plan that has none under its own path: the same file of another checkout is the same plan.
+fn run_of_same_plan(plan: &Utf8Path, project: &Project, journal: &Journal) -> Outcome<RunId> {
+    let nothing = || no_run(project, Some(plan));
+    let how = How { project: Some(&project.root), ..How::default() };
+    let read = reading::place(plan, None).and_then(|(path, dialect)| reading::read(&path, dialect, how));
+    // A plan that cannot be read has begun no run from here.
+    let Ok((mut found, _)) = read else { return Err(nothing()) };
+    cmd::begin::settle_in_place(&mut found, project)?;
+    let same = same_plan::look(&found, project, journal, None)?;
+    let Some((run, its)) = same.run() else { return Err(same.hints(nothing())) };
+    ui::say(format!("the run {run} has this plan, from {its}"));
+    Ok(run.clone())
 }
 
 /// The project of a plan, wherever the plan lies and wherever we are: the one that has its run. Without a run it is the
@@ -269,6 +333,11 @@ pub(crate) fn run_for_ledger(which: &Which) -> Outcome<FoundRun> {
     }
     let _beginning = beginning(&project)?;
     if let Some(run) = run_of_plan(&journal, &found.path)? {
+        return Ok(FoundRun { project, journal, run });
+    }
+    cmd::begin::settle_in_place(&mut found, &project)?;
+    let same = same_plan::look(&found, &project, &journal, None)?;
+    if let Some(run) = same.settle(&found.path)? {
         return Ok(FoundRun { project, journal, run });
     }
     let run = cmd::begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;

@@ -8,6 +8,7 @@ mod picture;
 mod progress;
 mod reading;
 mod refusals;
+mod same_plan;
 mod siblings;
 mod ui;
 

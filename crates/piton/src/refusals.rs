@@ -30,7 +30,7 @@ pub(crate) fn say(project: &Project, journal: &Journal, run: &RunId) {
         after = last;
         for recorded in page {
             match recorded.event {
-                Event::Noted { note: Note::EditRefused { file, edit, reason }, .. } => {
+                Event::Noted { note: Note::EditRefused { file, edit, reason, .. }, .. } => {
                     refused.push(format!("not taken from {file}: {edit}: {reason}"));
                 }
                 Event::Released { task, reason, .. } if reason != ONLY_CLAIMED => {

@@ -219,7 +219,7 @@ impl Chronicle {
                     story.complete(landed, seq, at);
                 });
             }
-            Event::Marked { .. } | Event::ClaimWaits { .. } => {}
+            Event::Marked { .. } | Event::HolderBound { .. } | Event::ClaimWaits { .. } => {}
             Event::Released { task, .. } => self.on(task, |story| {
                 story.release();
                 story.attempt = story.attempt.saturating_sub(1);
@@ -315,16 +315,13 @@ impl Chronicle {
                 let heard = Heard { file: file.clone(), shown: *shown, edit: edit.clone() };
                 add(&mut self.heard, heard);
             }
-            Note::EditRefused { file, edit, reason } => add(
-                &mut self.refused,
-                Refused {
-                    file: file.clone(),
-                    by: by.to_owned(),
-                    edit: cut(edit, TEXT),
-                    reason: cut(reason, TEXT),
-                    at,
-                },
-            ),
+            Note::EditRefused { file, edit, reason, task } => {
+                let attempt = |task: &TaskId| self.tasks.get(task).map_or(0, |story| story.attempt);
+                let task = task.as_ref().map(|task| (task.clone(), attempt(task)));
+                let (edit, reason) = (cut(edit, TEXT), cut(reason, TEXT));
+                let refused = Refused { file: file.clone(), by: by.to_owned(), edit, reason, at, task };
+                add(&mut self.refused, refused);
+            }
         }
     }
 }
@@ -521,8 +518,7 @@ impl Story {
         report.commits.iter().for_each(|made| self.commit(made, Some(at)));
         self.tests = report.tests.or(self.tests);
         self.open.feedback = cut(&report.feedback, TEXT);
-        let Report { note, files, created, exports, decisions, patterns, tests, feedback: _, commits: _ } =
-            report;
+        let Report { note, files, created, exports, decisions, patterns, tests, .. } = report;
         let told = Told {
             by: by.map(str::to_owned),
             attempt: self.attempt,

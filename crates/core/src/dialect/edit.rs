@@ -147,7 +147,7 @@ fn refused(edit: &Edit, file: &str) -> Note {
         What::Nonsense { what, why } => (what.clone(), why.clone()),
         _ => (edit.to_string(), "it is about no task".to_owned()),
     };
-    Note::EditRefused { file: file.to_owned(), edit: what, reason }
+    Note::EditRefused { file: file.to_owned(), edit: what, reason, task: edit.task.clone() }
 }
 
 /// In one line, for the log.

@@ -351,7 +351,8 @@ fn changed(found: &[Diagnostic], text: &str, chronicle: &Chronicle) -> Vec<Note>
         let edit = chronicle::cut(&problem.message, chronicle::TEXT);
         let line = place(text, problem.span.start).0;
         let reason = format!("entries are only added (line {line})");
-        (!is_told(&edit)).then(|| Note::EditRefused { file: progress::FILE.to_owned(), edit, reason })
+        let file = progress::FILE.to_owned();
+        (!is_told(&edit)).then_some(Note::EditRefused { file, edit, reason, task: None })
     };
     found.iter().take(MOST).filter_map(note).collect()
 }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Session, StopReason, Work};
 use super::evidence::{Evidence, Mark};
+use super::holding::HolderProcess;
 use super::past::Past;
 use super::report::Report;
 use super::schedule::Action;
@@ -54,6 +55,18 @@ pub enum Command {
         task: TaskId,
         fence: u64,
         mark: Mark,
+    },
+    /// A holder of the ledger is at work as long as this process lives.
+    Bind {
+        task: TaskId,
+        fence: u64,
+        process: HolderProcess,
+    },
+    /// That process has ended.
+    HolderGone {
+        task: TaskId,
+        fence: u64,
+        process: HolderProcess,
     },
     /// Take a task back from a holder of the ledger who is not at work on it.
     Release {

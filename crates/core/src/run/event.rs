@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Mark;
+use super::holding::HolderProcess;
 use super::past::{Past, PastError};
 use super::reopen::Reopening;
 use super::report::{CommitMade, Report, Tests};
@@ -94,6 +95,12 @@ pub enum Event {
         task: TaskId,
         fence: u64,
         mark: Box<Mark>,
+    },
+    /// Its holder is at work as long as this process lives.
+    HolderBound {
+        task: TaskId,
+        fence: u64,
+        process: HolderProcess,
     },
     /// A task is called done whose work is not committed: the claim waits until it is.
     ClaimWaits {
@@ -324,18 +331,17 @@ impl Event {
             | StopRequested { .. }
             | ContextUpdated { .. } => None,
             Noted { note, .. } => match note {
-                Note::Entry { task, .. } => task.as_ref(),
+                Note::Entry { task, .. } | Note::EditRefused { task, .. } => task.as_ref(),
                 Note::Told { task, .. } | Note::Spent { task, .. } | Note::Errors { task, .. } => Some(task),
-                Note::Guardrail { .. }
-                | Note::Carried { .. }
-                | Note::Heard { .. }
-                | Note::Began { .. }
-                | Note::EditRefused { .. } => None,
+                Note::Guardrail { .. } | Note::Carried { .. } | Note::Heard { .. } | Note::Began { .. } => {
+                    None
+                }
             },
             TaskAdded { spec, .. } | TaskChanged { spec, .. } => Some(&spec.id),
             TaskRemoved { task }
             | AttemptStarted { task, .. }
             | Marked { task, .. }
+            | HolderBound { task, .. }
             | ClaimWaits { task, .. }
             | Released { task, .. }
             | WorktreeReady { task, .. }
@@ -608,7 +614,14 @@ pub enum Note {
     /// When whoever was at it before this journal says that the work began.
     Began { began: Timestamp },
     /// An edit of a state file that the rules do not allow.
-    EditRefused { file: String, edit: String, reason: String },
+    EditRefused {
+        file: String,
+        edit: String,
+        reason: String,
+        /// The task of the run that it is about, if it is about one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+    },
     /// What a run of an agent has used, by model, where its client tells.
     Spent {
         task: TaskId,

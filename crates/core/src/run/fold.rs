@@ -154,6 +154,7 @@ impl State {
                     task.progress.recheck = false;
                     task.progress.booked.clear();
                     task.progress.uncommitted.clear();
+                    task.progress.process = None;
                     task.progress.agent = agent;
                     task.progress.ready = recheck;
                     task.progress.agent_done = recheck;
@@ -166,11 +167,15 @@ impl State {
             Event::Marked { task, mark, .. } => {
                 self.update(task, at, |task| task.progress.mark = Some((**mark).clone()))
             }
+            Event::HolderBound { task, process, .. } => {
+                self.update(task, at, |task| task.progress.process = Some(process.clone()))
+            }
             Event::ClaimWaits { task, files, .. } => {
                 self.update(task, at, |task| task.progress.uncommitted.clone_from(files))
             }
             Event::Released { task, .. } => self.update(task, at, |task| {
                 release(task);
+                task.progress.process = None;
                 // Nobody made an attempt.
                 task.attempt = task.attempt.min(task.spent);
                 task.decided = if task.failure_seq.is_none() { Status::Pending } else { Status::Failed };

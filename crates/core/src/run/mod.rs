@@ -6,6 +6,7 @@ mod create;
 mod event;
 mod evidence;
 mod fold;
+mod holding;
 mod past;
 mod provider;
 mod reopen;
@@ -24,11 +25,12 @@ pub use event::{
     Verdict, Work,
 };
 pub use evidence::{Evidence, Mark};
+pub use holding::HolderProcess;
 pub use past::{Past, PastCommit, PastError, PastFeedback};
 pub use provider::{Entry, Outage, Outages, is_free, limits, refused, reviewer, stand_in, worker};
 pub use reopen::Reopening;
 pub use report::{CommitMade, Report, Tests};
-pub use rules::{decide, waits_for};
+pub use rules::{decide, shell_word, waits_for};
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};

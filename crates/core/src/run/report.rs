@@ -29,6 +29,9 @@ pub struct Report {
     pub commits: Vec<CommitMade>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests: Option<Tests>,
+    /// Why nothing had to change, where they say that it was already so.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub already: String,
 }
 
 impl Report {
@@ -50,6 +53,7 @@ impl Report {
             patterns: list(self.patterns, &other.patterns),
             commits: list(self.commits, &other.commits),
             tests: self.tests.or(other.tests),
+            already: text(self.already, &other.already),
         }
     }
 }

@@ -56,6 +56,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::Start { task, holder } => on.start(task, holder),
         Command::StartAhead { task, holder } => on.start_at(task, holder, Turn::Any),
         Command::Mark { task, fence, mark } => on.mark(task, *fence, mark),
+        Command::Bind { task, fence, process } => on.bind(task, *fence, process),
+        Command::HolderGone { task, fence, process } => on.holder_gone(task, *fence, process),
         Command::Release { task, fence, reason } => on.release(task, *fence, reason),
         Command::Prepared { task, fence, base, landed } => {
             let at = on.held(task, *fence, &[Status::InProgress])?;
@@ -226,7 +228,15 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                     return Ok(Vec::new());
                 }
             }
-            Ok(vec![Event::Noted { by: by.clone(), note: note.clone() }])
+            let mut note = note.clone();
+            if let Note::EditRefused { task, .. } = &mut note
+                && let Some(about) = task
+                && state.task(about)?.is_none()
+            {
+                // It may have been about a task that the plan does not have.
+                *task = None;
+            }
+            Ok(vec![Event::Noted { by: by.clone(), note }])
         }
         Command::ContextUpdated(update) => {
             if run.settings.dialect != Dialect::Execute || run.settings.no_commits {
@@ -372,8 +382,10 @@ impl<'a> Rules<'a> {
                 return Ok(Vec::new());
             }
             status => {
-                let by = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
-                return Err(Refusal::because(format!("{id} is {status}{by}")));
+                return Err(held_by_another(task).unwrap_or_else(|| {
+                    let by = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
+                    Refusal::because(format!("{id} is {status}{by}"))
+                }));
             }
         }
         if task.waiting > 0 || task.awaits_outside() {
@@ -597,6 +609,29 @@ impl<'a> Rules<'a> {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The refusal for whoever wants a task that somebody of the ledger holds. A name says nothing about whether its owner is
+/// at work, so nobody loses a task by it: the commands that go on are named.
+fn held_by_another(task: &Task) -> Option<Stop> {
+    let Some(Holder::Ledger(name)) = task.holder.as_ref().filter(|_| task.decided == Status::InProgress)
+    else {
+        return None;
+    };
+    let (id, by) = (&task.id, shell_word(name));
+    Some(Refusal::hinted(
+        format!("{id} is in progress, held by {name}"),
+        format!("piton report {id} done --by {by}   if you hold it; or, to free it: piton reset {id}"),
+    ))
+}
+
+/// A word as it is typed.
+pub fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "._-/+@".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::evidence::Mark;
+use super::holding::HolderProcess;
 use super::usage::Bill;
 use crate::plan::{Content, Digest, Oid, Outside, TaskId};
 use crate::time::{Span, Timestamp};
@@ -314,6 +315,9 @@ pub struct Progress {
     pub mark: Option<Mark>,
     /// It is called done, and waits until this work is committed.
     pub uncommitted: Vec<String>,
+    /// Its holder is at work as long as this process lives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<HolderProcess>,
     /// Bring the worktree up to this commit first.
     pub behind: Option<Oid>,
     /// Where the last failure that an agent can mend stands in the journal: what the next try is told.

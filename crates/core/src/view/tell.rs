@@ -57,6 +57,7 @@ pub fn tell(event: &Event) -> Told {
             Some(tip) => (Tone::Quiet, format!("begun at {}", tip.short())),
             None => (Tone::Quiet, "begun with the files as they were".to_owned()),
         },
+        Event::HolderBound { process, .. } => (Tone::Quiet, format!("held as long as {process} lives")),
         Event::ClaimWaits { by, files, .. } => {
             (Tone::Warning, format!("called done by {by}, and waits: {}", waits_for(files)))
         }
@@ -189,7 +190,7 @@ pub fn tell(event: &Event) -> Told {
             }
             Note::Began { began } => (Tone::Quiet, format!("begun at {began}, says {by}")),
             Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),
-            Note::EditRefused { file, edit, reason } => {
+            Note::EditRefused { file, edit, reason, .. } => {
                 (Tone::Warning, format!("an edit of {file} was not taken: {}: {reason}", one_line(edit)))
             }
         },

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::counted;
 use crate::plan::TaskId;
-use crate::run::{Holder, Proof, Run, State, Status, Task, stand_in, waits_for, worker};
+use crate::run::{Holder, Proof, Run, State, Status, Task, shell_word, stand_in, waits_for, worker};
 use crate::time::{Span, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -125,11 +125,14 @@ impl Search<'_> {
                     let files = &task.progress.uncommitted;
                     self.say(depth, format!("{name} called {id} done; that waits: {}", waits_for(files)));
                     self.help(commit_command(files, id));
-                    self.help(format!("piton report {id} done --by {name}"));
+                    self.help(format!("piton report {id} done --by {}", shell_word(name)));
                 }
                 Some(Holder::Ledger(name)) => {
                     self.say(depth, format!("{id} is held by {name} since {since}"));
-                    self.help(format!("piton report {id} done --by {name}"));
+                    if let Some(process) = &task.progress.process {
+                        self.say(depth + 1, format!("as long as {process} lives"));
+                    }
+                    self.help(format!("piton report {id} done --by {}", shell_word(name)));
                     self.help(format!("piton reset {id}"));
                 }
                 _ => {
@@ -313,11 +316,7 @@ impl Search<'_> {
 
 /// What to type so that work which is called done can be judged.
 pub fn commit_command(files: &[String], task: &TaskId) -> String {
-    let quoted = |file: &String| match file.chars().all(|c| c.is_alphanumeric() || "._-/+@".contains(c)) {
-        true => file.clone(),
-        false => format!("'{}'", file.replace('\'', "'\\''")),
-    };
-    let files: Vec<String> = files.iter().map(quoted).collect();
+    let files: Vec<String> = files.iter().map(|file| shell_word(file)).collect();
     format!("git add -- {} && git commit -m 'Task {task}'", files.join(" "))
 }
 

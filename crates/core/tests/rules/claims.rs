@@ -1,7 +1,9 @@
 //! Claims of the ledger: what speaks for one, what does not, and what a refused one costs.
 
 use piton_core::plan::TaskSpec;
-use piton_core::run::{Claim, Command, Event, Evidence, Holder, Mark, Proof, Status, Verdict};
+use piton_core::run::{
+    Claim, Command, Event, Evidence, Holder, HolderProcess, Mark, Note, Proof, Status, Verdict,
+};
 
 use crate::bench::{Bench, check, evidence, id, oid, spec};
 
@@ -106,4 +108,44 @@ fn a_holder_who_is_not_at_work_loses_the_task_and_no_attempt() {
     bench.start("a");
     let fence = bench.task("a").fence;
     assert!(bench.refuse(&release(fence)).stale, "the engine works on it");
+}
+
+/// A name says nothing about whether somebody is at work. The end of a process does, for whoever held the task by it.
+#[test]
+fn a_hold_ends_with_the_process_that_it_is_bound_to_and_with_no_other() {
+    let process = |pid| HolderProcess { pid, born: 1, boot: "b".to_owned(), space: "s".to_owned() };
+    let mut bench = shared();
+    bench.accept(&Command::Start { task: id("a"), holder: Holder::Ledger("ann".to_owned()) });
+    let fence = bench.task("a").fence;
+    let gone = |pid| Command::HolderGone { task: id("a"), fence, process: process(pid) };
+    assert!(bench.refuse(&gone(1)).stale, "it is held by a name alone");
+    let bind = Command::Bind { task: id("a"), fence, process: process(1) };
+    bench.accept(&bind);
+    assert_eq!(bench.decide(&bind), Ok(Vec::new()), "once is enough");
+    assert!(bench.refuse(&gone(2)).stale);
+    // Whoever else wants it is told which commands go on.
+    let taken = bench.refuse(&Command::Start { task: id("a"), holder: Holder::Ledger("bob".to_owned()) });
+    assert_eq!(taken.reason, "a is in progress, held by ann");
+    assert!(taken.hint.is_some_and(|hint| hint.ends_with("to free it: piton reset a")));
+    bench.accept(&gone(1));
+    assert_eq!((bench.task("a").decided, bench.task("a").spent), (Status::Pending, 0));
+    // A claim that waits needs nobody any more.
+    bench.accept(&Command::Start { task: id("b"), holder: Holder::Ledger("ann".to_owned()) });
+    let fence = bench.task("b").fence;
+    bench.accept(&Command::Bind { task: id("b"), fence, process: process(1) });
+    let uncommitted = Evidence { uncommitted: vec!["x.rs".to_owned()], owed: true, ..Evidence::default() };
+    bench.accept(&done("b", "ann", uncommitted));
+    let gone = Command::HolderGone { task: id("b"), fence, process: process(1) };
+    assert!(bench.refuse(&gone).stale);
+}
+
+#[test]
+fn a_refused_edit_is_about_its_task_if_the_run_has_it() {
+    let bench = shared();
+    for (task, known) in [("a", true), ("x", false)] {
+        let (file, edit, reason) = ("f".to_owned(), "e".to_owned(), "r".to_owned());
+        let note = Note::EditRefused { file, edit, reason, task: Some(id(task)) };
+        let events = bench.decide(&Command::Note { by: "piton".to_owned(), note }).expect("it is noted");
+        assert_eq!(events[0].task(), Some(&id(task)).filter(|_| known));
+    }
 }

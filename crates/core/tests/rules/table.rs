@@ -25,7 +25,7 @@ fn what_people_may_do() {
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    nothing to do
-      … by bob    no: T1 is in_progress by bob
+      … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report done, checks passed
       pending     attempt_started, reported, completed (checked)
       in_progress no: T1 is in_progress by the engine: ann cannot report on it
@@ -41,7 +41,7 @@ fn what_people_may_do() {
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    reported, completed (checked)
-      … by bob    no: T1 is in_progress by bob: ann cannot report on it
+      … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report done, a check failed
       pending     attempt_started, reported, checks_ended, failed (code → again)
       in_progress no: T1 is in_progress by the engine: ann cannot report on it
@@ -57,7 +57,7 @@ fn what_people_may_do() {
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    reported, checks_ended, failed (code → again)
-      … by bob    no: T1 is in_progress by bob: ann cannot report on it
+      … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report done, no check run
       pending     no: the checks of T1 have not all run
       in_progress no: T1 is in_progress by the engine: ann cannot report on it
@@ -73,7 +73,7 @@ fn what_people_may_do() {
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    no: the checks of T1 have not all run
-      … by bob    no: T1 is in_progress by bob: ann cannot report on it
+      … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report failed
       pending     attempt_started, reported, failed (code → again)
       in_progress no: T1 is in_progress by the engine: ann cannot report on it
@@ -89,7 +89,7 @@ fn what_people_may_do() {
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    reported, failed (code → again)
-      … by bob    no: T1 is in_progress by bob: ann cannot report on it
+      … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report blocked
       pending     attempt_started, reported, failed (defect → blocked)
       in_progress no: T1 is in_progress by the engine: ann cannot report on it
@@ -105,7 +105,7 @@ fn what_people_may_do() {
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
       … by ann    reported, failed (defect → blocked)
-      … by bob    no: T1 is in_progress by bob: ann cannot report on it
+      … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     retry
       pending     no: T1 is pending: there is no failure to try again after
       in_progress no: T1 is in_progress: there is no failure to try again after

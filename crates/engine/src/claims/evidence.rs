@@ -78,8 +78,8 @@ pub fn look(
         None => None,
     }) else {
         let place = Place::Folder(project.root.clone());
-        let evidence =
-            Evidence { files: changed_files(project, task, spec, &declared), ..Evidence::default() };
+        let files = changed_files(project, task, spec, &declared);
+        let evidence = Evidence { files, no_change: no_change(report), ..Evidence::default() };
         let is_there = |file: &RepoPath| project.root.join(file.as_str()).exists();
         let (report, missing) = without_missing(report, |file| Ok(is_there(file)))?;
         return Ok(Looked { place, evidence, report, missing, lands: None });
@@ -119,7 +119,7 @@ pub fn look(
         files: Vec::new(),
         owed: !owed.is_empty(),
         uncommitted: if owed.is_empty() { uncommitted } else { owed },
-        no_change: None,
+        no_change: no_change(&report),
     };
     // What is not committed has no say.
     Ok(Looked { place: Place::Commit { commit: tip }, evidence, report, missing, lands })
@@ -231,6 +231,11 @@ fn landing(
 fn named(repo: &Repo, commits: &[CommitMade], tip: &Oid) -> Vec<Oid> {
     let found = commits.iter().filter_map(|made| repo.resolve(&made.hash).ok());
     found.filter(|commit| repo.is_ancestor(commit, tip).unwrap_or(false)).collect()
+}
+
+/// Why nothing had to change, where a claim says so.
+fn no_change(report: &Report) -> Option<String> {
+    Some(report.already.clone()).filter(|reason| !reason.is_empty())
 }
 
 /// The files that a claim names.

@@ -11,7 +11,7 @@ use piton_core::dialect::iterative::{ending, prompt};
 use piton_core::dialect::kept::Told;
 use piton_core::dialect::text;
 use piton_core::plan::{Dialect, Iterative, Mode, TaskSpec};
-use piton_core::run::{AgentEnd, Command, Note, Run, Task};
+use piton_core::run::{AgentEnd, Command, Note, Report, Run, Task};
 use piton_core::signal::{Reach, Signal, heard};
 
 use super::order::Order;
@@ -81,22 +81,17 @@ pub(super) fn end(
         Some((Said::Blocked { reason }, report)) => {
             told.push(by_command(What::Blocked { reason: reason.clone(), report }));
         }
-        Some((Said::Already { .. }, report)) => told.push(by_command(What::ReportDone { report })),
+        Some((Said::Already { reason }, report)) => {
+            let report = Report { already: reason.clone(), ..report };
+            told.push(by_command(What::ReportDone { report }));
+        }
         None => {}
     }
-    let by_command_already = match said.map(|message| &message.said) {
-        Some(Said::Already { reason }) => Some(reason),
-        _ => None,
-    };
     let odd = heard.notes.iter().take(MOST_ODD).map(|text| {
         let note = Note::Entry { task: Some(order.task.id.clone()), text: text.clone() };
         Command::Note { by: "piton".to_owned(), note }
     });
-    let end = match (ending(&heard, &told), by_command_already) {
-        (AgentEnd::Done, Some(reason)) => AgentEnd::Already { reason: reason.clone() },
-        (end, _) => end,
-    };
-    Some((end, odd.collect()))
+    Some((ending(&heard, &told), odd.collect()))
 }
 
 /// Whoever prints more that looks like a signal and is none prints something else.

@@ -122,8 +122,9 @@ impl Mirror {
             _ => commands(edit, &name, &name),
         };
         let refusals = self.commit(journal, &wishes)?;
+        self.log_rejected(journal, &name, edit)?;
         match refusals.first() {
-            Some(reason) => self.refuse_in(journal, &name, &edit.to_string(), reason),
+            Some(reason) => self.refuse_edit(journal, &name, edit, reason),
             None => Ok(()),
         }
     }

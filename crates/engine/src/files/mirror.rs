@@ -479,19 +479,34 @@ impl Mirror {
     }
 
     fn refuse(&mut self, journal: &mut Journal, edit: &str, reason: &str) -> Result<(), FilesError> {
-        self.refuse_in(journal, self.file, edit, reason)
+        self.refuse_in(journal, self.file, (None, edit), reason)
     }
 
     pub(super) fn refuse_in(
         &mut self,
         journal: &mut Journal,
         file: &str,
-        edit: &str,
+        (task, edit): (Option<&TaskId>, &str),
         reason: &str,
     ) -> Result<(), FilesError> {
-        let note =
-            Note::EditRefused { file: file.to_owned(), edit: edit.to_owned(), reason: reason.to_owned() };
+        let (file, edit, reason) = (file.to_owned(), edit.to_owned(), reason.to_owned());
+        let note = Note::EditRefused { file, edit, reason, task: task.cloned() };
         self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
+    }
+
+    /// The same of an edit, in the words of the system's own log as well.
+    pub(in crate::files) fn refuse_edit(
+        &mut self,
+        journal: &mut Journal,
+        file: &str,
+        edit: &Edit,
+        reason: &str,
+    ) -> Result<(), FilesError> {
+        self.refuse_in(journal, file, (edit.task.as_ref(), &edit.to_string()), reason)?;
+        match &edit.task {
+            Some(task) => self.log(journal, task, &format!("Not taken from {file}: {edit}: {reason}")),
+            None => Ok(()),
+        }
     }
 
     /// One copy, the newest: what went wrong once may go wrong a thousand times.

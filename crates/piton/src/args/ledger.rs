@@ -62,6 +62,9 @@ pub(crate) struct Start {
     /// Begin it although tasks of an earlier group or batch are open
     #[arg(long)]
     pub ahead: bool,
+    /// Hold it only as long as this process lives; then it is free again
+    #[arg(long = "while", value_name = "PID", env = "PITON_HOLDER_PID")]
+    pub held_while: Option<u32>,
     #[command(flatten)]
     pub by: By,
     #[command(flatten)]
@@ -77,7 +80,7 @@ pub(crate) struct By {
     pub by: String,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Report {
     pub task: TaskId,
     pub what: Reported,
@@ -197,7 +200,7 @@ pub(crate) struct Batch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Reported {
     Done,
-    /// Nothing had to be changed for it; --reason says why
+    /// Nothing had to be changed for it; --reason says why. The same as done --no-change
     Already,
     /// It goes on with what remains
     Unfinished,

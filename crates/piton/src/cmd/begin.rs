@@ -1,6 +1,6 @@
 //! How a run begins, or is found again: the journal's side of `piton run` and `piton import`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::iterative::plan::LISTS;
@@ -20,7 +20,7 @@ use crate::args::{Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::reading::{self, Aside, FoundPlan, How};
-use crate::ui;
+use crate::{same_plan, ui};
 
 /// The project a plan is for: where the command line says, else where its run is, else where the plan says or lies.
 pub(crate) fn project_of(args: &Run, found: &FoundPlan) -> Outcome<Project> {
@@ -45,7 +45,10 @@ pub(super) fn settle_run(
             .run,
         ),
         None => match find::run_of_plan(journal, &found.path)? {
-            None if !args.reset => same_plan(args, found, project, journal)?,
+            None if !args.reset => {
+                let onto = args.onto.clone().or_else(|| args.base_branch.clone());
+                same_plan::look(found, project, journal, onto)?.settle(&found.path)?
+            }
             known => known,
         },
     };
@@ -207,60 +210,6 @@ fn named(ids: &[TaskId]) -> String {
         shown.push(format!("and {} more", ids.len() - SHOWN));
     }
     shown.join(", ")
-}
-
-/// The run that has this very plan and lands on the same branch, although it began with another file: the same file of
-/// another checkout is the same plan. A copy of it would land everything twice, so that is refused.
-fn same_plan(args: &Run, found: &FoundPlan, project: &Project, journal: &Journal) -> Outcome<Option<RunId>> {
-    let hash = found.plan.hash();
-    let target = match project.repo()? {
-        // Looks only: a branch that `--onto` is to make has no run yet.
-        Some(repo) => match args.onto.clone().or_else(|| args.base_branch.clone()) {
-            Some(branch) => Some(branch),
-            None => repo.current_branch().ok(),
-        },
-        None => None,
-    };
-    let top = project.repo()?.and_then(|repo| repo.top().canonicalize_utf8().ok());
-    let within = top.and_then(|top| found.path.strip_prefix(top).ok().map(ToOwned::to_owned));
-    let mut plans = BTreeSet::new();
-    for run in journal.runs()?.into_iter().filter(|run| plans.insert(run.plan.clone())) {
-        let Some(facts) =
-            journal.facts(&run.id)?.filter(|facts| facts.plan_hash == hash && facts.name == found.plan.name)
-        else {
-            continue;
-        };
-        // The project was moved, or the plan: its run goes on as what was done before.
-        if !Utf8Path::new(&facts.plan).exists() {
-            continue;
-        }
-        if find::is_put_away(journal, &run)? {
-            continue;
-        }
-        let (id, its) = (&run.id, Utf8Path::new(&run.plan));
-        if facts.target != target {
-            let onto = |target: &Option<String>| target.clone().unwrap_or_else(|| "no branch".to_owned());
-            ui::hint(format!(
-                "the run {id} has the same plan and lands on {}; this one lands on {}",
-                onto(&facts.target),
-                onto(&target)
-            ));
-            continue;
-        }
-        if within.as_ref().is_some_and(|within| its.ends_with(within)) {
-            ui::say(format!("the run {id} has this plan, from {its}: it is resumed"));
-            return Ok(Some(run.id));
-        }
-        let (plan, its) = (find::shown(&found.path), find::shown(its));
-        let resume = match Utf8Path::new(&run.plan).exists() {
-            true => format!("piton run {its}   resumes it"),
-            false => format!("piton run {plan} --run {id}   resumes it"),
-        };
-        return Err(Failure::new(format!("the run {id} has this very plan already, from {its}"))
-            .hint(resume)
-            .hint(format!("piton run {plan} --reset   begins a new run, which does everything again")));
-    }
-    Ok(None)
 }
 
 fn detach(journal: &mut Journal, run: &RunId) -> Outcome {
@@ -450,7 +399,7 @@ pub(super) fn creation(args: &Run, found: &FoundPlan, project: &Project, run: &R
 
 /// What was begun in place without git goes on so. Knowledge is read in the plan's own folder and written there: where
 /// there is no git, or git does not have that folder, it can only be worked on in place.
-pub(super) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
+pub(crate) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
     let settings = &mut found.plan.settings;
     if project.repo()?.is_none()
         && let Some(journal) = Journal::open_existing(&project.home)?

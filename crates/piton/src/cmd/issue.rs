@@ -26,7 +26,7 @@ pub(super) fn workplace(project: &Project, found: &FoundPlan) -> String {
 }
 
 /// The branch of the issue that a plan is for.
-pub(super) fn branch(found: &FoundPlan) -> Option<String> {
+pub(crate) fn branch(found: &FoundPlan) -> Option<String> {
     found.issue.as_ref().map(|reading| reading.issue.branch())
 }
 

@@ -3,32 +3,33 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::issue;
 use piton_core::dialect::iterative::progress::NOT_FINISHED;
-use piton_core::plan::{Check, Dialect, RunId};
+use piton_core::plan::{Check, Dialect, RunId, TaskId};
 use piton_core::run::{
-    Claim, Command, CommitMade, Event, Holder, Recorded, Report as Told, State, Status, Task, Tests, Verdict,
-    verdict,
+    Claim, Command, CommitMade, Event, Holder, HolderProcess, Recorded, Report as Told, State, Status, Task,
+    Tests, Verdict, verdict, waits_for,
 };
 use piton_core::{runners, view};
 use piton_engine::agent::{Attempt, Message, Said};
 use piton_engine::check_worktrees::{self, Pool};
 use piton_engine::claims::{self, Place};
-use piton_engine::journal::Journal;
+use piton_engine::journal::{CommandError, Journal};
 use piton_engine::project::Project;
-use piton_engine::{checks, clock};
+use piton_engine::{checks, clock, holders};
 use serde_json::json;
 
 use super::{Exit, FINE, iterative, people, run as engine, status};
 use crate::args::{Confirm, Next, OfTask, Report, Reported, Start, Which};
 use crate::failure::{ERROR, Failure, Outcome};
 use crate::find::{self, FoundRun};
-use crate::ui;
+use crate::{progress, ui};
 
 pub(crate) fn next(args: &Next) -> Outcome<Exit> {
     // Only a plan named for the first time has to be written down; otherwise this just looks.
     let mut found =
         if args.which.plan.is_some() { find::run_for_ledger(&args.which) } else { find::run(&args.which) }?;
-    if found.has_state_file()? && find::attempt()?.is_none() {
-        // Unless somebody wrote into the state file: what is next may depend on it.
+    if find::attempt()?.is_none() && found.may_have_changed()? {
+        // Unless somebody wrote into the state file, has committed what a claim waits for, or is not alive any more: what
+        // is next may depend on it.
         let (run, project) = (Some(found.run.to_string()), Some(found.project.root.clone()));
         found = find::run_to_change(&Which { run, plan: None, project_path: project })?;
         found.settle_file()?;
@@ -56,7 +57,7 @@ pub(crate) fn next(args: &Next) -> Outcome<Exit> {
                 json!({ "id": task.id, "title": title, "status": task.status().name(), "holder": holder }),
             );
         } else {
-            let held = task.holder.as_ref().map(|holder| format!("  held by {holder}")).unwrap_or_default();
+            let held = task.holder.as_ref().map(|holder| held(task, holder)).unwrap_or_default();
             ui::answer_line(format!("{:8} {}{held}", task.id, ui::plain(&title)));
         }
     }
@@ -68,12 +69,21 @@ pub(crate) fn next(args: &Next) -> Outcome<Exit> {
     Ok(FINE)
 }
 
+/// Who holds a task, and what frees it.
+fn held(task: &Task, holder: &Holder) -> String {
+    match &task.progress.uncommitted[..] {
+        [] => format!("  held by {holder}; `piton reset {}` frees it", task.id),
+        files => format!("  called done by {holder}, {}", waits_for(files)),
+    }
+}
+
 pub(crate) fn start(args: &Start) -> Outcome<Exit> {
     if find::attempt()?.is_some_and(|attempt| attempt.task == args.task) {
         ui::say(format!("{} is yours already: Piton started you for it", args.task));
         return Ok(FINE);
     }
     let holder = Holder::Ledger(holder(&args.by.by)?);
+    let process = args.held_while.map(living).transpose()?;
     let mut found = find::run_for_ledger(&args.which)?;
     let task = args.task.clone();
     let command = match args.ahead {
@@ -81,12 +91,35 @@ pub(crate) fn start(args: &Start) -> Outcome<Exit> {
         false => Command::Start { task, holder },
     };
     let mut events = found.command_then(&command, mark)?;
+    bind(&mut found, &args.task, process)?;
     events.retain(|recorded| !matches!(recorded.event, Event::Marked { .. }));
     if events.is_empty() && !args.json {
         ui::say(format!("{} is yours already", args.task));
     }
     people::tell(&events, args.json);
     Ok(FINE)
+}
+
+/// The process that a hold is bound to.
+fn living(pid: u32) -> Outcome<HolderProcess> {
+    holders::process(pid).ok_or_else(|| {
+        Failure::usage(format!("process {pid} cannot be watched")).hint(
+            "name one that is alive, on a Linux machine; or leave out --while, and unset PITON_HOLDER_PID",
+        )
+    })
+}
+
+/// Hold a task as long as a process lives; without one it is held until somebody reports on it.
+fn bind(found: &mut FoundRun, task: &TaskId, process: Option<HolderProcess>) -> Outcome {
+    let (Some(process), Some(known)) = (process, found.journal.task(&found.run, task)?) else {
+        return Ok(());
+    };
+    let command = Command::Bind { task: task.clone(), fence: known.fence, process };
+    match found.journal.command(&found.run, &command, clock::now()) {
+        // Whoever took it away meanwhile has it.
+        Ok(_) | Err(CommandError::Refused(_)) => Ok(()),
+        Err(CommandError::Journal(error)) => Err(error.into()),
+    }
 }
 
 /// Where things stand as a task is begun: what a claim about it is compared with.
@@ -158,16 +191,20 @@ pub(crate) fn report(args: &Report) -> Outcome<Exit> {
 }
 
 fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
+    let is_done = matches!(args.what, Reported::Done | Reported::Already);
+    if args.no_change && !is_done {
+        return Err(Failure::usage("--no-change is for what is done"));
+    }
+    // Two ways to say the same.
+    let what = if args.no_change { Reported::Already } else { args.what };
+    let args = &Report { what, ..args.clone() };
     let reason = match (args.what, &args.reason) {
         // What stands in the way is told, and the next iteration sees to it.
         (Reported::Unfinished, _) => NOT_FINISHED.to_owned(),
-        (Reported::Done, Some(_)) if !args.no_change => {
+        (Reported::Done, Some(_)) => {
             return Err(Failure::usage(
                 "--reason is for already, failed, blocked and --no-change; --note is for done",
             ));
-        }
-        (Reported::Failed | Reported::Blocked, _) if args.no_change => {
-            return Err(Failure::usage("--no-change is for what is done"));
         }
         (Reported::Already | Reported::Failed | Reported::Blocked, None) => {
             return Err(Failure::usage("say why: --reason TEXT"));
@@ -184,6 +221,7 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
         feedback: args.feedback.clone().unwrap_or_default(),
         commits: args.commits.iter().map(|hash| commit_made(hash)).collect::<Outcome<_>>()?,
         tests: args.test_results.as_deref().map(test_results).transpose()?,
+        already: if args.what == Reported::Already { reason.clone() } else { String::new() },
     };
     if args.what == Reported::Already && told.note.is_empty() && find::attempt()?.is_some() {
         told.note = format!("it was already so: {reason}");
@@ -193,8 +231,8 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
     }
     let by = holder(&args.by.by)?;
     let mut found = find::run_for_ledger(&args.which)?;
-    found.settle_file()?;
-    let FoundRun { project, journal, run } = &mut found;
+    found.settle_but(Some(&args.task))?;
+    let FoundRun { journal, run, .. } = &mut found;
     let task = journal.task(run, &args.task)?;
     let Some(task) = task else {
         return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
@@ -205,64 +243,12 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
         Reported::Failed | Reported::Unfinished => Claim::Failed { reason },
         Reported::Blocked => Claim::Blocked { reason },
         Reported::Done | Reported::Already => {
-            let spec = journal.spec(run, &args.task)?;
-            let spec =
-                spec.ok_or_else(|| Failure::new(format!("the plan of {} is not in the journal", args.task)))?;
-            let facts = status::facts(journal, run)?;
-            let mut looked = claims::look(project, &facts, &task, &spec, &told)?;
-            told = looked.report.clone();
-            for file in &looked.missing {
-                ui::say(format!("warning: {} does not exist, and is not recorded", ui::plain(file)));
-            }
-            if args.no_change || args.what == Reported::Already {
-                looked.evidence.no_change = Some(reason.clone());
-                told.note =
-                    [format!("Nothing had to change: {reason}"), told.note].join("\n").trim().to_owned();
-            }
-            let claim = |(tree, results), evidence| match spec.confirm && !confirms {
-                true => Claim::ToConfirm { tree, results, evidence },
-                false => Claim::Done { tree, results, evidence },
-            };
-            // Refused now rather than after minutes of checks; and one that waits has nothing to check yet.
-            let imagined = (None, checks::as_if_passed(&spec));
-            let would = Command::Report {
-                task: args.task.clone(),
-                by: by.clone(),
-                fence: None,
-                claim: claim(imagined, looked.evidence.clone()),
-                report: Box::default(),
-            };
-            let waits = |recorded: &Recorded| matches!(recorded.event, Event::ClaimWaits { .. });
-            let judged = if journal.rehearse(run, &would, clock::now())?.iter().any(waits) {
-                (None, Vec::new())
-            } else {
-                let (name, keeper) = (format!("{}.report", task.fence), engine::keeper()?);
-                let shares = facts.settings.worktree.shared.is_some();
-                if let Place::Commit { commit } = looked.place.clone()
-                    && shares
-                {
-                    ui::say(format!("in a worktree of {}", commit.short()));
-                }
-                let judged = looked.place.judge(project, run, &spec, &name, &keeper, &say_check);
-                let judged = judged.map_err(|no| Failure::new(no.to_string()))?;
-                // Only where tasks share a branch does what the others did tell who made which files.
-                let state = if shares { journal.load(run)? } else { State::new() };
-                seen = claims::seen(project, &state, &args.task, &told, &judged);
-                let (mut tree, results) = judged;
-                if results.iter().all(|result| result.verdict.lets_pass()) {
-                    let landed = looked.land(project, &facts, tree.as_ref());
-                    landed.map_err(|reason| Failure::new(format!("{} is not taken: {reason}", args.task)))?;
-                }
-                if confirms {
-                    tree = claims::as_before(project, &facts, &task, tree)?;
-                }
-                (tree, results)
-            };
-            // What was counted beats what is told.
-            told.tests = verdict::tests(&judged.1).or(told.tests);
-            claim(judged, looked.evidence)
+            let judged = judge(&mut found, &task, &told, &by, confirms)?;
+            (told, seen) = (judged.told, judged.seen);
+            judged.claim
         }
     };
+    let FoundRun { journal, run, .. } = &mut found;
     let entry = iterative::entry(&status::facts(journal, run)?, &task, args, &told, &by);
     let command = Command::Report {
         task: args.task.clone(),
@@ -302,6 +288,114 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
         return Ok(ERROR);
     }
     Ok(FINE)
+}
+
+/// A claim of done with its evidence and what its checks say, for the rules to decide.
+struct Judged {
+    claim: Claim,
+    told: Told,
+    /// What git says about it beyond what was told.
+    seen: Option<Command>,
+}
+
+fn judge(found: &mut FoundRun, task: &Task, told: &Told, by: &str, confirms: bool) -> Outcome<Judged> {
+    let FoundRun { project, journal, run } = found;
+    let id = &task.id;
+    let spec = journal.spec(run, id)?;
+    let spec = spec.ok_or_else(|| Failure::new(format!("the plan of {id} is not in the journal")))?;
+    let facts = status::facts(journal, run)?;
+    let looked = claims::look(project, &facts, task, &spec, told)?;
+    let mut told = looked.report.clone();
+    for file in &looked.missing {
+        ui::say(format!("warning: {} does not exist, and is not recorded", ui::plain(file)));
+    }
+    if !told.already.is_empty() {
+        told.note =
+            [format!("Nothing had to change: {}", told.already), told.note].join("\n").trim().to_owned();
+    }
+    let claim = |(tree, results), evidence| match spec.confirm && !confirms {
+        true => Claim::ToConfirm { tree, results, evidence },
+        false => Claim::Done { tree, results, evidence },
+    };
+    // Refused now rather than after minutes of checks; and one that waits has nothing to check yet.
+    let imagined = (None, checks::as_if_passed(&spec));
+    let would = Command::Report {
+        task: id.clone(),
+        by: by.to_owned(),
+        fence: None,
+        claim: claim(imagined, looked.evidence.clone()),
+        report: Box::default(),
+    };
+    let waits = |recorded: &Recorded| matches!(recorded.event, Event::ClaimWaits { .. });
+    if journal.rehearse(run, &would, clock::now())?.iter().any(waits) {
+        return Ok(Judged { claim: claim((None, Vec::new()), looked.evidence), told, seen: None });
+    }
+    let (name, keeper) = (format!("{}.report", task.fence), engine::keeper()?);
+    let shares = facts.settings.worktree.shared.is_some();
+    if let Place::Commit { commit } = looked.place.clone()
+        && shares
+    {
+        ui::say(format!("in a worktree of {}", commit.short()));
+    }
+    let judged = looked.place.judge(project, run, &spec, &name, &keeper, &say_check);
+    let judged = judged.map_err(|no| Failure::new(no.to_string()))?;
+    // Only where tasks share a branch does what the others did tell who made which files.
+    let state = if shares { journal.load(run)? } else { State::new() };
+    let seen = claims::seen(project, &state, id, &told, &judged);
+    let (mut tree, results) = judged;
+    if results.iter().all(|result| result.verdict.lets_pass()) {
+        let landed = looked.land(project, &facts, tree.as_ref());
+        landed.map_err(|reason| Failure::new(format!("{id} is not taken: {reason}")))?;
+    }
+    if confirms {
+        tree = claims::as_before(project, &facts, task, tree)?;
+    }
+    // What was counted beats what is told.
+    told.tests = verdict::tests(&results).or(told.tests);
+    Ok(Judged { claim: claim((tree, results), looked.evidence), told, seen })
+}
+
+/// Judge claims of a run without a state file that wait for work which is committed by now. `but`: the one that somebody
+/// speaks about at this moment.
+pub(crate) fn judge_committed(found: &mut FoundRun, but: Option<&TaskId>) -> Outcome {
+    let under_way = found.journal.under_way(&found.run)?.into_iter();
+    let mut waiting: Vec<Task> = under_way.filter(|task| is_waiting(task) && Some(&task.id) != but).collect();
+    if waiting.is_empty() {
+        return Ok(());
+    }
+    let facts = status::facts(&found.journal, &found.run)?;
+    let left = claims::uncommitted(&found.project, &facts)?;
+    waiting.retain(|task| !task.progress.uncommitted.iter().any(|file| left.contains(file)));
+    for task in waiting {
+        let Some(Holder::Ledger(by)) = task.holder.clone() else { continue };
+        let id = &task.id;
+        ui::say(format!("what {by} called done is committed: {id} is judged"));
+        // Commits that have these files are its work. What was told about it is known.
+        let told = Told { files: task.progress.uncommitted.clone(), ..Told::default() };
+        let judged = match judge(found, &task, &told, &by, false) {
+            Ok(judged) => judged,
+            // Nothing else is held up by it.
+            Err(failure) => {
+                ui::say(format!("{id} still waits: {}", failure.message));
+                ui::hint(format!("piton why {id}"));
+                continue;
+            }
+        };
+        let (fence, claim) = (Some(task.fence), judged.claim);
+        let command = Command::Report { task: id.clone(), by, fence, claim, report: Box::default() };
+        match found.journal.command(&found.run, &command, clock::now()) {
+            Ok(events) => events.iter().for_each(|recorded| ui::say(progress::line(recorded))),
+            // Somebody else was faster.
+            Err(CommandError::Refused(_)) => {}
+            Err(CommandError::Journal(error)) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Whether a task is called done, and its work was not committed then.
+pub(crate) fn is_waiting(task: &Task) -> bool {
+    task.decided == Status::InProgress && !task.is_engines() && !task.progress.uncommitted.is_empty()
 }
 
 /// Of a run that is complete, no worktree for checks is needed any more.

@@ -11,7 +11,7 @@ pub(crate) mod export;
 pub(crate) mod hook;
 pub(crate) mod import;
 pub(crate) mod init;
-mod issue;
+pub(crate) mod issue;
 pub(crate) mod iterative;
 pub(crate) mod ledger;
 pub(crate) mod log;

@@ -18,9 +18,9 @@ use piton_engine::project::Project;
 use super::{Exit, add, begin, import, issue, iterative, master, prompt};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
-use crate::find;
+use crate::find::{self, FoundRun};
 use crate::reading::{self, FoundPlan, How};
-use crate::{cmd, progress, refusals, siblings, ui};
+use crate::{cmd, progress, refusals, same_plan, siblings, ui};
 
 /// How many tasks the execute system lets run at once.
 const MOST_AT_ONCE: u32 = 10;
@@ -68,6 +68,10 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     if !loudness.json && !loudness.quiet {
         say_beginning(&journal, &run, &found, &project)?;
     }
+    // Files are settled by whoever keeps them, below.
+    let mut claims = FoundRun { project: project.clone(), journal, run: run.clone() };
+    claims.settle_claims()?;
+    let FoundRun { mut journal, .. } = claims;
     siblings::look(&project, &mut journal, &run)?;
     let warn = |error: &FilesError| match error {
         FilesError::Waits(wait) => ui::say(wait.to_string()),
@@ -469,12 +473,20 @@ fn dry_run(args: &Run, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
         };
         ui::say(format!("would land on {target}, {place} (git {git}, needs {NEEDED})"));
     }
-    let existing = Journal::open_existing(&project.home)?
-        .map(|journal| journal.runs())
-        .transpose()?
-        .unwrap_or_default()
-        .into_iter()
-        .find(|run| run.plan == found.path && !args.reset);
+    let journal = Journal::open_existing(&project.home)?.filter(|_| !args.reset);
+    let existing = match &journal {
+        Some(journal) => {
+            let known = match find::run_of_plan(journal, &found.path)? {
+                None => {
+                    let onto = args.onto.clone().or_else(|| args.base_branch.clone());
+                    same_plan::look(found, project, journal, onto)?.settle(&found.path)?
+                }
+                known => known,
+            };
+            journal.runs()?.into_iter().find(|run| Some(&run.id) == known.as_ref())
+        }
+        None => None,
+    };
     match existing {
         Some(run) => ui::say(format!(
             "would go on with the run {}: {} of {} done",

@@ -194,7 +194,7 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
         Status::Verified | Status::Merging => task.progress.waits.clone().unwrap_or_default(),
         Status::InProgress => match &task.holder {
             Some(piton_core::run::Holder::Ledger(name)) => match &task.progress.uncommitted[..] {
-                [] => format!("held by {name}"),
+                [] => format!("held by {name}; `piton reset {}` frees it", task.id),
                 files => format!("called done by {name}, {}", piton_core::run::waits_for(files)),
             },
             _ if is_by_another(task) => format!("attempt {}, by {}", task.attempt, task.progress.agent),

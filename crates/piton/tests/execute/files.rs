@@ -166,6 +166,12 @@ fn what_the_rules_refuse_is_put_right_and_kept_once() {
     assert_eq!(statuses(&sandbox), ["pending", "pending", "pending"]);
     assert!(log(&sandbox).contains("was not taken: L2-001: in progress"), "{}", log(&sandbox));
     assert!(sandbox.read(format!("{PLAN}/execute-state.json.refused")).contains("in_progress"));
+    // Whoever asks about the task is told, and so is whoever reads the file.
+    let _ = sandbox.run("log L2-001").exits(0).says("was not taken: L2-001: in progress");
+    let errors = state(&sandbox)["tasks"]["L2-001"]["errors"].clone();
+    assert_eq!((errors.as_array().map(Vec::len), &errors[0]["type"]), (Some(1), &json!("not_taken")));
+    let told = errors[0]["message"].as_str().unwrap_or_default();
+    assert!(told.starts_with("not taken from execute-state.json: L2-001: in progress: "), "{told}");
     edit(&sandbox, |state| state["tasks"]["L2-001"]["status"] = json!("dancing"));
     let _ = sandbox.run("next").exits(0);
     assert!(log(&sandbox).contains("dancing"));

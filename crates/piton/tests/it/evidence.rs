@@ -34,7 +34,21 @@ fn one_commit_is_the_work_of_one_task() {
     let _ = sandbox.piton(["report", "T3", "done", "--no-change", "--reason", "so before"]).run().exits(0);
     let _ = sandbox.run("status --all").exits(0).says("reported, not proven");
     let _ = sandbox.run("log T3").exits(0).says("Nothing had to change: so before");
+    let _ = sandbox.run("report T3 failed --no-change --reason no").exits(2);
     let _ = sandbox.run("doctor").exits(0);
+}
+
+/// Agents say *already*, whoever keeps the ledger says *no change*: outside of an attempt either is reported, not proven.
+#[test]
+fn already_is_the_same_word_as_no_change() {
+    let sandbox = shared();
+    let _ = sandbox.run("report T1 already").exits(2).says("say why: --reason TEXT");
+    let _ = sandbox.piton(["report", "T1", "already", "--reason", "so before"]).run().exits(0);
+    let _ = sandbox.piton(["report", "T2", "done", "--no-change", "--reason", "so before"]).run().exits(0);
+    for id in ["T1", "T2"] {
+        let _ = sandbox.run(&format!("status {id}")).exits(0).says("reported, not proven");
+        let _ = sandbox.run(&format!("log {id}")).exits(0).says("Nothing had to change: so before");
+    }
 }
 
 #[test]
@@ -72,6 +86,32 @@ fn work_that_is_not_committed_makes_a_claim_wait_and_says_how_to_commit_it() {
     }
     assert!(shell.status().expect("a shell").success(), "{command}");
     let _ = sandbox.run("report T1 done").exits(0).says("completed, its checks passed");
+}
+
+/// Whoever claimed it has done their part: the next command sees the commit, and so does an engine that begins.
+#[test]
+fn a_claim_that_waits_is_judged_once_its_work_is_committed() {
+    for command in ["next", "start T2", "run plan.toml --task T3"] {
+        let sandbox = shared();
+        sandbox.script("[T3]\nwrite T3.txt x\n");
+        let _ = sandbox.run("start T1 --by ada").exits(0);
+        sandbox.write("a.txt", "x");
+        let _ = sandbox.run("report T1 done --by ada --file a.txt --note first").exits(1);
+        // As long as it is not committed, nothing happens.
+        let _ = sandbox.run("next").exits(0).says("called done by ada, not committed: a.txt");
+        assert_eq!(status(&sandbox, "T1"), "in_progress");
+        sandbox.commit("By hand");
+        let judged = sandbox.run(command).exits(0).says("what ada called done is committed: T1 is judged");
+        assert_eq!(status(&sandbox, "T1"), "completed", "{judged}");
+        let _ = sandbox.run("report T2 done").exits(1).says("nothing shows that work on T2 was done");
+    }
+    // Whoever resets it is not answered that it is done.
+    let sandbox = shared();
+    sandbox.write("a.txt", "x");
+    let _ = sandbox.run("report T1 done").exits(1);
+    sandbox.commit("By hand");
+    let _ = sandbox.run("reset T1").exits(0).lacks("judged");
+    assert_eq!(status(&sandbox, "T1"), "pending");
 }
 
 #[test]

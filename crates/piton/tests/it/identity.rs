@@ -2,7 +2,7 @@
 
 use piton_testkit::sandbox::{Sandbox, task, writers};
 
-use crate::{sandbox, status};
+use crate::{json, sandbox, status};
 
 /// What the last agent of a task was asked.
 fn prompt(sandbox: &Sandbox, id: &str) -> String {
@@ -109,9 +109,41 @@ fn a_plan_is_one_run_from_every_checkout() {
     let _ = copy.says("hint: piton run plan.toml   resumes it").says("piton run copy.toml --reset");
     sandbox.assert_landed_once("main", &["T1", "T2"]);
     // On another branch it is other work, and that is said.
-    let _ = from_linked("run plan.toml")
-        .exits(0)
-        .says("has the same plan and lands on main; this one lands on side");
+    let run = json(&sandbox.run("status --json").exits(0), "/run");
+    let run = run.as_str().expect("a name");
+    let other = from_linked("status --plan plan.toml").exits(1).says("there is no run of plan.toml");
+    let _ = other.says(&format!("hint: --run {run}   is the run of the same plan that lands on main"));
+    let _ = from_linked("run plan.toml --dry-run").exits(0).says("lands on main; this one lands on side");
+    let both = from_linked("run plan.toml").exits(0);
+    let said = both.stderr.find("has the same plan and lands on main; this one lands on side");
+    let hint = both.stderr.find(&format!("hint: piton run plan.toml --run {run}   resumes that one instead"));
+    let begun = both.stderr.find("attempt 1");
+    assert!(said.is_some() && said < hint && hint < begun, "before anything starts: {both}");
+}
+
+/// The same rule for whoever keeps the ledger, and for whoever only looks.
+#[test]
+fn every_command_finds_the_run_of_a_plan_from_another_checkout() {
+    let sandbox = landed();
+    let linked = sandbox.root().join("linked");
+    sandbox.git(["worktree", "add", "-q", "-b", "side", linked.as_str(), "main^{/^Plan}"]);
+    // By now the branch of the run is checked out there.
+    sandbox.git(["switch", "-q", "-c", "mine"]);
+    let switched =
+        std::process::Command::new("git").args(["switch", "-q", "main"]).current_dir(&linked).status();
+    assert!(switched.expect("git").success());
+    let from_linked = |line: &str| sandbox.piton(line.split(' ')).within(&linked).run();
+    for line in ["next --plan plan.toml", "status --plan plan.toml", "run plan.toml --dry-run"] {
+        let _ = from_linked(line).exits(0).says("has this plan, from");
+    }
+    let _ = from_linked("why T1 --plan plan.toml").exits(0).says("landed as");
+    let _ = from_linked("run plan.toml --dry-run").exits(0).says("2 of 2 done");
+    let known = |out| json(&out, "/run");
+    let from_here = known(from_linked("status --plan plan.toml --json").exits(0));
+    assert_eq!(from_here, known(sandbox.run("status --plan plan.toml --json").exits(0)));
+    // A copy is refused for them as well.
+    std::fs::copy(linked.join("plan.toml"), linked.join("copy.toml")).expect("a copy");
+    let _ = from_linked("next --plan copy.toml").exits(1).says("has this very plan already, from");
 }
 
 /// One has claimed a folder and not yet made it when the other wants it.

@@ -93,16 +93,53 @@ fn what_somebody_holds_nobody_else_reports_on() {
     let sandbox = ledger();
     let _ = sandbox.run("start T1 --by ada").exits(0).says("attempt 1 started by ada");
     let _ = sandbox.run("start T1 --by ada").exits(0).says("T1 is yours already");
-    let _ = sandbox.run("start T1 --by bob").exits(1).says("T1 is in_progress by ada");
+    let taken = sandbox.run("start T1 --by bob").exits(1).says("T1 is in progress, held by ada");
+    let _ = taken.says("piton report T1 done --by ada").says("to free it: piton reset T1");
     sandbox.write("T1.txt", "x");
     sandbox.commit("By hand");
-    let _ = sandbox
-        .run("report T1 done --by bob")
-        .exits(1)
-        .says("T1 is in_progress by ada: bob cannot report on it");
-    let _ = sandbox.run("next").exits(0).says("held by ada");
-    let _ = sandbox.run("why T1").exits(0).says("T1 is held by ada");
+    let taken = sandbox.run("report T1 done --by bob").exits(1).says("T1 is in progress, held by ada");
+    let _ = taken.says("to free it: piton reset T1");
+    let _ = sandbox.run("next").exits(0).says("held by ada; `piton reset T1` frees it");
+    let _ = sandbox.run("status").exits(0).says("held by ada; `piton reset T1` frees it");
+    let _ = sandbox.run("why T1").exits(0).says("T1 is held by ada").says("piton reset T1");
     let _ = sandbox.run("report T1 done --by ada").exits(0);
+}
+
+/// A name says nothing about whether somebody is at work; the command that is named works, also for a name with a space.
+#[test]
+fn what_is_held_by_a_name_is_freed_by_the_command_that_is_named() {
+    let sandbox = ledger();
+    let _ = sandbox.piton(["start", "T1", "--by", "Ada L."]).run().exits(0);
+    let _ = sandbox.run("start T1").exits(1).says("piton report T1 done --by 'Ada L.'");
+    let _ = sandbox.run("reset T1").exits(0);
+    let _ = sandbox.run("start T1").exits(0);
+    let _ = sandbox.run("start T1 --by ada").exits(1).says("held by you").says("--by you   if you hold it");
+}
+
+#[test]
+fn a_hold_that_is_bound_to_a_process_ends_with_it() {
+    if !std::path::Path::new("/proc/self/stat").exists() {
+        return piton_testkit::skipped("processes cannot be watched here");
+    }
+    let sandbox = ledger();
+    let _ = sandbox.run("start T1 --by ada --while 999999999").exits(2).says("cannot be watched");
+    let mut client =
+        std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().expect("cat");
+    let pid = client.id().to_string();
+    let _ = sandbox.piton(["start", "T1", "--by", "ada", "--while", &pid]).run().exits(0);
+    let _ = sandbox.run("next").exits(0).says("held by ada");
+    let _ = sandbox.run("why T1").exits(0).says(&format!("as long as process {pid} lives"));
+    drop(client.stdin.take());
+    client.wait().expect("its end");
+    let next = sandbox.run("next").exits(0).says(&format!("process {pid}, by which ada held it, has ended"));
+    let _ = next.lacks("held by ada;");
+    assert_eq!((status(&sandbox, "T1").as_str(), spent(&sandbox)), ("pending", 0.into()));
+    let _ = sandbox.run("start T1 --by bob").exits(0);
+    let _ = sandbox.run("doctor").exits(0);
+}
+
+fn spent(sandbox: &Sandbox) -> serde_json::Value {
+    json(&sandbox.run("status T1 --json").exits(0), "/attempts_spent")
 }
 
 #[test]

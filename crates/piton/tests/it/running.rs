@@ -511,11 +511,19 @@ fn work_that_was_already_there_is_completed_by_the_word_for_it() {
 fn an_agent_may_say_it_by_command_and_a_plan_that_expects_it_spares_the_second_look() {
     let sandbox = sandbox();
     sandbox.write("T1.txt", "done");
-    sandbox.plan(&task("T1", "may_change_nothing = true"));
+    sandbox.write("T2.txt", "done");
+    sandbox.plan(&["T1", "T2"].map(|id| task(id, "may_change_nothing = true")).concat());
     let piton = env!("CARGO_BIN_EXE_piton");
-    sandbox.script(&format!("[T1]\nrun {piton} report T1 already --reason there\n"));
-    let run = sandbox.run("run plan.toml").exits(0).says("completed, was already so: there");
-    assert_eq!(prompts(&sandbox, "T1").len(), 1, "{run}");
+    // The word of the ledger is the same word.
+    sandbox.script(&format!(
+        "[T1]\nrun {piton} report T1 already --reason there\n\
+         [T2]\nrun {piton} report T2 done --no-change --reason found\n"
+    ));
+    let run = sandbox.run("run plan.toml").exits(0);
+    let run = run.says("completed, was already so: there").says("completed, was already so: found");
+    for id in ["T1", "T2"] {
+        assert_eq!(prompts(&sandbox, id).len(), 1, "{run}");
+    }
 }
 
 #[test]

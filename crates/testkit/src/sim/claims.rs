@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{Check, Oid, TaskId};
-use piton_core::run::{Command, Event, Evidence, Holder, Mark, Proof, Status, Task};
+use piton_core::run::{Command, Event, Evidence, Holder, HolderProcess, Mark, Proof, Status, Task};
 
 use super::driver::{Answer, Sim};
 use super::git::{CommitNo, commit_no, oid};
@@ -22,6 +22,13 @@ pub(super) struct Works {
     pub(super) ahead: bool,
     /// The claim that is being decided.
     pub(super) claiming: Option<(TaskId, Evidence)>,
+    /// The process that has just ended.
+    ended: Option<HolderProcess>,
+}
+
+fn process(pid: usize) -> HolderProcess {
+    let pid = u32::try_from(pid).unwrap_or_default();
+    HolderProcess { pid, born: 1, boot: String::new(), space: String::new() }
 }
 
 impl Sim {
@@ -34,7 +41,13 @@ impl Sim {
         let made = self.people.works.made.len();
         self.people.works.begun.entry(task.clone()).or_insert(made);
         let mark = Mark { tip: Some(oid(self.git.target)), ..Mark::default() };
-        self.submit(&Command::Mark { task: task.clone(), fence: known.fence, mark }).map(drop)
+        let fence = known.fence;
+        self.submit(&Command::Mark { task: task.clone(), fence, mark })?;
+        if self.rng.chance(30) {
+            let process = process(self.rng.below(3));
+            self.submit(&Command::Bind { task: task.clone(), fence, process })?;
+        }
+        Ok(())
     }
 
     /// Somebody begins a task, works on it, and says so.
@@ -52,8 +65,20 @@ impl Sim {
         let held: Vec<TaskId> = self.state.tasks().filter(is_held).map(|task| task.id.clone()).collect();
         let task = self.rng.pick(&held).unwrap_or(task);
         let Some(known) = self.task(task) else { return Ok(()) };
-        let (task, fence, reason) = (task.clone(), known.fence, "nobody is at it".to_owned());
-        match self.submit(&Command::Release { task, fence, reason })? {
+        let (task, fence) = (task.clone(), known.fence);
+        let command = if self.rng.chance(50) {
+            // A process ends, and perhaps not the one that holds the task.
+            Command::HolderGone { task, fence, process: process(self.rng.below(3)) }
+        } else {
+            Command::Release { task, fence, reason: "nobody is at it".to_owned() }
+        };
+        self.people.works.ended = match &command {
+            Command::HolderGone { process, .. } => Some(process.clone()),
+            _ => None,
+        };
+        let answer = self.submit(&command)?;
+        self.people.works.ended = None;
+        match answer {
             Answer::Done(_) => self.coverage.saw("a holder was not at work"),
             Answer::Refused(_) => {}
         }
@@ -143,6 +168,20 @@ pub(super) fn nothing_builds_on_uncommitted(sim: &Sim, event: &Event) -> Verdict
         }
     }
     Ok(())
+}
+
+/// The end of a process frees a task only if the task was held by it, and no claim about it waits. A name alone is never
+/// taken away so.
+pub(super) fn only_the_bound_are_released(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    let (Event::Released { task, .. }, Some(ended)) = (event, &sim.people.works.ended) else { return Ok(()) };
+    let is_bound = |old: &Task| old.progress.process.as_ref() == Some(ended);
+    match old {
+        Some(old) if !is_bound(old) => Err(format!("{task} is free again, and {ended} did not hold it")),
+        Some(old) if !old.progress.uncommitted.is_empty() => {
+            Err(format!("{task} is free again, and what was called done waits for a commit"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether the claim that is being decided says that nothing had to change.

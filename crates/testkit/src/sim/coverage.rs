@@ -26,6 +26,7 @@ kinds![
     StopRequested,
     AttemptStarted,
     Marked,
+    HolderBound,
     ClaimWaits,
     Released,
     WorktreeReady,

@@ -10,7 +10,9 @@ use piton_core::run::{
 };
 use piton_core::time::Timestamp;
 
-use super::claims::{completion_has_evidence, nothing_builds_on_uncommitted, says_no_change};
+use super::claims::{
+    completion_has_evidence, nothing_builds_on_uncommitted, only_the_bound_are_released, says_no_change,
+};
 use super::confirming::waits_for_somebody;
 use super::driver::Sim;
 use super::git::commit_no;
@@ -47,6 +49,7 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("landings_were_observed", landings_were_observed(sim, event, old))?;
     named("never_red", never_red(sim, event))?;
     named("completion_has_evidence", completion_has_evidence(sim, event, old))?;
+    named("only_the_bound_are_released", only_the_bound_are_released(sim, event, old))?;
     named("gates_are_bounded", super::gates::are_bounded(sim, event, old))?;
     named("already_is_confirmed", super::gates::already_is_confirmed(sim, event))?;
     named("completed_is_proven", completed_is_proven(sim, event, old))?;

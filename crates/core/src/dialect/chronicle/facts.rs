@@ -44,6 +44,9 @@ pub struct Refused {
     pub edit: String,
     pub reason: String,
     pub at: Timestamp,
+    /// The task that it was about, and its attempt then.
+    #[serde(default)]
+    pub task: Option<(TaskId, u32)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

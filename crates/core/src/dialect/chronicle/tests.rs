@@ -155,7 +155,7 @@ fn notes_are_kept_with_their_origin() {
     let file = || "execute-state.json".to_owned();
     bench.note(Note::Carried { file: file(), fields: json!({"a": 1, "b": {"c": 2}}) });
     bench.note(Note::Carried { file: file(), fields: json!({"a": null, "b": {"d": [3]}}) });
-    bench.note(Note::EditRefused { file: file(), edit: "x".to_owned(), reason: "y".to_owned() });
+    bench.note(Note::EditRefused { file: file(), edit: "x".to_owned(), reason: "y".to_owned(), task: None });
     let told = &bench.chronicle;
     assert_eq!(told.guardrails[0].text, "never touch the schema");
     assert_eq!(told.entries[0].task, Some(id("L0-001")));
@@ -168,7 +168,7 @@ fn it_stays_bounded_and_can_be_kept_and_read_back() {
     let mut bench = Bench::small();
     for n in 0..ENTRIES + 5 {
         let edit = format!("{n} {}", "ü".repeat(2 * TEXT));
-        bench.note(Note::EditRefused { file: "x".to_owned(), edit, reason: "y".to_owned() });
+        bench.note(Note::EditRefused { file: "x".to_owned(), edit, reason: "y".to_owned(), task: None });
     }
     assert_eq!(bench.chronicle.refused.len(), ENTRIES);
     assert!(bench.chronicle.refused[0].edit.starts_with("5 "));

@@ -36,7 +36,10 @@ pub fn ending(heard: &Heard, told: &[Told]) -> AgentEnd {
         }
         (true, None) => match &heard.signal {
             Some(Signal::Already(reason)) => AgentEnd::Already { reason: reason.clone() },
-            _ => AgentEnd::Done,
+            _ => match told.iter().map(|told| &told.report.already).rfind(|reason| !reason.is_empty()) {
+                Some(reason) => AgentEnd::Already { reason: reason.clone() },
+                None => AgentEnd::Done,
+            },
         },
         (false, Some(reason)) => blocked(reason),
         (false, None) => failed(NOT_FINISHED.to_owned()),
@@ -110,5 +113,8 @@ mod tests {
             already("it is there")
         );
         assert_eq!(ended("<signal>T2_ALREADY:it is there</signal>", ""), failed("not finished", ""));
+        assert_eq!(ended("", "**Signal:** T1_ALREADY: it is there"), already("it is there"));
+        assert_eq!(ended("", "**Signal:** T2_ALREADY: it is there"), failed("not finished", ""));
+        assert_eq!(ended("", "**Signal:** T1_ALREADY"), failed("not finished", ""), "without a reason");
     }
 }

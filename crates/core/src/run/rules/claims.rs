@@ -1,11 +1,12 @@
 //! What a ledger's word on a task comes to. A claim of done needs evidence: work that is this task's own, a check that
 //! proves this task and no other, or an explicit word that nothing had to change.
 
-use super::{Decision, Rules};
+use super::{Decision, Rules, held_by_another};
 use crate::plan::{Digest, Oid, TaskId};
 use crate::run::command::{Claim, Refusal, Stop};
 use crate::run::event::{CheckResult, Class, Event, Verdict};
 use crate::run::evidence::{Evidence, Mark};
+use crate::run::holding::HolderProcess;
 use crate::run::task::{Holder, Proof, Status, Task};
 use crate::run::verdict;
 
@@ -51,8 +52,10 @@ impl Rules<'_> {
                 task.fence + 1
             }
             status => {
-                let held = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
-                return Err(Refusal::because(format!("{id} is {status}{held}: {by} cannot report on it")));
+                return Err(held_by_another(task).unwrap_or_else(|| {
+                    let held = task.holder.as_ref().map(|h| format!(" by {h}")).unwrap_or_default();
+                    Refusal::because(format!("{id} is {status}{held}: {by} cannot report on it"))
+                }));
             }
         };
         if seen.is_some_and(|seen| seen != task.fence) {
@@ -243,6 +246,25 @@ impl Rules<'_> {
 }
 
 impl<'a> Rules<'a> {
+    /// A holder is at work as long as this process lives.
+    pub(super) fn bind(&self, id: &TaskId, fence: u64, process: &HolderProcess) -> Decision {
+        if self.in_a_ledgers_hands(id, fence)?.progress.process.as_ref() == Some(process) {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Event::HolderBound { task: id.clone(), fence, process: process.clone() }])
+    }
+
+    /// That process has ended. A claim that waits for a commit needs nobody any more, so it stays.
+    pub(super) fn holder_gone(&self, id: &TaskId, fence: u64, process: &HolderProcess) -> Decision {
+        let task = self.in_a_ledgers_hands(id, fence)?;
+        if task.progress.process.as_ref() != Some(process) || !task.progress.uncommitted.is_empty() {
+            return Err(Refusal::stale(format!("{id} is not held by {process}")));
+        }
+        let name = task.holder.as_ref().map(ToString::to_string).unwrap_or_default();
+        let reason = format!("{process}, by which {name} held it, has ended");
+        Ok(vec![Event::Released { task: id.clone(), fence, reason }])
+    }
+
     /// The task, if somebody of the ledger works on it in this attempt.
     fn in_a_ledgers_hands(&self, id: &TaskId, fence: u64) -> Result<&'a Task, Stop> {
         let task = self.task(id)?;

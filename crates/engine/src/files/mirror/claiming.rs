@@ -86,7 +86,8 @@ impl Mirror {
         };
         for missing in &looked.missing {
             let what = format!("{id}: {missing}");
-            self.refuse_in(journal, file, &what, "it does not exist, and is not recorded as work")?;
+            let why = "it does not exist, and is not recorded as work";
+            self.refuse_in(journal, file, (Some(id), &what), why)?;
         }
         // What would come of it if every check passed: nothing is run for a claim that is refused anyway.
         let (report, evidence, by) = (&looked.report, &looked.evidence, held_by(task, file));
@@ -98,7 +99,7 @@ impl Mirror {
                 let files = piton_core::run::waits_for(&evidence.uncommitted);
                 let remedy = piton_core::view::commit_command(&evidence.uncommitted, id);
                 let why = format!("it waits: {files}; {remedy}");
-                self.refuse_in(journal, file, &edit.to_string(), &why)?;
+                self.refuse_in(journal, file, (Some(id), &edit.to_string()), &why)?;
                 self.log(journal, id, &format!("Not taken from {file} yet: {edit}: {why}"))?;
                 Ok(None)
             }
@@ -152,8 +153,7 @@ impl Mirror {
         reason: &str,
     ) -> Result<Vec<Command>, FilesError> {
         self.remember(journal, id, report, file)?;
-        self.refuse_in(journal, file, &edit.to_string(), reason)?;
-        self.log(journal, id, &format!("Not taken from {file}: {edit}: {reason}"))?;
+        self.refuse_edit(journal, file, edit, reason)?;
         let held = self.held.iter().position(|held| held == id).map(|at| self.held.remove(at));
         if let (Some(_), Some(task)) = (held, self.task(id)) {
             let reason = claims::ONLY_CLAIMED.to_owned();
@@ -169,6 +169,21 @@ impl Mirror {
         }
         let note = Note::Entry { task: Some(id.clone()), text: text.to_owned() };
         self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
+    }
+
+    /// The same of an edit that its reader already rejected.
+    pub(in crate::files) fn log_rejected(
+        &mut self,
+        journal: &mut Journal,
+        file: &str,
+        edit: &Edit,
+    ) -> Result<(), FilesError> {
+        match (&edit.task, &edit.what) {
+            (Some(task), What::Nonsense { what, why }) if self.task(task).is_some() => {
+                self.log(journal, task, &format!("Not taken from {file}: {what}: {why}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn task(&self, id: &TaskId) -> Option<Task> {
@@ -216,7 +231,7 @@ impl Mirror {
         if let Some(commands) = self.claim(journal, aide, id, &report, self.file, &edit)? {
             let refused = self.commit(journal, &commands)?;
             if let Some(reason) = refused.first() {
-                self.refuse(journal, &edit.to_string(), reason)?;
+                self.refuse_edit(journal, self.file, &edit, reason)?;
             }
         }
         Ok(())

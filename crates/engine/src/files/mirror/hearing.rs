@@ -86,7 +86,7 @@ impl Mirror {
                 self.catch_up(journal)?;
                 if let Err(reason) = added {
                     self.keep_beside("refused", bytes)?;
-                    self.refuse(journal, &edit.to_string(), &reason)?;
+                    self.refuse_edit(journal, self.file, edit, &reason)?;
                 }
                 Vec::new()
             }
@@ -97,11 +97,9 @@ impl Mirror {
         let refusals = self.commit(journal, &wishes)?;
         if let Some(reason) = refusals.first() {
             self.keep_beside("refused", bytes)?;
-            self.refuse(journal, &edit.to_string(), reason)?;
-            if let Some(task) = &edit.task {
-                self.log(journal, task, &format!("Not taken from {}: {edit}: {reason}", self.file))?;
-            }
+            self.refuse_edit(journal, self.file, edit, reason)?;
         }
+        self.log_rejected(journal, self.file, edit)?;
         if let (Some(task), What::Start | What::Retry { start: true }) = (&edit.task, &edit.what) {
             self.mark(journal, task)?;
         }

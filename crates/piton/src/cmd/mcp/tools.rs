@@ -18,7 +18,7 @@ const LONGEST: usize = 64 * 1024;
 const LARGEST: usize = 256 * 1024;
 
 /// Arguments that are not the client's business: where we are, who it is, and what does not end or is not text.
-const OURS: [&str; 4] = ["project_path", "by", "follow", "raw"];
+const OURS: [&str; 5] = ["project_path", "by", "held_while", "follow", "raw"];
 /// From inside an attempt there is only one run.
 const OUTSIDE: [&str; 2] = ["run", "plan"];
 
@@ -130,6 +130,8 @@ impl Tool {
         };
         let mut command = Command::new(program);
         command.args(words).env("PITON_HOLDER", by).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+        // The server ends with its client, and nobody is at work then.
+        command.env("PITON_HOLDER_PID", std::process::id().to_string());
         match command.stdin(Stdio::null()).output() {
             Ok(output) => {
                 let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));

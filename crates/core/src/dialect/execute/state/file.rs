@@ -150,7 +150,7 @@ pub struct CommitEntry {
 pub struct ErrorEntry {
     pub attempt: u32,
     /// One of `verification_failed`, `implementation_error`, `merge_conflict`, `timeout`, `limit`, `transient` and
-    /// `task_defect`; or another system's word.
+    /// `task_defect`; `not_taken` for an edit of this file that was refused; or another system's word.
     #[serde(rename = "type")]
     pub kind: String,
     /// The command that failed.

@@ -12,12 +12,15 @@ use super::known::{self, FILE};
 use super::words::{
     CommitType, ContextStatus, ErrorType, LayerStatus, QueueStatus, RunWord, TaskStatus, WorktreeStatus,
 };
-use crate::dialect::chronicle::{Chronicle, Commit, Failure, Story};
+use crate::dialect::chronicle::{Chronicle, Commit, Failure, Refused, Story};
 use crate::dialect::shape;
 use crate::plan::TaskId;
 use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task};
 use crate::time::Timestamp;
 use crate::view::{GroupStatus, group_status};
+
+/// The type of an error that is an edit which was not taken.
+const NOT_TAKEN: &str = "not_taken";
 
 /// Where a run is on disk: what the journal does not know.
 #[derive(Clone, Debug, Default)]
@@ -262,13 +265,29 @@ impl Writer<'_> {
             completed_at: story.completed_at.map(Time),
             merged_at: story.merged_at.map(Time),
             commits: story.commits.iter().map(commit).collect(),
-            errors: story.failures.iter().map(error).collect(),
+            errors: self.errors(&task.id, story),
             retry_feedback: story
                 .feedback
                 .iter()
                 .map(|told| FeedbackEntry { attempt: told.attempt, feedback: told.text.clone() })
                 .collect(),
         }
+    }
+
+    /// What went wrong with a task, and what somebody wrote about it into a file and Piton did not take.
+    fn errors(&self, id: &TaskId, story: &Story) -> Vec<ErrorEntry> {
+        let mut errors: Vec<ErrorEntry> = story.failures.iter().map(error).collect();
+        for refused in &self.chronicle.refused {
+            let Some((_, attempt)) = refused.task.as_ref().filter(|(task, _)| task == id) else { continue };
+            let entry = not_taken(refused, *attempt);
+            // A script that writes the same again is answered once.
+            if !errors.iter().any(|known| known.kind == entry.kind && known.message == entry.message) {
+                let is_later = |error: &ErrorEntry| error.timestamp.is_some_and(|at| at.0 > refused.at);
+                let place = errors.iter().position(is_later).unwrap_or(errors.len());
+                errors.insert(place, entry);
+            }
+        }
+        errors
     }
 
     fn workplace(&self, id: &TaskId) -> Option<Workplace> {
@@ -420,6 +439,17 @@ fn commit(made: &Commit) -> CommitEntry {
         message: made.subject.clone(),
         fixed: made.fixed.clone(),
         created_at: made.at.map(Time),
+    }
+}
+
+fn not_taken(refused: &Refused, attempt: u32) -> ErrorEntry {
+    ErrorEntry {
+        attempt,
+        kind: NOT_TAKEN.to_owned(),
+        step: None,
+        message: format!("not taken from {}: {}: {}", refused.file, refused.edit, refused.reason),
+        details: String::new(),
+        timestamp: Some(Time(refused.at)),
     }
 }
 

@@ -102,7 +102,16 @@ impl Entry {
         let named = self.signal.rsplit_once('_').filter(|(id, _)| id.eq_ignore_ascii_case(unit.as_str()));
         named.is_some_and(|(_, word)| {
             word.eq_ignore_ascii_case("DONE") || word.eq_ignore_ascii_case("VERIFIED")
-        })
+        }) || self.already().is_some()
+    }
+
+    /// Why nothing had to be changed for its unit, where it says so.
+    pub fn already(&self) -> Option<&str> {
+        let (word, reason) = self.signal.split_once([':', '：'])?;
+        let (unit, word) = word.trim().rsplit_once('_')?;
+        let is_own = self.head.unit.as_ref().is_some_and(|own| unit.eq_ignore_ascii_case(own.as_str()));
+        let reason = reason.trim();
+        (is_own && word.eq_ignore_ascii_case("ALREADY") && !reason.is_empty()).then_some(reason)
     }
 
     /// Why it is blocked, as far as it says so.
@@ -113,7 +122,8 @@ impl Entry {
 
     /// The same as a report on the unit: what is left to do is for the next iteration.
     pub fn report(&self) -> Report {
-        Report { note: self.did.clone(), feedback: self.remaining.clone(), ..Report::default() }
+        let already = self.already().unwrap_or_default().to_owned();
+        Report { note: self.did.clone(), feedback: self.remaining.clone(), already, ..Report::default() }
     }
 
     /// As it is put into the file.
