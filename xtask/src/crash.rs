@@ -23,7 +23,7 @@ pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Res
         .env("PITON_CRASH_SYSCALLS", "all")
         .env("PITON_CRASH_POWER", "all")
         .env("PITON_CRASH_DOUBLE", PAIRS);
-    let mut tests = vec!["matrix::", "power::", "syscalls::"];
+    let mut tests = vec!["matrix::", "power::", "syscalls::", "clean::"];
     while let Some(word) = words.next() {
         let value = words.next().with_context(|| format!("{word} wants a value"))?;
         match word.as_str() {
@@ -31,7 +31,7 @@ pub(crate) fn crash(root: &Path, mut words: impl Iterator<Item = String>) -> Res
             "--double" => command.env("PITON_CRASH_DOUBLE", value),
             "--plan" => command.env("PITON_CRASH_PLAN", value),
             "--who" => {
-                tests = vec!["a_kill_at_any_change"];
+                tests = vec!["a_kill_at_any_change", "a_clean_that_is_killed"];
                 command.env("PITON_CRASH_WHO", value)
             }
             "--seed" => command.env("PITON_CRASH_SEED", value),

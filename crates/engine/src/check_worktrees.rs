@@ -130,18 +130,22 @@ impl Pool<'_> {
 
     /// Take all away that nobody uses. What cannot be removed stays, and is named by `piton clean`.
     pub fn remove(&self) {
+        for path in self.paths() {
+            let _ = self.discard(&path);
+        }
+        project::remove_worktree_dir(self.dir);
+    }
+
+    /// All that there are. Of one whose removal was killed, git's own folder may be left alone.
+    pub fn paths(&self) -> Vec<Utf8PathBuf> {
         let mut all = paths(self.dir, self.run);
-        // A removal that was killed may have left git's own folder alone.
         let registered =
             self.repo.common_dir().join("worktrees").read_dir_utf8().into_iter().flatten().flatten();
         let names = registered.filter_map(|entry| Some(format!(".{}", entry.file_name().strip_prefix('-')?)));
         all.extend(names.map(|name| self.dir.join(name)).filter(|path| self.has(path)));
         all.sort();
         all.dedup();
-        for path in all {
-            let _ = self.discard(&path);
-        }
-        project::remove_worktree_dir(self.dir);
+        all
     }
 
     /// Whether a worktree is one of these, by its name.
@@ -170,7 +174,7 @@ fn owner(run: &RunId) -> String {
     format!("{run}/checks")
 }
 
-/// The worktrees for checks of a run.
+/// The folders of a run's worktrees for checks.
 pub fn paths(dir: &Utf8Path, run: &RunId) -> Vec<Utf8PathBuf> {
     numbers(dir, run).into_iter().map(|(kind, n)| dir.join(format!("{}-{run}-{n}", kind.prefix()))).collect()
 }

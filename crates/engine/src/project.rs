@@ -246,7 +246,7 @@ impl Project {
 
 /// Take the folder of worktrees away if that was the last of it: only empty folders go, and only those that Piton names
 /// itself.
-pub(crate) fn remove_worktree_dir(dir: &Utf8Path) {
+pub fn remove_worktree_dir(dir: &Utf8Path) {
     let _ = std::fs::remove_dir(dir);
     if let Some(parent) = dir.parent().filter(|parent| parent.file_name() == Some(".worktrees")) {
         let _ = std::fs::remove_dir(parent);

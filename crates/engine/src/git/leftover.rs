@@ -99,11 +99,8 @@ impl Repo {
     pub fn clear_dead_locks(&self, run: &str, since: SystemTime) -> Result<bool, GitError> {
         TempIndex::sweep(self)?;
         self.remove_torn_objects()?;
-        // Nobody else writes below these.
-        for own in [format!("refs/piton/{run}"), format!("refs/piton/rescue/{run}")] {
-            for lock in locks_below(&self.common_dir().join(own)) {
-                remove_if_there(&lock)?;
-            }
+        for lock in self.locks_of(run) {
+            remove_if_there(&lock)?;
         }
         let heads = self.common_dir().join("refs/heads");
         let ours = |lock: &Utf8PathBuf| {
@@ -123,6 +120,12 @@ impl Repo {
             }
         }
         Ok(self.remove_abandoned_entries()? && all)
+    }
+
+    /// Locks of refs that only one run writes.
+    pub fn locks_of(&self, run: &str) -> Vec<Utf8PathBuf> {
+        let own = [format!("refs/piton/{run}"), format!("refs/piton/rescue/{run}")];
+        own.iter().flat_map(|refs| locks_below(&self.common_dir().join(refs))).collect()
     }
 
     /// Locks that were left by git processes which died, whosever they were: nobody has them open, and no git is at work

@@ -7,12 +7,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Command, Status};
 use piton_core::view::counted;
-use piton_engine::check_worktrees::{self, Pool};
+use piton_engine::check_worktrees::Pool;
 use piton_engine::clock;
 use piton_engine::drive;
 use piton_engine::git::{GitError, Pin, RefChange, Repo, Rescue, Worktree};
 use piton_engine::journal::Journal;
-use piton_engine::project::Project;
+use piton_engine::project::{Project, remove_worktree_dir};
 use serde_json::json;
 
 use super::{Exit, FINE};
@@ -23,6 +23,7 @@ use crate::ui;
 
 /// Where agents take turns.
 const SHARED: &str = "the worktree of all tasks";
+const CHECKS: &str = "a worktree for checks";
 
 /// Something that can go.
 struct Leftover {
@@ -52,6 +53,10 @@ enum What {
     Jobs {
         path: Utf8PathBuf,
     },
+    /// A git of an earlier `clean` was killed over it.
+    Lock {
+        path: Utf8PathBuf,
+    },
 }
 
 impl What {
@@ -62,6 +67,7 @@ impl What {
             What::Pin { name, .. } => format!("the ref refs/piton/{name}"),
             What::Branch { name } => format!("the branch {name}, which has landed"),
             What::Jobs { path } => format!("the output of agents and checks, {path}"),
+            What::Lock { path } => format!("a lock that nobody holds, {path}"),
         }
     }
 }
@@ -127,7 +133,8 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
                 let goes = task.progress.worktree && (args.unfinished || task.decided == Status::Completed);
                 let own = facts.settings.worktree.shared.is_none() && goes;
                 let path = own.then(|| project.worktree_path_if_owned(run, dir, task.id.as_str())).flatten();
-                if let Some(path) = path.filter(|path| path.symlink_metadata().is_ok()) {
+                // Also one whose folder is gone: somebody may have been killed before that was written down.
+                if let Some(path) = path {
                     let bytes = bytes_in(&path);
                     add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
                 }
@@ -150,13 +157,15 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
             let shared = shared.and_then(|name| project.worktree_path_if_owned(run, dir, name));
             // Earlier versions had one for merged trees and one for claims.
             let older = ["landing", "claims"].map(|name| dir.join(format!(".{name}-{run}"))).into_iter();
-            let checks = check_worktrees::paths(dir, run).into_iter().chain(older);
-            let checks = checks.map(|path| (path, "a worktree for checks"));
-            for (path, of) in checks.chain(shared.map(|path| (path, SHARED))) {
-                if path.symlink_metadata().is_ok() && (finished || args.unfinished) {
-                    let bytes = bytes_in(&path);
-                    add(What::Place { path, of }, bytes);
-                }
+            let others = older.map(|path| (path, CHECKS)).chain(shared.map(|path| (path, SHARED)));
+            let others = others.filter(|(path, _)| path.symlink_metadata().is_ok());
+            let checks = Pool { project, repo, run, dir }.paths().into_iter().map(|path| (path, CHECKS));
+            for (path, of) in checks.chain(others).filter(|_| finished || args.unfinished) {
+                let bytes = bytes_in(&path);
+                add(What::Place { path, of }, bytes);
+            }
+            for path in repo.locks_of(run.as_str()) {
+                add(What::Lock { path }, 0);
             }
         }
         let jobs = project.home.join("runs").join(run.as_str());
@@ -203,6 +212,7 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
     match &left.what {
         What::Worktree { task, fence, path } => {
             let removed = Worktree::remove(repo()?, path, &rescue(left, task))?;
+            remove_worktree_dir(path.parent().unwrap_or(path));
             if let Some(kept) = removed.rescued {
                 ui::say(format!("what was only there is kept as {}", kept.name));
                 let rescued =
@@ -225,6 +235,7 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
                 let rescue = if *of == SHARED { rescue } else { rescue.without_reflogs() };
                 Worktree::remove(repo()?, path, &rescue)?;
             }
+            remove_worktree_dir(path.parent().unwrap_or(path));
         }
         What::Pin { task, name } => {
             let repo = repo()?;
@@ -241,6 +252,8 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
                 repo()?.change_refs(away.as_slice())?;
             }
         }
+        // Whoever locks a run clears these.
+        What::Lock { .. } => {}
         What::Jobs { path } => {
             std::fs::remove_dir_all(path).map_err(Failure::io(format!("cannot remove {path}")))?;
         }

@@ -8,7 +8,7 @@ use std::fs;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use camino::Utf8Path;
-use piton_testkit::trace::{Answer, Point, Who};
+use piton_testkit::trace::{Answer, Calls, Point, Who};
 
 use crate::kept;
 use crate::reference::{self, Form, TASKS};
@@ -46,18 +46,24 @@ pub(crate) fn crash_free(form: Form) -> &'static BTreeMap<String, usize> {
     static RUNS: [OnceLock<BTreeMap<String, usize>>; 2] = [const { OnceLock::new() }; 2];
     RUNS[form as usize].get_or_init(|| {
         let sandbox = form.sandbox();
-        let passes = Arc::new(Mutex::new(BTreeMap::new()));
-        let (counts, root) = (Arc::clone(&passes), sandbox.root.clone());
-        let (ended, traced) = sandbox.watched_run(move |point| {
-            if let Some(kind) = kind(point, &root) {
-                *counts.lock().expect("counts").entry(kind).or_insert(0) += 1;
-            }
-            Answer::Go
-        });
+        let (ended, passes) = passes(&sandbox, &["run", sandbox.plan]);
         reference::End::of(&sandbox, &ended).assert_right(&ended);
-        traced.all_end();
-        Arc::into_inner(passes).expect("the tracer is gone").into_inner().expect("counts")
+        passes
     })
+}
+
+/// The kinds that a command passes, and how often.
+pub(crate) fn passes(sandbox: &Sandbox, args: &[&str]) -> (Ended, BTreeMap<String, usize>) {
+    let passes = Arc::new(Mutex::new(BTreeMap::new()));
+    let (counts, root) = (Arc::clone(&passes), sandbox.root.clone());
+    let (ended, traced) = sandbox.watched(args, Calls::default(), move |point| {
+        if let Some(kind) = kind(point, &root) {
+            *counts.lock().expect("counts").entry(kind).or_insert(0) += 1;
+        }
+        Answer::Go
+    });
+    traced.all_end();
+    (ended, Arc::into_inner(passes).expect("the tracer is gone").into_inner().expect("counts"))
 }
 
 /// When a run is to be killed.
@@ -82,10 +88,15 @@ impl Place {
 /// `piton run` that is killed there, and whether it got there. With everything killed, nothing lives any
 /// more; otherwise what outlives the engine goes on.
 pub(crate) fn run_to(sandbox: &Sandbox, place: &Place, mode: Mode) -> (Ended, bool) {
+    killed_at(sandbox, &["run", sandbox.plan], place, mode)
+}
+
+/// The same for any command.
+pub(crate) fn killed_at(sandbox: &Sandbox, args: &[&str], place: &Place, mode: Mode) -> (Ended, bool) {
     let reached = Arc::new(Mutex::new(false));
     let (there, root, place) = (Arc::clone(&reached), sandbox.root.clone(), place.clone());
     let mut passed = 0;
-    let (ended, traced) = sandbox.watched_run(move |point| {
+    let (ended, traced) = sandbox.watched(args, Calls::default(), move |point| {
         let mut reached = there.lock().expect("a flag");
         let Some(kind) = kind(point, &root).filter(|_| !*reached) else { return Answer::Go };
         let (counts, nth) = place.counts(&kind);
