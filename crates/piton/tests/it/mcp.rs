@@ -136,6 +136,21 @@ fn whatever_is_said_the_server_goes_on() {
     assert_eq!(answer(&answers, 3)["result"], json!({}));
 }
 
+/// The server ends with its client, and nobody is at work then.
+#[test]
+fn what_a_client_holds_is_free_when_its_server_has_ended() {
+    if !Path::new("/proc/self/stat").exists() {
+        return skipped("processes cannot be watched here");
+    }
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    let lines = [call(1, "next", json!({ "plan": "plan.toml" })), call(2, "start", json!({ "task": "T1" }))];
+    let answers = talk(&sandbox, &["--by", "claude"], &lines);
+    assert!(told(&answers, 2).0.contains("started by claude"), "{answers:#?}");
+    let _ = sandbox.run("next").exits(0).says("by which claude held it, has ended").lacks("held by claude;");
+    assert_eq!(status(&sandbox, "T1"), "pending");
+}
+
 #[test]
 fn a_client_keeps_the_ledger_by_its_tools() {
     let sandbox = sandbox();
