@@ -299,12 +299,7 @@ fn folder(path: &Utf8Path) -> Outcome<Folder> {
 /// One of them. A link is followed in the plan and in the project around it, and not out of them: whoever wrote the plan
 /// would have somebody else's file read, and worked on.
 fn file_of(file: &Utf8Path, plan: &Utf8Path) -> Outcome<Vec<u8>> {
-    let real = file.canonicalize_utf8().map_err(Failure::io(format!("cannot read {file}")))?;
-    let top = plan.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(plan);
-    if real != *file && !real.starts_with(top) && !real.starts_with(plan) {
-        let what = format!("{} is a link that leads out of the project, to {real}", shown(file));
-        return Err(Failure::new(what).hint("put the file itself into the plan"));
-    }
+    stays_inside(file, plan)?;
     let size = file.metadata().map(|data| data.len()).map_err(Failure::io(format!("cannot read {file}")))?;
     if size > LARGEST {
         return Err(Failure::new(format!(
@@ -315,6 +310,18 @@ fn file_of(file: &Utf8Path, plan: &Utf8Path) -> Outcome<Vec<u8>> {
         )));
     }
     std::fs::read(file).map_err(Failure::io(format!("cannot read {file}")))
+}
+
+/// Refuse a file that a plan, or a master list, in this folder reaches by a link that leads out of the project.
+pub(crate) fn stays_inside(file: &Utf8Path, plan: &Utf8Path) -> Outcome {
+    let real = |path: &Utf8Path| path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")));
+    let (target, plan) = (real(file)?, real(plan)?);
+    let top = plan.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&plan);
+    if target != *file && !target.starts_with(top) && !target.starts_with(&plan) {
+        let what = format!("{} is a link that leads out of the project, to {target}", shown(file));
+        return Err(Failure::new(what).hint("put the file itself into the plan"));
+    }
+    Ok(())
 }
 
 /// The paths of a plan's files.

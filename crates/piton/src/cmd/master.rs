@@ -29,6 +29,11 @@ impl Lists {
         let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
         let decoded = text::decode(&bytes, false);
         let lists = master::read(&decoded.text);
+        for list in lists.entries.iter().filter_map(|entry| entry.list.as_ref()) {
+            if let Some(file) = reading::list_of(path, list.as_str()) {
+                reading::stays_inside(&file, reading::folder_of(path))?;
+            }
+        }
         let count = |list: &piton_core::plan::RepoPath| counts(&reading::list_of(path, list.as_str())?);
         let mut problems = lists.problems.clone();
         problems.extend(master::compare(&lists, count));

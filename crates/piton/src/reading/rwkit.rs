@@ -8,7 +8,7 @@ use piton_core::dialect::text;
 use piton_core::dialect::toolchain::{self, Detected};
 
 use super::issue::{files_at, root};
-use super::{FoundPlan, How, Read, config, file_of, folder_of, pictured};
+use super::{FoundPlan, How, Read, config, file_of, folder_of, pictured, stays_inside};
 use crate::failure::Outcome;
 
 /// The list and the plan beside it, by their paths in the project.
@@ -86,7 +86,8 @@ fn lists_of(master: &Utf8Path) -> Vec<Utf8PathBuf> {
     let Ok(bytes) = file_of(master, folder_of(master)) else { return Vec::new() };
     let read = rwkit::master::read(&text::decode(&bytes, false).text);
     let lists = read.entries.iter().filter_map(|entry| list_of(master, entry.list.as_ref()?.as_str()));
-    lists.filter_map(|list| list.canonicalize_utf8().ok()).collect()
+    let inside = lists.filter(|list| stays_inside(list, folder_of(master)).is_ok());
+    inside.filter_map(|list| list.canonicalize_utf8().ok()).collect()
 }
 
 /// A list that a master list names: beside it, or from the root of the project.
