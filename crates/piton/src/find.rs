@@ -16,7 +16,7 @@ use piton_engine::{clock, holders};
 use crate::args::{Loudness, Run, Which};
 use crate::failure::{Failure, Outcome};
 use crate::reading::{self, How};
-use crate::{cmd, progress, refusals, same_plan, siblings, ui};
+use crate::{cmd, gone, progress, refusals, same_plan, siblings, ui};
 
 pub(crate) fn here() -> Outcome<Utf8PathBuf> {
     let here = std::env::current_dir().map_err(Failure::io("cannot tell the current folder"))?;
@@ -240,6 +240,7 @@ fn run_in(
         None => choose(&runs, which.run.as_deref(), &project)?,
     };
     refusals::say(&project, &journal, &run);
+    gone::say(&journal, &run);
     Ok(FoundRun { project, journal, run })
 }
 

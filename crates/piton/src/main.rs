@@ -4,6 +4,7 @@ mod args;
 mod cmd;
 mod failure;
 mod find;
+mod gone;
 mod picture;
 mod progress;
 mod reading;

@@ -18,6 +18,7 @@ use super::{Exit, FINE, import};
 use crate::args::Doctor;
 use crate::failure::{ERROR, Failure, Outcome};
 use crate::find::{self, FoundRun};
+use crate::gone;
 use crate::reading;
 use crate::ui::{self, DIM};
 
@@ -293,6 +294,13 @@ impl Visit<'_> {
 
     /// A state file shows the journal; what somebody wrote into it goes through the rules.
     fn against_its_file(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
+        if let Some(facts) = journal.facts(run)?
+            && let Some(told) = gone::told(Utf8Path::new(&facts.plan), facts.settings.dialect, run)
+        {
+            let rule = "the journal keeps the run; its files are not written again";
+            self.add(State::Note, format!("{run}: {told}"), rule);
+            return Ok(());
+        }
         let Some(mut mirror) = Mirror::of(self.project, journal, run)? else { return Ok(()) };
         let path = find::shown(mirror.path());
         let plan = mirror.path().parent().unwrap_or(Utf8Path::new("."));
