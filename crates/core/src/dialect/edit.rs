@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::Addition;
 use crate::plan::TaskId;
 use crate::run::{Claim, Command, ContextUpdate, Holder, Note, PastError, Report};
+use crate::time::Timestamp;
 
 /// One wish.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,6 +185,21 @@ impl fmt::Display for Edit {
             What::Carried { fields } => write!(f, "fields of others: {fields}"),
             What::Nonsense { what, why } => write!(f, "{what}: {why}"),
         }
+    }
+}
+
+/// An error as somebody wrote it down, in an object or as text.
+pub(super) fn past_error(entry: &Value) -> PastError {
+    let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
+    let at = entry["timestamp"].as_str().map(str::trim);
+    PastError {
+        attempt: entry["attempt"].as_u64().and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0),
+        kind: text("type"),
+        step: text("step"),
+        message: entry["message"].as_str().or(entry.as_str()).unwrap_or_default().to_owned(),
+        details: text("details"),
+        // What names no zone is in UTC, as the recipes write it.
+        at: at.and_then(|at| Timestamp::parse(at).or_else(|| Timestamp::parse(&format!("{at}Z")))),
     }
 }
 

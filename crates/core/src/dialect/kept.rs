@@ -1,8 +1,10 @@
 //! The files that a system keeps beside its plan: which there are, what they show of a run, and what a change of them
 //! means. One door to the rooms of all systems, for whoever writes and reads the files.
 
+mod ticks;
+
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -10,12 +12,11 @@ use serde_json::Value;
 use super::chronicle::{self, Chronicle};
 use super::edit::{Edit, What};
 use super::execute::state as execute;
-use super::issue::plan::Word;
 use super::iterative::{guardrails, progress};
 use super::{entries, issue, iterative, json, rwkit, text};
 use crate::diagnostic::{Diagnostic, Severity, place};
 use crate::plan::{Dialect, TaskId};
-use crate::run::{Note, Report, State, Status, Task};
+use crate::run::{Note, Report, State};
 
 pub use execute::{Place, Workplace};
 
@@ -131,6 +132,14 @@ pub fn edits(dialect: Dialect, shown: &Value, found: &Value) -> Vec<Edit> {
     }
 }
 
+/// Fields of others in `fields` that the file does not show since the run has its own there, each with the reason.
+pub fn overruled(dialect: Dialect, fields: &Value, shown: &Value) -> Vec<(String, String)> {
+    match dialect {
+        Dialect::Execute => execute::overruled(fields, shown),
+        Dialect::Native | Dialect::Issue | Dialect::Rwkit | Dialect::Iterative => Vec::new(),
+    }
+}
+
 /// A file beside the state file that others write, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beside {
@@ -155,6 +164,8 @@ pub struct Settled {
     pub notes: Vec<Note>,
     pub edits: Vec<Edit>,
     pub put: Put,
+    /// In a list: the completed tasks whose boxes are ticked once this is done.
+    pub ticks: BTreeSet<TaskId>,
 }
 
 /// What it lacks.
@@ -195,18 +206,20 @@ impl Beside {
         }
     }
 
-    /// Compare the file with the run. What is claimed is being checked: it is left as it is, and told again.
+    /// Compare the file with the run. What is claimed is being checked: it is left as it is, and told again. `shown` are the
+    /// [`ticks`](Settled::ticks) of the last time: a box of these that is open now was unticked by somebody.
     pub fn settle(
         self,
         found: Option<&[u8]>,
         state: &State,
         chronicle: &Chronicle,
         claimed: &[TaskId],
+        shown: &BTreeSet<TaskId>,
     ) -> Settled {
         match self {
             Beside::Journal | Beside::Progress | Beside::Guardrails => self.grow(found, state, chronicle),
             Beside::Boxes(_) | Beside::List => {
-                found.map(|bytes| self.boxes(bytes, state, chronicle, claimed)).unwrap_or_default()
+                found.map(|bytes| self.boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
             }
             Beside::Report => {
                 let about = about(state);
@@ -253,6 +266,7 @@ impl Beside {
             notes,
             edits: problems.into_iter().map(odd).collect(),
             put: append.map_or(Put::Nothing, put),
+            ticks: BTreeSet::new(),
         }
     }
 
@@ -284,60 +298,7 @@ impl Beside {
             }
         }
     }
-
-    /// Tasks whose boxes are ticked, with what speaks against it.
-    fn ticked(self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
-        if self == Beside::List { rwkit::boxes::ticked(bytes) } else { issue::boxes::ticked(bytes) }
-    }
-
-    /// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
-    fn boxes(self, bytes: &[u8], state: &State, chronicle: &Chronicle, claimed: &[TaskId]) -> Settled {
-        let ticked = self.ticked(bytes);
-        let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
-        let is_claim = |id: &TaskId| {
-            let is_open = |task: &Task| task.decided != Status::Completed && !task.removed;
-            ticked.contains_key(id) && matches!(state.task(id), Ok(Some(task)) if is_open(task))
-        };
-        // Who ticks several that build on each other says so of the first, and then of what comes after it.
-        let waits = |id: &TaskId| state.links(id).is_ok_and(|links| links.needs.iter().any(is_claim));
-        for task in state.tasks().filter(|task| !task.removed) {
-            if is_claim(&task.id) && waits(&task.id) {
-                continue;
-            }
-            let is_done = task.decided == Status::Completed;
-            let is_lost = chronicle.task(&task.id).is_some_and(|story| story.lost);
-            if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
-                // The tick is from when it was done, and nobody can tell it from a new one.
-                let against = against.or(is_lost.then_some(LOST));
-                let what = match against {
-                    None => What::ReportDone { report: Report::default() },
-                    Some(why) => What::Nonsense {
-                        what: format!("the box of {} was ticked", task.id),
-                        why: why.to_owned(),
-                    },
-                };
-                edits.push(Edit { task: Some(task.id.clone()), what });
-            }
-            if !claimed.contains(&task.id) {
-                stand.insert(task.id.clone(), word(task.outcome()));
-            }
-        }
-        let new = if self == Beside::List {
-            let done = |(id, word): (TaskId, Word)| (id, word == Word::Completed);
-            rwkit::boxes::tick(bytes, &stand.into_iter().map(done).collect())
-        } else {
-            issue::boxes::tick(bytes, &stand)
-        };
-        let put = match new {
-            Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
-            _ => Put::Nothing,
-        };
-        Settled { notes: Vec::new(), edits, put }
-    }
 }
-
-/// Why a box is no claim of a task whose work has been on the branch.
-const LOST: &str = "its work is on the branch no more; `piton report ID done` claims it anew";
 
 /// Entries that somebody changed, as far as that was not told yet. So many are told at once: who changes more of a log
 /// has written another.
@@ -355,20 +316,6 @@ fn changed(found: &[Diagnostic], text: &str, chronicle: &Chronicle) -> Vec<Note>
         (!is_told(&edit)).then_some(Note::EditRefused { file, edit, reason, task: None })
     };
     found.iter().take(MOST).filter_map(note).collect()
-}
-
-/// What a list that has words for it says of such a task.
-fn word(status: Status) -> Word {
-    match status {
-        Status::Completed => Word::Completed,
-        Status::Abandoned | Status::Blocked => Word::Blocked,
-        Status::Pending | Status::Failed | Status::Skipped | Status::Unreachable | Status::Waiting => {
-            Word::Pending
-        }
-        Status::InProgress | Status::Confirming | Status::Verifying | Status::Verified | Status::Merging => {
-            Word::InProgress
-        }
-    }
 }
 
 /// The issue that a run is about.

@@ -1,9 +1,12 @@
 //! The files beside the state file: a journal that only grows, a list whose boxes are ticked. They name no position of
 //! the journal, so what counts is what they hold: what is known is no news, and what is missing is put in.
 
+use std::collections::BTreeSet;
+
 use camino::Utf8PathBuf;
 use piton_core::dialect::edit::{Edit, What, commands};
 use piton_core::dialect::kept::{self, Beside, Put, Settled};
+use piton_core::plan::TaskId;
 use piton_core::run::Command;
 
 use super::mirror::{Aide, FilesError, Mirror, ROUNDS, read};
@@ -41,8 +44,13 @@ impl Mirror {
                 }
             }
             crash::point("files.before-write");
-            let bytes = match self.look(beside, found.as_deref()).put {
-                Put::Nothing => return Ok(round == 0),
+            let settled = self.look(beside, found.as_deref());
+            let is_list = matches!(beside, Beside::Boxes(_) | Beside::List);
+            let bytes = match settled.put {
+                Put::Nothing => {
+                    self.remember_ticks(&name, settled.ticks, is_list);
+                    return Ok(round == 0);
+                }
                 Put::Append(bytes) => {
                     // Others append too, and none of us takes anything from the other.
                     disk::append(&path, &bytes).map_err(FilesError::io(&path))?;
@@ -53,6 +61,7 @@ impl Mirror {
             let displaced = disk::displace(&path, &bytes).map_err(FilesError::io(&path))?;
             crash::point("files.written");
             if displaced.as_ref().map(|file| &file.bytes) == found.as_ref() {
+                self.remember_ticks(&name, settled.ticks, is_list);
                 return Ok(false);
             }
             // Somebody wrote in this very moment: theirs is put back, and changed in turn. It is the same file again, so
@@ -100,7 +109,15 @@ impl Mirror {
     }
 
     fn look(&self, beside: Beside, found: Option<&[u8]>) -> Settled {
-        beside.settle(found, &self.state, &self.chronicle, &self.claimed)
+        let none = BTreeSet::new();
+        let shown = self.shown.ticks.get(&self.name_of(beside)).unwrap_or(&none);
+        beside.settle(found, &self.state, &self.chronicle, &self.claimed, shown)
+    }
+
+    fn remember_ticks(&mut self, name: &str, ticks: BTreeSet<TaskId>, is_list: bool) {
+        if is_list {
+            self.shown.ticks.insert(name.to_owned(), ticks);
+        }
     }
 
     fn take_beside(
@@ -122,7 +139,11 @@ impl Mirror {
             _ => commands(edit, &name, &name),
         };
         let refusals = self.commit(journal, &wishes)?;
-        self.log_rejected(journal, &name, edit)?;
+        if matches!(beside, Beside::Boxes(_) | Beside::List) && matches!(edit.what, What::Nonsense { .. }) {
+            // Said once, whatever becomes of the write.
+            self.shown.ticks.remove(&name);
+            self.log_rejected(journal, &name, edit)?;
+        }
         match refusals.first() {
             Some(reason) => self.refuse_edit(journal, &name, edit, reason),
             None => Ok(()),

@@ -22,6 +22,7 @@ use piton_core::plan::{AboutTask, Dialect, Digest, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Recorded, State, Task};
 use serde_json::Value;
 
+use super::shown::Shown;
 use super::touched::{self, Touched};
 use crate::claims::{Judgement, Place};
 use crate::journal::{Journal, JournalError};
@@ -107,6 +108,8 @@ pub struct Mirror {
     pub(super) held: Vec<TaskId>,
     /// When it was last looked whether claims that wait still have to.
     pub(super) looked: Option<Instant>,
+    /// What the files showed when they were last written, by whichever process.
+    pub(super) shown: Shown,
     /// How the files looked, and the position they showed, when nothing was left to do about them.
     settled: Option<(Vec<Option<Stamp>>, u64)>,
 }
@@ -157,6 +160,7 @@ impl Mirror {
             judged: Vec::new(),
             held: Vec::new(),
             looked: None,
+            shown: Shown::default(),
             settled: None,
         };
         mirror.catch_up(journal)?;
@@ -239,6 +243,8 @@ impl Mirror {
             self.hide();
         }
         self.judged.clear();
+        let known = Shown::load(&self.project, &self.run);
+        self.shown = known.clone();
         for id in committed {
             self.claim_again(journal, aide, &id)?;
         }
@@ -259,6 +265,9 @@ impl Mirror {
                 break;
             }
             // What was said in one of them is part of the others, too.
+        }
+        if self.shown != known {
+            self.shown.save(&self.project, &self.run);
         }
         self.settled = quiet.then(|| (stamps, self.state.seq()));
         let held = !quiet && self.is_being_written(&path)?;
@@ -302,9 +311,11 @@ impl Mirror {
             let found = read(path)?;
             match &found {
                 Some(_) if self.is_being_written(path)? => return Ok(false),
-                Some(bytes) => self.hear(journal, aide, bytes)?,
-                // Written once at least, when work began; what was taken over began elsewhere.
-                None if self.state.tasks().any(|task| task.fence > 0) => self.refuse(
+                Some(bytes) => {
+                    self.refuse_older(journal, bytes)?;
+                    self.hear(journal, aide, bytes)?;
+                }
+                None if self.shown.seq > 0 => self.refuse_whole(
                     journal,
                     "the file was deleted",
                     "it is written again; `piton run PLAN --reset` begins a new run",
@@ -313,13 +324,17 @@ impl Mirror {
             }
             let Some(text) = self.text() else { return Ok(true) };
             if found.as_deref() == Some(text.as_bytes()) {
+                self.shown.seq = self.state.seq();
                 return Ok(round == 0);
             }
             crash::point("files.before-write");
             let displaced = disk::displace(path, text.as_bytes()).map_err(FilesError::io(path))?;
             crash::point("files.written");
             match displaced {
-                displaced if displaced.as_ref().map(|file| &file.bytes) == found.as_ref() => break,
+                displaced if displaced.as_ref().map(|file| &file.bytes) == found.as_ref() => {
+                    self.shown.seq = self.state.seq();
+                    break;
+                }
                 // Somebody is writing it in this very moment: what they write next must not go into a file that is gone.
                 Some(theirs) if kept::is_cut_short(&theirs.bytes) => {
                     let between = theirs.put_back(path).map_err(FilesError::io(path))?;
@@ -369,11 +384,12 @@ impl Mirror {
         Ok(self.picture_at(journal, shown)?.map(|base| (shown, base)))
     }
 
-    /// A picture of another run that had the file before this one, and was heard then.
-    fn shows_another(&self, journal: &Journal, found: &Value) -> Result<bool, FilesError> {
+    /// Another run whose picture the file is: it had the file before this one.
+    fn shows_another(&self, journal: &Journal, found: &Value) -> Result<Option<RunId>, FilesError> {
         let named = found.get("piton_run").and_then(Value::as_str).and_then(|name| RunId::new(name).ok());
-        let Some(other) = named.filter(|other| *other != self.run) else { return Ok(false) };
-        Ok(kept::is_of_project(self.dialect) && journal.facts(&other)?.is_some())
+        let Some(other) = named.filter(|other| *other != self.run) else { return Ok(None) };
+        let is_known = kept::is_of_project(self.dialect) && journal.facts(&other)?.is_some();
+        Ok(is_known.then_some(other))
     }
 
     fn is_heard(&self, shown: u64, edit: &Edit) -> bool {
@@ -482,6 +498,12 @@ impl Mirror {
         self.refuse_in(journal, self.file, (None, edit), reason)
     }
 
+    /// What was done to the file as a whole, which is about no task.
+    fn refuse_whole(&mut self, journal: &mut Journal, edit: &str, reason: &str) -> Result<(), FilesError> {
+        self.refuse(journal, edit, reason)?;
+        self.log(journal, None, &format!("Not taken from {}: {edit}: {reason}", self.file))
+    }
+
     pub(super) fn refuse_in(
         &mut self,
         journal: &mut Journal,
@@ -504,7 +526,7 @@ impl Mirror {
     ) -> Result<(), FilesError> {
         self.refuse_in(journal, file, (edit.task.as_ref(), &edit.to_string()), reason)?;
         match &edit.task {
-            Some(task) => self.log(journal, task, &format!("Not taken from {file}: {edit}: {reason}")),
+            Some(task) => self.log(journal, Some(task), &format!("Not taken from {file}: {edit}: {reason}")),
             None => Ok(()),
         }
     }

@@ -4,7 +4,9 @@ mod beside;
 mod keeping;
 mod mirror;
 mod owner;
+mod shown;
 mod touched;
 
 pub use keeping::{Keeping, TakeUp};
 pub use mirror::{Aide, FilesError, LockLeft, Mirror, Wait, folder_in_project, place, real_path};
+pub use owner::alone;

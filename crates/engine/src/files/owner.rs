@@ -1,11 +1,35 @@
 //! Whose a state file is: most lie beside their plan, some are one for a whole project.
 
+use std::{fs, io};
+
+use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
-use piton_core::plan::RunId;
+use piton_core::plan::{Dialect, RunId};
 
 use super::mirror::{Aide, FilesError, Mirror, read};
 use crate::journal::Journal;
+use crate::lock::Lock;
 use crate::project::Project;
+
+/// The right to work on a plan whose system has one state file for a whole project: it shows one plan at a time. `Ok(None)`
+/// where each plan has its own. Otherwise the plan that an engine works on, if it has said so yet.
+pub fn alone(
+    project: &Project,
+    dialect: Dialect,
+    plan: &Utf8Path,
+) -> io::Result<Result<Option<Lock>, Utf8PathBuf>> {
+    if !kept::is_of_project(dialect) {
+        return Ok(Ok(None));
+    }
+    let path = project.home.join(format!("locks/engine-{}.lock", dialect.name()));
+    match Lock::try_take(&path)? {
+        Some(lock) => {
+            fs::write(&path, plan.as_str())?;
+            Ok(Ok(Some(lock)))
+        }
+        None => Ok(Err(Utf8PathBuf::from(fs::read_to_string(&path)?))),
+    }
+}
 
 impl Mirror {
     /// The state file of a run, if its system keeps one and no other run has taken it over.

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::iterative::plan::LISTS;
-use piton_core::dialect::native;
+use piton_core::dialect::{kept, native};
 use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, NewRun, Past, Proof, State, Status, StopReason};
+use piton_engine::files;
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
 use piton_engine::landed::{Before, by_lost_runs};
@@ -25,6 +26,29 @@ use crate::{same_plan, ui};
 /// The project a plan is for: where the command line says, else where its run is, else where the plan says or lies.
 pub(crate) fn project_of(args: &Run, found: &FoundPlan) -> Outcome<Project> {
     find::of_plan(&found.path, args.project_path.as_deref())
+}
+
+/// Held while an engine works on a plan whose state file is that of the whole project. A second engine, on another such plan,
+/// would overwrite what the first one shows, and what people write into it.
+pub(super) fn alone(project: &Project, found: &FoundPlan) -> Outcome<Option<Lock>> {
+    let dialect = found.plan.settings.dialect;
+    let taken = files::alone(project, dialect, &found.path);
+    match taken.map_err(Failure::io(format!("cannot lock {}", project.home)))? {
+        Ok(lock) => Ok(lock),
+        // Whoever begins the run says that it is worked on.
+        Err(other) if other == found.path => Ok(None),
+        Err(other) => {
+            let file = kept::state_file(dialect).unwrap_or_default();
+            let other = match other.as_str() {
+                "" => "another plan".to_owned(),
+                _ => find::shown(&other),
+            };
+            let why = format!("an engine works on {other}, and {file} shows one plan at a time");
+            let failure =
+                Failure::new(why).hint(format!("piton stop --plan {other}   or wait until it has ended"));
+            Err(failure.hint("a master list has its lists worked on one after the other"))
+        }
+    }
 }
 
 /// The run to work on, made if need be, and the proof that nobody else works on it.

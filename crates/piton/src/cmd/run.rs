@@ -49,6 +49,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     preflight(args, &found.plan, &project)?;
     let prompts = prompt::in_force(&project, &found.plan.settings.escalation)?;
     import::warn_of_second_copy(&found, &project);
+    let _alone = begin::alone(&project, &found)?;
     let mut journal = Journal::open(&project.home)?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
     tell_deleted(&found, &project, &mut journal, &run)?;

@@ -271,6 +271,60 @@ fn the_file_names_a_branch_and_a_worktree_that_are_there() {
     assert_eq!(state(&sandbox)["options"]["quiet"], true);
 }
 
+/// "Atomic Updates" and "Concurrency Considerations", as they stand there, while nobody looks and beside an engine: a
+/// copy that takes the file's place, behind the lock that is touched.
+#[test]
+fn a_state_that_takes_the_files_place_behind_the_touched_lock_is_heard() {
+    const WRITE: &str = "
+while [ -f execute-state.lock ]; do sleep 0.1; done
+touch execute-state.lock
+STATE_JSON=$(jq '.note = \"NOTE\" | .tasks[\"L2-001\"].retry_feedback += [{\"attempt\": 2, \"feedback\": \"NOTE\"}]' execute-state.json)
+echo \"$STATE_JSON\" > execute-state.json.tmp
+mv execute-state.json.tmp execute-state.json
+rm execute-state.lock
+";
+    if Command::new("jq").arg("--version").stdout(Stdio::null()).status().is_err() {
+        piton_testkit::skipped("there is no jq here: the recipes cannot be tried");
+        return;
+    }
+    let sandbox = ledger();
+    shell(&sandbox, &WRITE.replace("NOTE", "first"));
+    let _ = sandbox.run("next").exits(0).lacks("not taken");
+    assert_eq!(state(&sandbox)["note"], "first");
+    sandbox.fifo("begun");
+    sandbox.fifo("gate");
+    sandbox.script(&all_write().replace("[L1-001]\n", "[L1-001]\nmeet SIDE/begun\nmeet SIDE/gate\n"));
+    let mut run = sandbox.piton(["run", PLAN]).spawn();
+    run.until_at(&sandbox, "begun");
+    shell(&sandbox, &WRITE.replace("NOTE", "second"));
+    until("the advice", || log(&sandbox).contains("told: second").then_some(()));
+    let created = until("the worktree in the file", || {
+        let entry = state(&sandbox)["worktrees"]["L1-001"].clone();
+        (entry["status"] == "active").then_some(entry)
+    });
+    // A worktree of Piton's own is not theirs to change.
+    edit(&sandbox, |state| state["worktrees"]["L1-001"]["status"] = json!("cleaned"));
+    until("an answer", || log(&sandbox).contains("`worktrees.L1-001.status` is \"cleaned\"").then_some(()));
+    until("the file to be put right", || (state(&sandbox)["worktrees"]["L1-001"] == created).then_some(()));
+    edit(&sandbox, |state| drop(state["worktrees"].as_object_mut().expect("an object").remove("L1-001")));
+    until("an answer", || log(&sandbox).contains("`worktrees.L1-001` was removed").then_some(()));
+    run.until_at(&sandbox, "gate");
+    let _ = run.wait().exits(0);
+    assert_eq!(
+        (statuses(&sandbox), &state(&sandbox)["note"]),
+        (vec!["completed".to_owned(); 3], &json!("second"))
+    );
+    let told = &state(&sandbox)["tasks"]["L2-001"]["retry_feedback"];
+    let told: Vec<_> = told.as_array().into_iter().flatten().map(|one| &one["feedback"]).collect();
+    assert_eq!(told, ["first", "second"]);
+    // "Backup Before Reset", put back: nothing that happened is taken back.
+    shell(&sandbox, "cp execute-state.json execute-state.json.bak");
+    let _ = sandbox.run("journal add later").exits(0);
+    shell(&sandbox, "cp execute-state.json.bak execute-state.json");
+    let _ = sandbox.run("journal add looked").exits(0).says("the file was put back as it was at event");
+    assert_eq!(statuses(&sandbox), ["completed"; 3]);
+}
+
 /// Every face says the same of a layer in which a task was given up.
 #[test]
 fn a_blocked_layer_is_blocked_in_every_face() {

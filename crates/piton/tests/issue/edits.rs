@@ -194,11 +194,32 @@ fn a_box_that_somebody_ticks_is_a_claim() {
     let _ = sandbox.run("next").exits(0);
     assert_eq!(ticked(&sandbox), ["0", "1.1"], "{}", log(&sandbox));
     assert_eq!(status(&sandbox, "3.1"), "pending");
-    // And one that is done stays so, whoever opens its box.
-    let list = sandbox.read(format!("{PLAN}/tasks.md")).replace("- [x] 1.1", "- [ ] 1.1");
-    sandbox.write(format!("{PLAN}/tasks.md"), &list);
-    let _ = sandbox.run("next").exits(0);
+}
+
+/// What is done is done. Whoever unticks its box, or puts an older list back, is told so.
+#[test]
+fn a_box_that_somebody_unticks_is_ticked_again_and_they_are_told() {
+    let sandbox = ledger();
+    sandbox.write("spend.sh", BY_MONTH);
+    sandbox.commit("By hand");
+    tick(&sandbox, "1.1");
+    let _ = sandbox.run("next").exits(0).lacks("not taken");
+    assert_eq!(ticked(&sandbox), ["0", "1.1"], "{}", log(&sandbox));
+    let list = sandbox.read(format!("{PLAN}/tasks.md"));
+    let words = "the box of 1.1 was unticked: it is completed, and is ticked again";
+    for n in 1..=2 {
+        sandbox.write(format!("{PLAN}/tasks.md"), &list.replace("- [x] 1.1", "- [ ] 1.1"));
+        let _ = sandbox.run("next").exits(0).says(&format!("not taken from tasks.md: {words}"));
+        assert_eq!(sandbox.read(format!("{PLAN}/tasks.md")), list);
+        assert_eq!(log(&sandbox).matches(&format!("was not taken: {words}")).count(), n, "{}", log(&sandbox));
+        assert_eq!(journal(&sandbox).matches(words).count(), 1, "{}", journal(&sandbox));
+        assert_eq!(status(&sandbox, "1.1"), "completed");
+    }
+    let _ = sandbox.run("next").exits(0).lacks("not taken");
+    sandbox.git(["checkout", "-q", "--", PLAN]);
+    let _ = sandbox.run("next").exits(0).says("the box of 1.1 was unticked");
     assert_eq!(ticked(&sandbox), ["0", "1.1"]);
+    let _ = sandbox.run("doctor").exits(0);
 }
 
 /// The checks of what was claimed while nobody looked are waited for: the next task begins where it ends.

@@ -7,6 +7,7 @@ mod example;
 mod folder;
 mod judges;
 mod knowledge;
+mod recipes;
 mod rounds;
 mod rows;
 mod signals;

@@ -90,7 +90,7 @@ fn a_box_that_is_ticked_by_hand_is_a_claim() {
 }
 
 /// The document's own recipes, word for word, with their variables.
-const RECIPES: [(&str, &str); 14] = [
+pub(crate) const RECIPES: [(&str, &str); 14] = [
     (
         "claim",
         r#"jq --arg tid "T003" --arg ts "$(date -Iseconds)" '

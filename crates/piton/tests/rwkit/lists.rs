@@ -115,3 +115,53 @@ fn a_list_alone_starts_what_it_can_and_says_what_the_rest_waits_for() {
     assert_eq!(statuses(&sandbox), ["completed"; 6]);
     let _ = sandbox.run("doctor").exits(0);
 }
+
+/// One state file shows one list: a second engine would overwrite it, and what people write into it.
+#[test]
+fn a_second_engine_on_another_list_is_refused_and_no_line_is_lost() {
+    let sandbox = two_lists("");
+    act(&sandbox, &format!("[T101]\nwrite budget.csv 0\n[T001]\nmeet SIDE/gate\n{}", does_well("T001")));
+    sandbox.fifo("gate");
+    let mut first = sandbox.piton(RUN.split(' ')).spawn();
+    first.until_says("T001     attempt 1 started");
+    let second = "plans/1-2-budget-todolist.md";
+    for _ in 0..2 {
+        let told = sandbox.run(&format!("run {second}")).exits(1);
+        let told = told.says(&format!("an engine works on {LIST}"));
+        let _ = told
+            .says("rw-kit.state.json shows one plan at a time")
+            .says(&format!("piton stop --plan {LIST}"));
+    }
+    // Nothing was begun for it.
+    assert!(!sandbox.run("log --json --plan plans/1-2-budget-todolist.md").contains("T101"));
+    let logged = r#".logs += [{"timestamp": "2026-01-01T00:00:00Z", "level": "info", "message": "Mind T006"}] | .updated_at = "x""#;
+    let is_logged = recipe(&sandbox, logged);
+    if is_logged {
+        first.until_says("Mind T006");
+    }
+    first.until_at(&sandbox, "gate");
+    let _ = first.wait().exits(0);
+    assert_eq!(statuses(&sandbox), ["completed"; 6]);
+    assert_eq!(state(&sandbox)["logs"].to_string().contains("Mind T006"), is_logged);
+    // Now it is its turn. What somebody writes into the first list's file before that is the first list's.
+    let late = r#".logs += [{"timestamp": "2026-01-01T00:00:00Z", "level": "info", "message": "Too late"}] | .updated_at = "y""#;
+    let _ = recipe(&sandbox, late);
+    let _ = sandbox.run(&format!("run {second}")).exits(0);
+    assert_eq!(state(&sandbox)["tasks"]["T101"]["status"], "completed");
+    assert_eq!(sandbox.run(&format!("log --plan {LIST}")).exits(0).contains("Too late"), is_logged);
+}
+
+/// A list behind a link that leads out of the project is not worked on.
+#[test]
+fn a_list_that_a_master_list_reaches_by_a_link_out_of_the_project_is_refused() {
+    let sandbox = two_lists("");
+    let (list, outside) =
+        (sandbox.project().join("plans/1-2-budget-todolist.md"), sandbox.root().join("outside.md"));
+    std::fs::rename(&list, &outside).expect("our own file");
+    std::os::unix::fs::symlink(&outside, &list).expect("a new link");
+    for line in ["plan", "run", "status"] {
+        let _ =
+            sandbox.run(&format!("{line} {MASTER}")).exits(1).says("is a link that leads out of the project");
+    }
+    assert!(!sandbox.exists(STATE));
+}

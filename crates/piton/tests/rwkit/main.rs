@@ -9,6 +9,7 @@ mod export;
 mod failing;
 mod files;
 mod lists;
+mod recipes;
 mod takeover;
 
 use std::process::{Command, Stdio};

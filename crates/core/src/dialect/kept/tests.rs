@@ -47,7 +47,7 @@ fn what_is_no_state_file_says_where_and_what_is_said_twice_is_told() {
 }
 
 fn settled(beside: Beside, bytes: &[u8], bench: &Bench) -> Settled {
-    beside.settle(Some(bytes), &bench.state, &bench.chronicle, &[])
+    beside.settle(Some(bytes), &bench.state, &bench.chronicle, &[], &BTreeSet::new())
 }
 
 /// What the journal is when all was done that was asked for.
@@ -142,6 +142,40 @@ fn the_tick_of_a_task_whose_work_is_gone_is_no_claim() {
     assert_eq!((boxes(&bench).edits.len(), boxes(&bench).put), (0, Put::Nothing));
 }
 
+/// Piton has ticked it, and somebody takes the tick away. What is done is done: it is ticked again, and that is said once.
+#[test]
+fn a_box_that_somebody_unticks_is_refused_and_ticked_again() {
+    let mut bench = fresh();
+    bench.attach();
+    for task in ["1", "2", "10"] {
+        lands(&mut bench, task, None, [&[], &["a"]]);
+    }
+    let look = |list: &str, shown: &BTreeSet<TaskId>| {
+        Beside::Boxes("tasks.md").settle(Some(list.as_bytes()), &bench.state, &bench.chronicle, &[], shown)
+    };
+    let said = |settled: &Settled| -> Vec<String> { settled.edits.iter().map(ToString::to_string).collect() };
+    let (open, done) = ("- [ ] 1. a\n- [ ] 2. b\n- [ ] 10. c\n", "- [x] 1. a\n- [x] 2. b\n- [x] 10. c\n");
+    // Nobody has ticked them yet.
+    let first = look(open, &BTreeSet::new());
+    assert_eq!((said(&first).len(), &first.put), (0, &Put::Whole(done.as_bytes().to_vec())));
+    assert_eq!(first.ticks.len(), 3);
+    let again = look(done, &first.ticks);
+    assert_eq!((said(&again).len(), &again.put, &again.ticks), (0, &Put::Nothing, &first.ticks));
+    let why = "completed, and is ticked again; a new task in the plan can change or undo what was done";
+    for mark in ["[ ]", "[]", "[-]"] {
+        let one = look(&done.replace("[x] 2", &format!("{mark} 2")), &first.ticks);
+        assert_eq!(said(&one), [format!("the box of 2 was unticked: it is {why}")], "{mark}");
+        assert!(matches!(&one.put, Put::Whole(list) if list == done.as_bytes()), "{mark}");
+    }
+    let all = said(&look(open, &first.ticks));
+    assert_eq!(all.len(), 1);
+    assert!(all[0].starts_with("the boxes of 1, 2, 10 were unticked: they are completed"), "{all:?}");
+    // Its status is part of it. A line that is gone is another plan.
+    let status = done.replace("2. b\n", "2. b\n  - Status: pending\n");
+    assert_eq!(said(&look(&status, &first.ticks)).len(), 1);
+    assert_eq!(said(&look("- [x] 1. a\n- [x] 10. c\n", &first.ticks)), [""; 0]);
+}
+
 #[test]
 fn of_ticks_that_build_on_each_other_the_first_is_judged_first() {
     let mut bench = fresh();
@@ -172,7 +206,7 @@ fn a_report_of_an_earlier_validation_does_not_stay() {
     assert!(new.ends_with("Result: not known yet\n"), "{new}");
     assert_eq!(settle(&new), new);
     assert_eq!(settle("mine\n"), "mine\n");
-    let none = Beside::Report.settle(None, &bench.state, &bench.chronicle, &[]);
+    let none = Beside::Report.settle(None, &bench.state, &bench.chronicle, &[], &BTreeSet::new());
     assert_eq!(none.put, Put::Nothing, "and none is written before there is something to tell");
 }
 

@@ -100,7 +100,7 @@ impl Mirror {
                 let remedy = piton_core::view::commit_command(&evidence.uncommitted, id);
                 let why = format!("it waits: {files}; {remedy}");
                 self.refuse_in(journal, file, (Some(id), &edit.to_string()), &why)?;
-                self.log(journal, id, &format!("Not taken from {file} yet: {edit}: {why}"))?;
+                self.log(journal, Some(id), &format!("Not taken from {file} yet: {edit}: {why}"))?;
                 Ok(None)
             }
             Ok(_) => {
@@ -163,11 +163,18 @@ impl Mirror {
     }
 
     /// In the words of the system's own log, where it has one that is read by those who work.
-    pub(super) fn log(&mut self, journal: &mut Journal, id: &TaskId, text: &str) -> Result<(), FilesError> {
+    pub(in crate::files) fn log(
+        &mut self,
+        journal: &mut Journal,
+        id: Option<&TaskId>,
+        text: &str,
+    ) -> Result<(), FilesError> {
         if !matches!(self.dialect, Dialect::Issue | Dialect::Iterative) {
             return Ok(());
         }
-        let note = Note::Entry { task: Some(id.clone()), text: text.to_owned() };
+        // An entry is about a task of the run, or about none.
+        let task = id.filter(|id| self.task(id).is_some()).cloned();
+        let note = Note::Entry { task, text: text.to_owned() };
         self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
     }
 
@@ -178,9 +185,9 @@ impl Mirror {
         file: &str,
         edit: &Edit,
     ) -> Result<(), FilesError> {
-        match (&edit.task, &edit.what) {
-            (Some(task), What::Nonsense { what, why }) if self.task(task).is_some() => {
-                self.log(journal, task, &format!("Not taken from {file}: {what}: {why}"))
+        match &edit.what {
+            What::Nonsense { what, why } => {
+                self.log(journal, edit.task.as_ref(), &format!("Not taken from {file}: {what}: {why}"))
             }
             _ => Ok(()),
         }

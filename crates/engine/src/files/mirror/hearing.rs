@@ -1,15 +1,34 @@
 //! What somebody wrote into the state file, carried to the rules: each edit once, and a claim to its checks.
 
 use camino::Utf8PathBuf;
+use piton_core::dialect::Addition;
 use piton_core::dialect::chronicle::Failure;
 use piton_core::dialect::edit::{Edit, What, commands};
 use piton_core::dialect::kept;
-use piton_core::plan::{AboutTask, TaskId};
-use piton_core::run::{Command, ContextUpdate, Note, PastError, Report};
+use piton_core::plan::{AboutTask, TaskId, TaskSpec};
+use piton_core::run::{Command, ContextUpdate, Note, PastError, Report, Task};
 
-use super::{Aide, FilesError, Mirror, key, read};
+use super::{Aide, FilesError, Mirror, Wait, key, read};
+use crate::claims::{Judgement, Place};
 use crate::crash;
 use crate::journal::Journal;
+
+/// For the run of another list, whose state file is replaced by that of this one.
+struct NotNow;
+
+const NOT_NOW: &str = "another list is worked on now, and the state file shows one list at a time";
+
+impl Aide for NotNow {
+    fn judge(&mut self, _: &Task, _: &TaskSpec, _: Option<&Place>) -> Option<Result<Judgement, String>> {
+        Some(Err(NOT_NOW.to_owned()))
+    }
+
+    fn waits(&mut self, _: &Wait) {}
+
+    fn add(&mut self, _: &mut Journal, _: &Addition, _: &AboutTask) -> Result<(), String> {
+        Err(NOT_NOW.to_owned())
+    }
+}
 
 impl Mirror {
     /// Take in what somebody wrote.
@@ -32,20 +51,28 @@ impl Mirror {
                 } else {
                     format!("the file is no JSON ({reason})")
                 };
-                return self.refuse(journal, &what, "it is written again; what was there is kept as `.bad`");
+                let why = "it is written again; what was there is kept as `.bad`";
+                return self.refuse_whole(journal, &what, why);
             }
         };
         let Some((shown, base)) = self.origin(journal, &found)? else {
-            if self.shows_another(journal, &found)? {
-                return Ok(());
+            if let Some(other) = self.shows_another(journal, &found)? {
+                // What somebody wrote there is said to that run, by which it is not worked on now.
+                let theirs = Mirror::open(&self.project, journal, &other)?;
+                return theirs.map_or(Ok(()), |mut theirs| theirs.hear(journal, &mut NotNow, bytes));
             }
-            if read(&Utf8PathBuf::from(format!("{}.bak", self.path)))?.as_deref() == Some(bytes) {
+            let is_backup = read(&Utf8PathBuf::from(format!("{}.bak", self.path)))?.as_deref() == Some(bytes);
+            if is_backup && self.shown.seq == 0 {
                 // It was taken over, or is to be begun anew, and is safe.
                 return Ok(());
             }
-            self.keep_beside("refused", bytes)?;
-            let why = "it does not tell which version it is an edit of; it is kept as `.refused`";
-            return self.refuse(journal, "the file was replaced by another one", why);
+            let why = if is_backup {
+                "it is the one that this run began with, and is kept as `.bak`"
+            } else {
+                self.keep_beside("refused", bytes)?;
+                "it does not tell which version it is an edit of; it is kept as `.refused`"
+            };
+            return self.refuse_whole(journal, "the file was replaced by another one", why);
         };
         for said in &twice {
             self.refuse(journal, said, "the last one counts")?;
@@ -56,6 +83,26 @@ impl Mirror {
             }
         }
         Ok(())
+    }
+
+    /// A version that the file was before it was last written, as `git show HEAD:FILE > FILE` puts it back: nothing of the
+    /// run is taken back by that, and whoever did it hears so. An edit of an old copy is an edit.
+    pub(super) fn refuse_older(&mut self, journal: &mut Journal, bytes: &[u8]) -> Result<(), FilesError> {
+        let Ok((found, _)) = kept::parse(bytes) else { return Ok(()) };
+        let Some((shown, base)) = self.origin(journal, &found)?.filter(|(shown, _)| *shown < self.shown.seq)
+        else {
+            return Ok(());
+        };
+        // The recipes change the time with whatever else they change.
+        let untouched = ["updated_at", "updated"].iter().all(|name| found.get(name) == base.get(name));
+        if !untouched || !kept::edits(self.dialect, &base, &found).is_empty() {
+            return Ok(());
+        }
+        // Said once, whatever becomes of the write.
+        self.shown.seq = shown;
+        let what = format!("the file was put back as it was at event {shown} of {}", self.state.seq());
+        let why = "nothing that happened since is taken back; the file is written again";
+        self.refuse_whole(journal, &what, why)
     }
 
     /// Carry one edit to the rules.
@@ -100,8 +147,20 @@ impl Mirror {
             self.refuse_edit(journal, self.file, edit, reason)?;
         }
         self.log_rejected(journal, self.file, edit)?;
+        self.refuse_overruled(journal, edit)?;
         if let (Some(task), What::Start | What::Retry { start: true }) = (&edit.task, &edit.what) {
             self.mark(journal, task)?;
+        }
+        Ok(())
+    }
+
+    /// Fields of others that are not shown, since the run has its own there.
+    fn refuse_overruled(&mut self, journal: &mut Journal, edit: &Edit) -> Result<(), FilesError> {
+        let What::Carried { fields } = &edit.what else { return Ok(()) };
+        let picture = kept::picture(&self.state, &self.chronicle, &self.place(), &self.claimed);
+        let Some(picture) = picture else { return Ok(()) };
+        for (what, why) in kept::overruled(self.dialect, fields, &picture.value) {
+            self.refuse(journal, &what, &why)?;
         }
         Ok(())
     }

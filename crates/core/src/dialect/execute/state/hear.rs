@@ -15,7 +15,6 @@ use crate::dialect::edit::{self, Edit, What, changes, merge, merge_under};
 use crate::dialect::shape;
 use crate::plan::{Oid, TaskId};
 use crate::run::{Command, CommitMade, ContextUpdate, PastError, Report};
-use crate::time::Timestamp;
 
 /// What was changed between the projection that the file was and what it is now.
 pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
@@ -33,6 +32,30 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
         listener.edits.push(Edit { task: None, what: What::Carried { fields } });
     }
     listener.edits
+}
+
+/// What somebody wants of a worktree that is Piton's own, and of which the file therefore says what it said before.
+pub fn overruled(fields: &Value, shown: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let names = |place: &str| match place {
+        "worktrees" => &["task_id", "path", "branch", "created_at", "status"][..],
+        _ => &["worktree_path", "branch"],
+    };
+    for place in ["worktrees", "tasks"] {
+        for (id, wanted) in fields[place].as_object().into_iter().flatten() {
+            let is = &shown[place][id];
+            if place == "worktrees" && wanted.is_null() && !is.is_null() {
+                found.push(format!("`worktrees.{id}` was removed"));
+            }
+            for name in names(place) {
+                if wanted.get(name).is_some_and(|wanted| *wanted != is[*name]) {
+                    found.push(format!("`{place}.{id}.{name}` is {}", wanted[*name]));
+                }
+            }
+        }
+    }
+    let why = "Piton's own worktrees are not changed here; `piton clean` removes them";
+    found.into_iter().map(|what| (what, why.to_owned())).collect()
 }
 
 /// The commands that an edit of this file comes to; see [`edit::commands`].
@@ -82,7 +105,7 @@ impl Listener {
         let (before, after) = (&shown["worktrees"], &found["worktrees"]);
         if let (Value::Object(before), Value::Object(after)) = (before, after) {
             // Whoever drives by the file keeps worktrees of their own in it.
-            let patch = changes(before, &without_removals(before, after));
+            let patch = changes(before, after);
             merge_under(&mut self.carried, "worktrees", patch);
         }
     }
@@ -340,27 +363,13 @@ fn attempts(task: &Value) -> Option<i64> {
 
 /// The new errors, what the newest of them says, and whether that one needs a person.
 fn new_errors(pair: &Pair) -> (Vec<PastError>, Option<String>, bool) {
-    let errors: Vec<PastError> = added(pair, "errors", same_error).map(error).collect();
+    let errors: Vec<PastError> = added(pair, "errors", same_error).map(edit::past_error).collect();
     let newest = errors.last().map(|error| match &error.message {
         message if message.is_empty() => error.step.clone(),
         message => message.clone(),
     });
     let defect = errors.last().is_some_and(|error| error.kind == ErrorType::TaskDefect.word());
     (errors, newest.filter(|text| !text.is_empty()), defect)
-}
-
-fn error(entry: &Value) -> PastError {
-    let text = |name: &str| entry[name].as_str().unwrap_or_default().to_owned();
-    let at = entry["timestamp"].as_str().map(str::trim);
-    PastError {
-        attempt: entry["attempt"].as_u64().and_then(|attempt| u32::try_from(attempt).ok()).unwrap_or(0),
-        kind: text("type"),
-        step: text("step"),
-        message: entry["message"].as_str().or(entry.as_str()).unwrap_or_default().to_owned(),
-        details: text("details"),
-        // What names no zone is in UTC, as the recipes write it.
-        at: at.and_then(|at| Timestamp::parse(at).or_else(|| Timestamp::parse(&format!("{at}Z")))),
-    }
 }
 
 /// Entries of a list of the task that were not there before.
@@ -404,10 +413,4 @@ fn same_error(old: &Value, new: &Value) -> bool {
     old["message"] == new["message"]
         && old["attempt"] == new["attempt"]
         && old["timestamp"] == new["timestamp"]
-}
-
-/// Entries that are gone are derived ones, most of the time: nobody wishes them away.
-fn without_removals(before: &Map<String, Value>, after: &Map<String, Value>) -> Map<String, Value> {
-    let gone = before.iter().filter(|(key, _)| !after.contains_key(*key));
-    after.iter().chain(gone).map(|(key, value)| (key.clone(), value.clone())).collect()
 }

@@ -20,7 +20,7 @@ pub use file::{
     CommitEntry, ContextEntry, ErrorEntry, FeedbackEntry, Layer, Map, Metrics, Options, QueueEntry,
     StateFile, TaskEntry, Time, WorktreeEntry,
 };
-pub use hear::{commands, edits};
+pub use hear::{commands, edits, overruled};
 pub use known::FILE;
 pub use read::{Context as ForeignContext, ForeignState, ForeignTask, Reading, read};
 pub use schema::schema;

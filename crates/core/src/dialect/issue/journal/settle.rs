@@ -112,7 +112,8 @@ impl Read {
         about && self.parsed.status == Some(outcome) && self.parsed.time == time(&over.time())
     }
 
-    /// Nothing has to be written about this end of the task. An entry that says the contrary is about another.
+    /// Nothing has to be written about this end of the task. An entry that says the contrary is about another, and one that
+    /// is in progress tells of no end.
     fn tells_of(&self, over: &Fallback) -> bool {
         if self.parsed.generated {
             return self.is_made_for(over);
@@ -121,6 +122,7 @@ impl Read {
         self.task.as_ref() == Some(over.task())
             && !self.parsed.is_placeholder()
             && self.parsed.status != Some(contrary)
+            && self.parsed.status != Some(Outcome::InProgress)
     }
 }
 

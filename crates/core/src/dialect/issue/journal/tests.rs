@@ -85,6 +85,24 @@ fn two_entries_of_one_time_are_two_and_an_edited_one_is_the_same() {
     assert!(back.contains("It works.") && !back.contains("It failed."), "{back}");
 }
 
+/// An entry that is in progress is kept as it stands, and tells of no end: that is written when it comes.
+#[test]
+fn an_entry_that_is_in_progress_is_kept_and_the_end_is_told_behind_it() {
+    let begun = "## Task 1: Add part 1\n\n**Status**: 🔄 In Progress\n**Started**: 2026-01-20T10:30:00Z\n\n";
+    for more in ["(Entry will be completed by sub-agent)\n", "### What I Did\nHalf of it.\n"] {
+        let file = format!("# Implementation Journal\n\n---\n\n{begun}{more}\n---\n");
+        let mut bench = fresh();
+        bench.attach();
+        assert_eq!(after(Some(&file), &mut bench), file, "nothing is added while it is in progress");
+        lands(&mut bench, "1", None, [&[], &["src/lib.rs"]]);
+        let text = after(Some(&file), &mut bench);
+        assert!(text.starts_with(file.trim_end()), "{text}");
+        assert_eq!(text.matches("## Task 1:").count(), 2, "{text}");
+        assert_eq!(text.matches("✅ Completed").count(), 1, "{text}");
+        assert_eq!(settled(Some(&text), &bench), Settled::default());
+    }
+}
+
 #[test]
 fn an_entry_is_read_into_its_parts() {
     let bench = fresh();

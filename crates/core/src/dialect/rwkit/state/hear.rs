@@ -17,7 +17,7 @@ use crate::dialect::Addition;
 use crate::dialect::edit::{self, Edit, What, changes};
 use crate::dialect::execute::state::TaskStatus;
 use crate::plan::{RepoPath, TaskId};
-use crate::run::{Command, Report};
+use crate::run::{Command, PastError, Report};
 
 /// What was changed between the projection that the file was and what it is now.
 pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
@@ -269,10 +269,16 @@ impl Listener {
                 return self.nonsense(Some(id), what, "this is no status of a task");
             }
         };
-        let error = said(&after["error"]);
-        let is_new = error.is_some() && error != said(&before["error"]);
+        let known = errors(&before["error"]);
+        let told = errors(&after["error"]);
+        let error =
+            told.last().map(|error| if error.message.is_empty() { &error.step } else { &error.message });
+        let mut new = told.clone();
+        new.retain(|error| !known.contains(error));
+        // This file has one text for it; whoever tells more keeps it apart.
+        let is_told = new.len() > 1 || after["error"].is_object() || after["error"].is_array();
         let cause = |otherwise: &str| match error {
-            Some(error) => error.to_owned(),
+            Some(error) => error.clone(),
             None => format!("{otherwise} in {FILE}"),
         };
         let failed = || What::Failed { reason: cause("said to have failed"), report: report.clone() };
@@ -318,8 +324,10 @@ impl Listener {
         if !tells && !reset && report != Report::default() {
             self.wish(id, What::Told { report });
         }
-        if let Some(error) = error.filter(|_| is_new && !reasoned && !reset) {
-            self.wish(id, What::Noted { text: error.to_owned() });
+        match error.filter(|_| !new.is_empty() && !reset) {
+            Some(_) if is_told => self.wish(id, What::Errors { errors: new }),
+            Some(error) if !reasoned => self.wish(id, What::Noted { text: error.clone() }),
+            _ => {}
         }
     }
 
@@ -457,6 +465,19 @@ fn differs(before: &Value, after: &Value) -> bool {
 /// Words, if there are any.
 fn said(value: &Value) -> Option<&str> {
     value.as_str().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// What a task's `error` says: a text, as the recipes write it, an object of the execute system, or several of either.
+fn errors(value: &Value) -> Vec<PastError> {
+    let all = match value {
+        Value::Array(all) => all.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let told = all.iter().map(|one| match said(one) {
+        Some(text) => PastError { message: text.to_owned(), ..PastError::default() },
+        None => edit::past_error(one),
+    });
+    told.filter(|error| !error.message.is_empty() || !error.step.is_empty()).collect()
 }
 
 /// A list of texts, or one text. None if it is neither.

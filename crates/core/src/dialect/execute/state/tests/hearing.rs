@@ -395,6 +395,30 @@ fn whoever_drives_by_the_file_keeps_worktrees_in_it() {
     assert_eq!(file["tasks"]["L0-001"]["worktree_path"], Value::Null, "as the file has always been");
 }
 
+/// A worktree of Piton's own stays as it is, whatever somebody writes about it, and they are told.
+#[test]
+fn what_is_written_about_a_worktree_of_ours_is_overruled() {
+    let mut bench = middle();
+    let ours = json(&bench)["worktrees"].as_object().expect("an object").keys().next().expect("one").clone();
+    let edits = heard(&bench, |file| {
+        file["worktrees"][&ours]["status"] = json!("creating");
+        file["worktrees"]["L9-001"] = json!({"task_id": "L9-001", "path": "/tmp/x", "status": "active"});
+    });
+    let [Edit { what: What::Carried { fields }, .. }] = &edits[..] else { panic!("{edits:?}") };
+    edits.iter().flat_map(|edit| commands(edit, "file")).for_each(|command| bench.accept(&command));
+    let file = json(&bench);
+    assert_eq!(file["worktrees"]["L9-001"]["status"], "active", "others have worktrees, too");
+    let refused: Vec<String> = overruled(fields, &file).into_iter().map(|(what, _)| what).collect();
+    assert_eq!(refused, [format!("`worktrees.{ours}.status` is \"creating\"")]);
+    let edits = heard(&bench, |file| file["worktrees"] = json!({}));
+    let [Edit { what: What::Carried { fields }, .. }] = &edits[..] else { panic!("{edits:?}") };
+    edits.iter().flat_map(|edit| commands(edit, "file")).for_each(|command| bench.accept(&command));
+    let file = json(&bench);
+    assert_eq!(file["worktrees"].get("L9-001"), None);
+    let refused: Vec<String> = overruled(fields, &file).into_iter().map(|(what, _)| what).collect();
+    assert!(refused.contains(&format!("`worktrees.{ours}` was removed")), "{refused:?}");
+}
+
 #[test]
 fn an_update_of_the_context_is_believed_once_its_commit_is_known() {
     let full = oid(7).to_string();

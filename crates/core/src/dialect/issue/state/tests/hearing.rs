@@ -240,3 +240,23 @@ fn a_blocked_task_is_failed_here() {
         (&value_of!("failed"), &value_of!("It contradicts itself"))
     );
 }
+
+/// This file has no errors of its own: what others write into it stays, entry by entry, with all that each says.
+#[test]
+fn errors_and_feedback_of_others_are_kept_apart() {
+    let mut bench = begun();
+    let errors = value_of!([
+        {"attempt": 1, "type": "verification_failed", "step": "npm test", "message": "2 failed",
+            "timestamp": "2026-01-10T11:35:00Z"},
+        {"attempt": 1, "type": "implementation_error", "message": "no key"}]);
+    let feedback = value_of!([{"attempt": 2, "feedback": "a"}, {"attempt": 2, "feedback": "b"}]);
+    let edits = heard(&bench, |file| {
+        file["tasks"][0]["errors"] = errors.clone();
+        file["tasks"][0]["retry_feedback"] = feedback.clone();
+    });
+    edits.iter().flat_map(|edit| commands(edit, "file")).for_each(|command| bench.accept(&command));
+    assert_eq!(
+        (&json(&bench)["tasks"][0]["errors"], &json(&bench)["tasks"][0]["retry_feedback"]),
+        (&errors, &feedback)
+    );
+}

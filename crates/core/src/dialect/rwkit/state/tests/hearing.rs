@@ -291,3 +291,38 @@ fn a_stale_copy_is_compared_with_what_it_was() {
         "compared with now, it would undo what has happened since"
     );
 }
+
+/// An error with its type, its step and its time, and several of one edit, stay what they are.
+#[test]
+fn errors_are_kept_apart_with_all_that_they_say() {
+    let first = value_of!({"attempt": 1, "type": "verification_failed", "step": "npm test", "message": "2 failed",
+        "timestamp": "2026-01-10T11:35:00Z"});
+    let edits = heard(&middle(), |file| {
+        let task = &mut file["tasks"]["T010"];
+        task["status"] = value_of!("failed");
+        task["error"] = value_of!([first, "and the build is red"]);
+    });
+    let [Edit { what: What::Failed { reason, .. }, .. }, Edit { what: What::Errors { errors }, .. }] =
+        &edits[..]
+    else {
+        panic!("{edits:?}")
+    };
+    assert_eq!(reason, "and the build is red");
+    assert_eq!((errors[0].kind.as_str(), errors[0].step.as_str()), ("verification_failed", "npm test"));
+    assert_eq!((errors[0].message.as_str(), errors[0].at.is_some()), ("2 failed", true));
+    assert_eq!((errors.len(), errors[1].message.as_str()), (2, "and the build is red"));
+    // While it is worked on it ends nothing.
+    let edits = heard(&middle(), |file| file["tasks"]["T010"]["error"] = first);
+    assert!(
+        matches!(&edits[..], [Edit { what: What::Errors { errors }, .. }] if errors.len() == 1),
+        "{edits:?}"
+    );
+    // What others keep in lists of their own stays there, entry by entry.
+    let mut bench = middle();
+    let edits = heard(&bench, |file| {
+        file["tasks"]["T010"]["retry_feedback"] =
+            value_of!([{"attempt": 2, "feedback": "a"}, {"attempt": 2, "feedback": "b"}]);
+    });
+    edits.iter().flat_map(|edit| commands(edit, "file")).for_each(|command| bench.accept(&command));
+    assert_eq!(json(&bench)["tasks"]["T010"]["retry_feedback"][1]["feedback"], "b");
+}

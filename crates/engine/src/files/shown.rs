@@ -1,0 +1,43 @@
+//! What the files of a run showed when Piton last wrote them. A box that somebody has unticked, and an older version that
+//! somebody has put back, differ by this from files that Piton has yet to bring up to date.
+//!
+//! Written after the files: a process that dies in between knows too little, and accuses nobody.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use camino::Utf8PathBuf;
+use piton_core::plan::{RunId, TaskId};
+use serde::{Deserialize, Serialize};
+
+use crate::disk;
+use crate::project::Project;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Shown {
+    /// The position of the journal that the state file named; 0 before it was written.
+    pub(super) seq: u64,
+    /// The completed tasks whose boxes were ticked, by the name of their list.
+    pub(super) ticks: BTreeMap<String, BTreeSet<TaskId>>,
+}
+
+impl Shown {
+    /// As the last process left it; one that cannot be read says nothing.
+    pub(super) fn load(project: &Project, run: &RunId) -> Shown {
+        let bytes = fs::read(path(project, run)).ok();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// For the next process. Where it cannot be written, the next one knows too little.
+    pub(super) fn save(&self, project: &Project, run: &RunId) {
+        let place = path(project, run);
+        let folder = place.parent().unwrap_or(&project.home);
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        let _ = disk::private_folder(folder).and_then(|()| disk::replace(&place, &text));
+    }
+}
+
+fn path(project: &Project, run: &RunId) -> Utf8PathBuf {
+    project.home.join("runs").join(run.as_str()).join("files-shown.json")
+}
