@@ -12,6 +12,7 @@ use piton_core::run::{CheckResult, Command, Note, Proof, Report, Run, State, Sta
 
 use crate::checks::{self, NoReport, is_work};
 use crate::crash;
+use crate::gates;
 use crate::git::GitError;
 use crate::project::Project;
 
@@ -86,6 +87,27 @@ pub fn seen(
     let report = Box::new(Report { files, created, ..Report::default() });
     let note = Note::Told { task: task.clone(), report };
     (!told).then(|| Command::Note { by: BY_GIT.to_owned(), note })
+}
+
+/// What a gate would see with this claim in it, and which trees that gates have passed on are the same to them.
+pub fn see_whole<'t>(
+    project: &Project,
+    run: &Run,
+    gates: impl IntoIterator<Item = &'t Task>,
+    looked: &mut Looked,
+) -> Result<(), GitError> {
+    let Some(repo) = project.repo()?.filter(|_| !run.gates.is_empty()) else { return Ok(()) };
+    let owned = gates::settings_file();
+    let whole = gates::Whole { project, repo, run, owned: &owned };
+    let tree = match &looked.place {
+        Place::Commit { commit } => Some(repo.tree_of(commit)?),
+        Place::Folder(_) => whole.tree()?,
+    };
+    if let Some(tree) = tree {
+        looked.evidence.same = whole.compare(gates, &tree).same;
+        looked.evidence.whole = Some(tree);
+    }
+    Ok(())
 }
 
 /// The tree of what is to be confirmed as it was judged before, if nothing but the plan's own files has changed since.

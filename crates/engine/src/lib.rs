@@ -14,6 +14,7 @@ pub mod crash;
 pub mod disk;
 pub mod drive;
 pub mod files;
+pub mod gates;
 pub mod git;
 pub mod holders;
 pub mod import;

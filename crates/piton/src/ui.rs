@@ -88,7 +88,7 @@ pub(crate) fn status_sign(status: Status) -> (&'static str, Style) {
         Status::Failed => ("↻", WARNING),
         Status::Abandoned => ("✗", BAD),
         Status::Blocked => ("!", BAD),
-        Status::Skipped | Status::Unreachable => ("-", WARNING),
+        Status::Skipped | Status::Unreachable | Status::PassedOver => ("-", WARNING),
     }
 }
 

@@ -70,8 +70,9 @@ fn a_landing_that_was_not_made_is_noticed() {
 
 #[test]
 fn a_landing_made_without_looking_is_noticed() {
+    // A gate that lands twice has landed more fixes than it may.
     let law = noticed(Sabotage::LandBlindly, 1000).law;
-    assert!(matches!(law, "lands_once" | "never_red"), "{law}");
+    assert!(matches!(law, "lands_once" | "never_red" | "gates_are_bounded"), "{law}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, Export, RepoPath, TaskSpec};
+use super::{Dialect, Digest, Export, RepoPath, TaskSpec};
 
 /// A digest of what a plan's author wrote about one task: its title, prompt, files, criteria and exports. Layout does not
 /// count. Nor do its id, place, dependencies, limits and agent, nor its checks, which have digests of their own.
@@ -34,11 +34,20 @@ impl Content {
     const OF_SPEC: u32 = 1;
     /// Made of what a reader found in the author's own words, where the spec also holds what the plan says for all.
     const OF_WORDS: u32 = 2;
+    /// Made of the fields of a spec but for its prompt. Journals of earlier versions have nothing else of tasks of other
+    /// systems, and the prompt also holds what the plan says for all.
+    const OF_FIELDS: u32 = 3;
 
     fn of_spec(spec: &TaskSpec) -> Content {
         let TaskSpec { title, prompt, files, criteria, exports, .. } = spec;
         let words = Words { title, prompt, files, criteria, exports };
         Content { version: Content::OF_SPEC, digest: digest(&words) }
+    }
+
+    fn of_fields(spec: &TaskSpec) -> Content {
+        let TaskSpec { title, files, criteria, exports, .. } = spec;
+        let words = Words { title, prompt: "", files, criteria, exports };
+        Content { version: Content::OF_FIELDS, digest: digest(&words) }
     }
 
     /// For readers whose prompts hold more than a task's own words.
@@ -52,11 +61,23 @@ impl TaskSpec {
         self.source.unwrap_or_else(|| Content::of_spec(self))
     }
 
-    /// Whether this is another task than the one that had this content. What an older journal has of a task is its whole
-    /// spec, so it is compared with the whole of this one.
+    /// The same as a journal has it: one of an earlier version does not know the author's own words.
+    pub(crate) fn journaled_content(&self, dialect: Dialect) -> Content {
+        match (self.source, dialect) {
+            (Some(source), _) => source,
+            (None, Dialect::Native) => Content::of_spec(self),
+            (None, Dialect::Execute | Dialect::Issue | Dialect::Rwkit | Dialect::Iterative) => {
+                Content::of_fields(self)
+            }
+        }
+    }
+
+    /// Whether this is another task than the one that had this content. What an older journal has of a task is its spec,
+    /// so it is compared with that of this one.
     pub fn is_another_than(&self, known: Content) -> bool {
         let now = match known.version {
             Content::OF_SPEC => Some(Content::of_spec(self)),
+            Content::OF_FIELDS => Some(Content::of_fields(self)),
             _ => self.source.filter(|source| source.version == known.version),
         };
         now.is_some_and(|now| now != known)

@@ -161,11 +161,9 @@ fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
         events.extend(match task.decided {
             Status::Completed => Some(open_again()),
             Status::Pending | Status::Skipped | Status::Merging => None,
-            // A review that is under way has not seen it, either. One that was given up is begun again.
+            // A review that is under way has not seen it, either. One that was given up looks again, with the rounds of
+            // fixes that it has left.
             _ if plan.settings.iterative.is_none() => None,
-            Status::Abandoned | Status::Blocked => {
-                Some(Event::Reset { task: task.id.clone(), by: "piton".to_owned() })
-            }
             _ => Some(open_again()),
         });
     }

@@ -72,6 +72,9 @@ pub enum Event {
     EngineStopped {
         engine: String,
         reason: StopReason,
+        /// Tasks that a person had skipped by then.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        skipped: u32,
     },
     StopRequested {
         by: String,
@@ -219,6 +222,9 @@ pub enum Event {
         /// Commits that were made by hand and count for this task.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         counts: Vec<Oid>,
+        /// Of a gate that the ledger reports: the tree of everything at that moment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        saw: Option<Oid>,
     },
     /// The worktree and its refs are gone.
     CleanedUp {
@@ -459,6 +465,11 @@ pub enum StopReason {
     Environment {
         detail: String,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// How an agent's try ended, in the engine's words.

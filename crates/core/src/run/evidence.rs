@@ -36,6 +36,10 @@ pub struct Evidence {
     pub owed: bool,
     /// Nothing had to change, for this reason.
     pub no_change: Option<String>,
+    /// The tree of everything: what a gate judges. With it, the trees that gates have passed on and that differ from it in
+    /// nothing but the plan's own files.
+    pub whole: Option<Oid>,
+    pub same: Vec<Oid>,
 }
 
 impl Evidence {

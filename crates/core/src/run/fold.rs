@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::event::{AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, Verdict};
+use super::event::{
+    AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, StopReason, Verdict,
+};
 use super::provider::{Outages, worker};
 use super::state::{Missing, Run, State};
 use super::task::{Awaited, Holder, Pass, Progress, Proof, Status, Task};
 use super::usage::{Bill, Bills, Usage};
 use crate::dialect::issue::plan::VALIDATION;
-use crate::plan::{Budget, Check, Dialect, Oid, Outside, TaskId, TaskSpec};
+use crate::plan::{Budget, Check, Content, Dialect, Oid, Outside, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
 impl State {
@@ -65,6 +67,7 @@ impl State {
                     stopped: None,
                     landed: 0,
                     gates: Vec::new(),
+                    held: false,
                     slots: 0,
                     dead: 0,
                     streak: 0,
@@ -104,6 +107,7 @@ impl State {
                     run.session = session.clone();
                     run.stop = None;
                     run.stopped = None;
+                    run.held = false;
                     run.streak = 0;
                     // A person may have seen to it.
                     run.outages.retain(|_, outage| outage.until.is_some());
@@ -117,6 +121,7 @@ impl State {
                 self.on_run(|run| {
                     run.engine = None;
                     run.stopped = Some(reason.clone());
+                    run.held = *reason == StopReason::Completed;
                     // What one session was told to look at binds nobody after it.
                     run.session.selection = Selection::All;
                     run.session.agent = None;
@@ -294,7 +299,15 @@ impl State {
             Event::LandingWaits { task, reason, .. } => {
                 self.update(task, at, |task| task.progress.waits = Some(reason.clone()))
             }
-            Event::Completed { task, proof, counts, .. } => self.complete(task, proof, counts, at),
+            Event::Completed { task, proof, counts, saw, .. } => {
+                self.complete(task, proof, counts, at)?;
+                match saw {
+                    Some(tree) => self.update(task, at, |task| {
+                        task.progress.tree.get_or_insert_with(|| tree.clone());
+                    }),
+                    None => Ok(()),
+                }
+            }
             Event::LandingFound { task, commit, .. } => {
                 let proof = Proof::Landed { commit: commit.clone(), verified: commit.clone() };
                 self.complete(task, &proof, &[], at)
@@ -448,7 +461,7 @@ impl State {
             match class {
                 Class::Code => {
                     let more = std::mem::take(&mut task.progress.reworked);
-                    task.spent = (task.spent + 1 + more).min(task.budget.max(task.spent + 1));
+                    task.spent = (task.spent + 1 + more).min(task.budget.max(task.spent));
                 }
                 Class::Conflict => task.conflicts += 1,
                 Class::Transient => task.transient += 1,
@@ -504,7 +517,7 @@ impl State {
             _ => None,
         };
         self.on_run(|run| {
-            run.context = None;
+            (run.context, run.held) = (None, false);
             if run.merging.as_ref() == Some(id) {
                 run.merging = None;
             }
@@ -532,6 +545,7 @@ impl State {
         at: Timestamp,
         seq: u64,
     ) -> Result<(), Missing> {
+        self.on_run(|run| run.held = false);
         self.link(&spec.id, spec.depends_on.clone().into());
         let mut task = Task {
             id: spec.id.clone(),
@@ -562,7 +576,7 @@ impl State {
             check_first: false,
             may_fail: false,
             gate: false,
-            content: spec.content(),
+            content: self.content_of(spec),
             removed: false,
             spec_seq: seq,
             failure_seq: None,
@@ -598,7 +612,7 @@ impl State {
         let mut counted =
             self.tasks.get(&spec.id).cloned().ok_or_else(|| Missing::Tasks(vec![spec.id.clone()]))?;
         self.count_needs(&mut counted);
-        let gate = self.enter_gate(spec);
+        let (gate, content) = (self.enter_gate(spec), self.content_of(spec));
         self.update(&spec.id, at, |task| {
             task.group = spec.group;
             task.level = level;
@@ -607,7 +621,7 @@ impl State {
             task.budget = spec.attempts.max(task.spent + u32::from(task.decided != Status::Abandoned));
             // One that is completed stays so for what it was completed for.
             if task.decided != Status::Completed || !spec.is_another_than(task.content) {
-                task.content = spec.content();
+                task.content = content;
             }
             task.spec_seq = seq;
             task.waiting = counted.waiting;
@@ -623,6 +637,11 @@ impl State {
             judge_by(task, spec);
             task.gate = gate;
         })
+    }
+
+    fn content_of(&self, spec: &TaskSpec) -> Content {
+        let dialect = self.run.as_ref().map_or(Dialect::Native, |run| run.settings.dialect);
+        spec.journaled_content(dialect)
     }
 
     /// Whether a task judges the whole. Journals of earlier versions do not say it: there the lists of its system do.

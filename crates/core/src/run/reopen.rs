@@ -69,7 +69,7 @@ impl State {
         at: Timestamp,
         seq: u64,
     ) -> Result<(), Missing> {
-        self.on_run(|run| run.context = None);
+        self.on_run(|run| (run.context, run.held) = (None, false));
         self.update(id, at, |task| {
             release(task);
             task.proof = None;

@@ -38,13 +38,15 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             if run.engine.as_ref() != Some(engine) {
                 return Err(Refusal::stale("another engine has taken over this run"));
             }
-            if *reason == StopReason::Completed && !state.all_completed() {
+            if *reason == StopReason::Completed && !state.is_complete() {
                 return Err(Refusal::because("a task was added meanwhile"));
             }
             if *reason == StopReason::Completed {
                 on.gates_held_on(tip)?;
             }
-            Ok(vec![Event::EngineStopped { engine: engine.clone(), reason: reason.clone() }])
+            let is_end = *reason == StopReason::Completed;
+            let skipped = if is_end { state.counts().of(Status::Skipped) } else { 0 };
+            Ok(vec![Event::EngineStopped { engine: engine.clone(), reason: reason.clone(), skipped }])
         }
         Command::Reopen { task, reason } => on.reopen(task, reason),
         Command::RequestStop { by, now } => {
@@ -113,7 +115,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         }
         Command::LandingFailed { task, fence, tip, reason, feedback } => {
             let at = on.held(task, *fence, &[Status::Verified])?;
-            Ok(vec![on.failure(at, Class::Conflict, reason, feedback, Some(tip.clone()))])
+            let class = if at.has_only_looked() { Class::Code } else { Class::Conflict };
+            Ok(vec![on.failure(at, class, reason, feedback, Some(tip.clone()))])
         }
         Command::LandingWaits { task, fence, reason } => {
             use Status::*;
@@ -244,7 +247,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                     "only plans of the execute system keep a project's description",
                 ));
             }
-            if !state.all_completed() {
+            if !state.is_complete() {
                 return Err(Refusal::because("not every task is completed"));
             }
             if run.context.is_some() {
@@ -274,7 +277,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Status::Completed => Err(Refusal::stale(format!("{task} is completed already"))),
             _ => {
                 let (task, commit, reason) = (task.clone(), commit.clone(), reason.clone());
-                let reopened = on.gates_after(&task, None)?;
+                let reopened = on.gates_after(&task, None, &[])?;
                 let found = Event::LandingFound { task, commit, reason };
                 Ok([found].into_iter().chain(reopened).collect())
             }
@@ -413,7 +416,7 @@ impl<'a> Rules<'a> {
         };
         Ok(vec![Event::AttemptStarted {
             task: task.id.clone(),
-            attempt: task.spent + 1,
+            attempt: task.next_attempt(),
             fence: task.fence.saturating_add(1),
             holder: holder.clone(),
             agent,
@@ -504,8 +507,8 @@ impl<'a> Rules<'a> {
         }
         if self.run.settings.no_commits {
             let proof = checked_on(task, Some(tree.clone()));
-            let done = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() };
-            return Ok([ended, done].into_iter().chain(self.gates_after(id, Some(tree))?).collect());
+            let done = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new(), saw: None };
+            return Ok([ended, done].into_iter().chain(self.gates_after(id, Some(tree), &[])?).collect());
         }
         Ok(vec![ended, Event::Verified { task: id.clone(), fence }])
     }
@@ -566,7 +569,7 @@ impl<'a> Rules<'a> {
             )));
         }
         let proof = checked_on(task, Some(tree.clone()));
-        let done = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() };
+        let done = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new(), saw: None };
         Ok(self.found(id, fence, tree, results).into_iter().chain([done]).collect())
     }
 
@@ -588,8 +591,8 @@ impl<'a> Rules<'a> {
             return Err(Refusal::stale(format!("{id} has no landing under way")));
         };
         let proof = Proof::Landed { commit: commit.clone(), verified: verified.clone() };
-        let landed = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new() };
-        let reopened = self.gates_after(id, task.progress.merged.as_ref())?;
+        let landed = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new(), saw: None };
+        let reopened = self.gates_after(id, task.progress.merged.as_ref(), &[])?;
         Ok([landed].into_iter().chain(reopened).collect())
     }
 
@@ -603,7 +606,10 @@ impl<'a> Rules<'a> {
             Status::Merging => {
                 Err(Refusal::because(format!("{id} is landing at this moment and cannot be {what}")))
             }
-            Status::Skipped if what == "skipped" => Err(Refusal::because(format!("{id} is skipped already"))),
+            // What the run went on without may still be skipped by a person.
+            Status::Skipped if what == "skipped" && !task.progress.left_behind => {
+                Err(Refusal::because(format!("{id} is skipped already")))
+            }
             Status::Pending if task.attempt == 0 && what == "reset" => {
                 Err(Refusal::because(format!("{id} is pending: there is nothing to reset")))
             }

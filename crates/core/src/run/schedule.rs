@@ -169,7 +169,7 @@ pub fn owes_context(state: &State, run: &Run) -> bool {
         && run.settings.dialect == Dialect::Execute
         && !run.settings.no_commits
         && run.session.selection == Selection::All
-        && state.all_completed()
+        && state.is_complete()
 }
 
 /// The next step of a task the engine works on.

@@ -48,6 +48,9 @@ pub struct Run {
     /// Tasks that judge the whole, in the order of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<TaskId>,
+    /// An engine has ended it as complete, on a tree that every gate has seen, and nothing has come since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// Tasks holding a parallel slot of the engine.
     pub slots: u32,
     /// Tasks abandoned or blocked.
@@ -228,10 +231,10 @@ impl State {
         sum
     }
 
-    /// Whether every task of a complete state is completed.
-    pub fn all_completed(&self) -> bool {
+    /// Whether every task of a complete state is completed, or was skipped by a person.
+    pub fn is_complete(&self) -> bool {
         let counts = self.counts();
-        counts.of(Status::Completed) == counts.total()
+        counts.sum(Status::is_finished) == counts.total()
     }
 
     /// Tasks that landed when `since` others had, in order.

@@ -25,6 +25,11 @@ impl Counts {
         Status::ALL.into_iter().filter(|&status| which(status)).map(|status| self.of(status)).sum()
     }
 
+    /// Whether nothing is left to do: every task is completed, or was skipped by a person.
+    pub fn is_complete(&self) -> bool {
+        self.total() > 0 && self.sum(Status::is_finished) == self.total()
+    }
+
     pub fn merge(&mut self, other: &Counts) {
         for status in Status::ALL {
             self.add(status, other.of(status));

@@ -29,10 +29,13 @@ pub enum Status {
     Unreachable,
     /// Shown for a task that waits for one of another list, or for a task that does. Derived, never stored in a task.
     Waiting,
+    /// Shown for a task that the run went on without although nobody said that it may: its budget was spent, or it is a
+    /// gate, which nobody can call passed by skipping it. Derived, never stored in a task.
+    PassedOver,
 }
 
 impl Status {
-    pub const ALL: [Status; 13] = [
+    pub const ALL: [Status; 14] = [
         Status::Pending,
         Status::InProgress,
         Status::Confirming,
@@ -46,6 +49,7 @@ impl Status {
         Status::Skipped,
         Status::Unreachable,
         Status::Waiting,
+        Status::PassedOver,
     ];
 
     pub fn name(self) -> &'static str {
@@ -61,7 +65,7 @@ impl Status {
             Status::Abandoned => "abandoned",
             Status::Blocked => "blocked",
             // One word for people: either way the task is not run.
-            Status::Skipped | Status::Unreachable => "skipped",
+            Status::Skipped | Status::Unreachable | Status::PassedOver => "skipped",
             Status::Waiting => "waiting",
         }
     }
@@ -73,13 +77,18 @@ impl Status {
 
     /// Dependents may start.
     pub fn satisfies(self) -> bool {
+        matches!(self, Status::Completed | Status::Skipped | Status::PassedOver)
+    }
+
+    /// Nothing is left of it to do: it is completed, or a person said to go on without it.
+    pub fn is_finished(self) -> bool {
         matches!(self, Status::Completed | Status::Skipped)
     }
 
     /// Nothing will happen to it until a person acts.
     pub fn is_settled(self) -> bool {
         use Status::*;
-        matches!(self, Completed | Abandoned | Blocked | Skipped | Unreachable)
+        matches!(self, Completed | Abandoned | Blocked | Skipped | Unreachable | PassedOver)
     }
 
     /// Later groups wait for it. One that waits for another list would hold back what does not.
@@ -193,6 +202,7 @@ impl Task {
         match self.decided {
             Status::Pending | Status::Failed if self.dead > 0 => Status::Unreachable,
             Status::Pending | Status::Failed if self.held > 0 || self.awaits_outside() => Status::Waiting,
+            Status::Skipped if self.progress.left_behind || self.gate => Status::PassedOver,
             status => status,
         }
     }
@@ -204,7 +214,11 @@ impl Task {
 
     /// The same for files that have no word for what a run went on without: it was given up.
     pub fn outcome(&self) -> Status {
-        if self.progress.left_behind { Status::Abandoned } else { self.status() }
+        match self.status() {
+            _ if self.progress.left_behind => Status::Abandoned,
+            Status::PassedOver => Status::Skipped,
+            status => status,
+        }
     }
 
     /// Nobody has worked on it, and it may be done already.
@@ -215,6 +229,17 @@ impl Task {
     /// It may be completed although nobody changes anything for it.
     pub fn may_stay_as_it_is(&self) -> bool {
         self.may_change_nothing || self.progress.checks_first || self.progress.already.is_some()
+    }
+
+    /// The number of the attempt that begins next. A gate may be looked at again when none is left.
+    pub(super) fn next_attempt(&self) -> u32 {
+        (self.spent + 1).min(self.budget.max(1))
+    }
+
+    /// A gate that no agent has worked on since it was opened. What is red then is the gate itself, and that costs one of its
+    /// rounds of fixes; otherwise two gates whose fixes undo each other could go on for ever.
+    pub(super) fn has_only_looked(&self) -> bool {
+        self.gate && self.progress.confirmed
     }
 
     /// Whether its next start begins without an agent: with the checks of work that is there.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::plan::{Exhausted, Settings};
+use crate::plan::{Exhausted, Settings, TaskId};
 use crate::run::{
     Counts, Run, Selection, State, Status, StopReason, Task, over_budget, owes_context, refused, waits_for,
 };
@@ -17,7 +17,15 @@ pub enum RunStatus {
     /// An engine began and is gone without a word: it crashed, or was killed.
     Interrupted,
     Stopped(StopReason),
-    Completed,
+    /// Nothing is left to do; a person may have skipped tasks.
+    Completed {
+        #[serde(skip_serializing_if = "is_zero")]
+        skipped: u32,
+    },
+    /// Every task is completed by what the ledger was told, and these gates have not passed on what there is now.
+    Stale {
+        gates: Vec<TaskId>,
+    },
     /// Over, with work that is not done.
     Ended,
 }
@@ -28,11 +36,10 @@ impl RunStatus {
         if engine_lives {
             return RunStatus::Running;
         }
-        let all_done = counts.total() > 0 && counts.of(Status::Completed) == counts.total();
         match &run.stopped {
             _ if run.engine.is_some() => RunStatus::Interrupted,
             // The ledger may have finished what an engine left, or never had one.
-            _ if all_done => RunStatus::Completed,
+            _ if counts.is_complete() => RunStatus::Completed { skipped: counts.of(Status::Skipped) },
             None if counts.sum(is_untouched) == counts.total() => RunStatus::NotStarted,
             None => RunStatus::Running,
             Some(StopReason::Ended) => RunStatus::Ended,
@@ -46,10 +53,16 @@ impl RunStatus {
             RunStatus::Running => "running",
             RunStatus::Interrupted => "interrupted",
             RunStatus::Stopped(_) => "stopped",
-            RunStatus::Completed => "completed",
+            RunStatus::Completed { .. } => "completed",
+            RunStatus::Stale { .. } => "not complete: a gate has not passed on what there is now",
             RunStatus::Ended => "ended with unfinished work",
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -121,7 +134,7 @@ pub fn group_status(counts: &Counts, exhausted: Exhausted) -> GroupStatus {
 /// Why an engine that has nothing left to do stops.
 pub fn at_rest(state: &State) -> StopReason {
     let Some(run) = state.run() else { return StopReason::Ended };
-    if state.all_completed() && !owes_context(state, run) {
+    if state.is_complete() && !owes_context(state, run) {
         return StopReason::Completed;
     }
     let first = run.first_group();
@@ -133,7 +146,7 @@ pub fn at_rest(state: &State) -> StopReason {
     };
     let all: Vec<&Task> = state.tasks().filter(|task| !task.removed && selected(task)).collect();
     let filtered = run.session.selection != Selection::All;
-    if filtered && all.iter().all(|task| task.status() == Status::Completed) {
+    if filtered && all.iter().all(|task| task.status().is_finished()) {
         return StopReason::Filter;
     }
     // Who asked to stop when all was as good as done has got all of it.

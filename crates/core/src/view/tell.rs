@@ -37,7 +37,7 @@ pub fn tell(event: &Event) -> Told {
         Event::EngineStarted { session, .. } => {
             (Tone::Plain, format!("engine started, {} at a time", session.max_parallel))
         }
-        Event::EngineStopped { reason, .. } => stopped(reason),
+        Event::EngineStopped { reason, skipped, .. } => stopped(reason, *skipped),
         Event::StopRequested { by, now } => {
             (Tone::Warning, format!("{by} asked to stop{}", if *now { " at once" } else { "" }))
         }
@@ -143,8 +143,10 @@ pub fn tell(event: &Event) -> Told {
         }
         Event::Unblocked { by, .. } => (Tone::Plain, format!("unblocked by {by}")),
         Event::Adopted { by, past, .. } => {
-            let spent =
-                if past.spent == 0 { String::new() } else { format!(" after {} attempts", past.spent) };
+            let spent = match past.spent {
+                0 => String::new(),
+                spent => format!(" {}", super::after_attempts(spent)),
+            };
             let reason =
                 past.failure().filter(|_| past.status != Status::Completed && past.status != Status::Pending);
             let why = reason.map(|(reason, _)| format!(": {}", one_line(&reason))).unwrap_or_default();
@@ -210,8 +212,9 @@ pub fn tell(event: &Event) -> Told {
     Told { tone, text }
 }
 
-fn stopped(reason: &StopReason) -> (Tone, String) {
+fn stopped(reason: &StopReason, skipped: u32) -> (Tone, String) {
     match reason {
+        StopReason::Completed if skipped > 0 => (Tone::Good, format!("completed, {skipped} skipped")),
         StopReason::Completed => (Tone::Good, "every task is completed".to_owned()),
         StopReason::Filter => (Tone::Good, "what was selected is completed".to_owned()),
         StopReason::Ended => (Tone::Bad, "nothing more can be done: some work is not finished".to_owned()),

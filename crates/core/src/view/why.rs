@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::counted;
+use super::{after_attempts, counted};
 use crate::plan::TaskId;
 use crate::run::{Holder, Proof, Run, State, Status, Task, shell_word, stand_in, waits_for, worker};
 use crate::time::{Span, Timestamp};
@@ -176,11 +176,7 @@ impl Search<'_> {
             }
             Status::Abandoned => {
                 let reason = self.failure(task);
-                // Somebody gave it up, or it turned out to be impossible.
-                let after = match task.spent {
-                    0 => "before any attempt was spent".to_owned(),
-                    spent => format!("after {}", counted(u64::from(spent), "attempt")),
-                };
+                let after = after_attempts(task.spent);
                 self.say(depth, format!("{id} was abandoned {after}: {reason}"));
                 self.look(id, &reason);
                 self.help(format!("piton retry {id}"));
@@ -193,18 +189,21 @@ impl Search<'_> {
                 self.help(format!("piton unblock {id}"));
                 self.help(format!("piton skip {id}"));
             }
-            Status::Skipped if task.progress.left_behind => {
+            Status::PassedOver if task.progress.left_behind => {
                 let reason = self.failure(task);
-                let spent = counted(u64::from(task.spent), "attempt");
-                self.say(depth, format!("the run went on without {id} after {spent}: {reason}"));
+                let after = after_attempts(task.spent);
+                self.say(depth, format!("the run went on without {id} {after}: {reason}"));
                 self.look(id, &reason);
                 self.help(format!("piton retry {id}"));
             }
-            Status::Skipped => {
+            Status::Skipped | Status::PassedOver => {
                 let reason = task.failure_seq.and_then(|seq| (self.reason)(seq));
                 let why = reason.filter(|reason| !reason.is_empty());
                 let why = why.map(|reason| format!(": {reason}")).unwrap_or_default();
                 self.say(depth, format!("{id} was skipped by a person{why}"));
+                if task.status() == Status::PassedOver {
+                    self.say(depth + 1, "it is a gate and did not pass, so the run is not complete");
+                }
                 self.help(format!("piton reset {id}"));
             }
         }

@@ -282,6 +282,8 @@ impl Bench {
                 reason: "not needed".to_owned(),
             }),
             Status::Unreachable => self.bring("first", Status::Blocked),
+            // Its plan says that it may fail.
+            Status::PassedOver => self.bring(name, Status::Blocked),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Gates: a pass is bound to the tree that was seen. And agents whose verdicts are carried over.
 
-use piton_core::plan::{Argv, Check, Exhausted, Schedule, TaskSpec};
+use piton_core::plan::{AboutUnit, Argv, Check, Dialect, Exhausted, Iterative, Schedule, TaskSpec};
 use piton_core::run::{
-    Action, AgentEnd, CheckResult, Class, Command, Event, Next, Reopening, Status, StopReason, Verdict, Work,
-    next,
+    Action, AgentEnd, CheckResult, Claim, Class, Command, Event, Evidence, Next, Reopening, Status,
+    StopReason, Verdict, Work, next,
 };
 use piton_core::time::Span;
 
-use crate::bench::{Bench, evidence, id, oid, spec, work};
+use crate::bench::{Bench, evidence, id, oid, plan, session, spec, work};
 
 fn gate(name: &str, group: u32, attempts: u32) -> TaskSpec {
     let (gate, check_first, may_fail) = (true, true, true);
@@ -134,6 +134,104 @@ fn a_run_is_complete_only_on_a_tree_that_every_gate_has_seen() {
     bench.pass("g", 9);
     bench.accept(&bench.leaves(9));
     assert!(bench.refuse(&Command::Reopen { task: id("a"), reason: String::new() }).stale, "only gates");
+}
+
+/// A look that is red on what the target holds by now has failed, like one that is red at once. Otherwise two gates whose
+/// fixes undo each other could go on for ever.
+#[test]
+fn a_look_that_is_red_where_it_would_land_costs_a_round_of_fixes() {
+    let mut bench = layered(vec![spec("a", &[]), gate("g", 1, 2)]);
+    bench.land("a", 1);
+    bench.look("g", 1, vec![evidence("g", Verdict::Pass)]);
+    let (task, fence) = (id("g"), bench.task("g").fence);
+    let (tip, reason, feedback) = (oid(2), "red".to_owned(), String::new());
+    bench.accept(&Command::LandingFailed { task, fence, tip, reason, feedback });
+    let gate = bench.task("g");
+    assert_eq!((gate.decided, gate.spent, gate.conflicts), (Status::Failed, 1, 0));
+    // What its agent then makes may meet others, as that of any task.
+    bench.verify("g", 3, 1);
+    let (task, fence) = (id("g"), bench.task("g").fence);
+    let (tip, reason, feedback) = (oid(4), "conflict".to_owned(), String::new());
+    bench.accept(&Command::LandingFailed { task, fence, tip, reason, feedback });
+    assert_eq!((bench.task("g").spent, bench.task("g").conflicts), (1, 1));
+}
+
+/// What is added reopens a review that was given up, too. It has no rounds of fixes back: its checks decide.
+#[test]
+fn a_review_that_was_given_up_looks_again_at_what_is_added_with_what_it_has_left() {
+    let review = TaskSpec { may_fail: false, ..gate("r", 0, 2) };
+    let after = |needs: &[&str]| TaskSpec {
+        depends_on: needs.iter().map(|need| id(need)).collect(),
+        ..review.clone()
+    };
+    let mut first = plan(vec![spec("a", &[]), after(&["a"])]);
+    first.settings.dialect = Dialect::Iterative;
+    let about = |ids: &[&str]| {
+        let units = ids.iter().map(|name| (id(name), AboutUnit::default())).collect();
+        Some(Box::new(Iterative { units, ..Iterative::default() }))
+    };
+    first.settings.iterative = about(&["a"]);
+    let mut grown = first.clone();
+    let mut bench = Bench::new(first);
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session: session(Schedule::Flow) });
+    bench.land("a", 1);
+    bench.look("r", 1, vec![evidence("r", Verdict::Fail { exit: 1 })]);
+    bench.start("r");
+    bench.fail("r", Class::Code);
+    assert_eq!((bench.task("r").decided, bench.task("r").spent), (Status::Abandoned, 2));
+    grown.tasks = vec![spec("a", &[]), spec("b", &[]), after(&["a", "b"])];
+    grown.settings.iterative = about(&["a", "b"]);
+    bench.accept(&Command::Extend(Box::new(grown)));
+    let review = bench.task("r");
+    assert_eq!((review.decided, review.spent, review.budget), (Status::Pending, 2, 2), "nothing is refilled");
+    bench.verify("b", 2, 1);
+    bench.accept(&bench.prepare_landing("b", 2, &[]));
+    bench.accept(&bench.landed("b", 2));
+    bench.look("r", 2, vec![evidence("r", Verdict::Fail { exit: 1 })]);
+    let review = bench.task("r");
+    assert_eq!(
+        (review.decided, review.spent, review.attempt),
+        (Status::Abandoned, 2, 2),
+        "no agent, and no 3 of 2"
+    );
+}
+
+fn reported(name: &str, tree: u64, same: &[u64]) -> Command {
+    let (whole, same) = (Some(oid(tree)), same.iter().map(|tree| oid(*tree)).collect());
+    let shown = Evidence { whole, same, ..Evidence::file("work") };
+    let results = vec![evidence(name, Verdict::Pass)];
+    let claim = Claim::Done { tree: Some(oid(tree)), results, evidence: shown };
+    Command::Report { task: id(name), by: "ann".to_owned(), fence: None, claim, report: Box::default() }
+}
+
+/// A run that the ledger keeps has no engine that compares gates at its end: each claim does.
+#[test]
+fn what_the_ledger_reports_later_opens_its_gates_again() {
+    let mut bench = Bench::new(plan(vec![spec("a", &[]), gate("g", 0, 4), gate("h", 0, 4)]));
+    bench.accept(&reported("g", 1, &[]));
+    // Between two gates only the plan's own files were written.
+    bench.accept(&reported("h", 2, &[1]));
+    assert_eq!(bench.reopenings(), 0);
+    assert_eq!(bench.task("h").held_on(), Some(&oid(2)));
+    bench.accept(&reported("a", 3, &[]));
+    assert_eq!(["g", "h"].map(|name| bench.task(name).decided), [Status::Pending; 2]);
+    bench.accept(&reported("g", 3, &[]));
+    // What one gate fixes the other has not seen.
+    bench.accept(&reported("h", 4, &[]));
+    assert_eq!(["g", "h"].map(|name| bench.task(name).decided), [Status::Pending, Status::Completed]);
+    bench.accept(&reported("g", 5, &[4]));
+    assert!(bench.state.is_complete());
+    // A gate that nothing checks has seen something, too.
+    let mut bench =
+        Bench::new(plan(vec![spec("a", &[]), TaskSpec { checks: Vec::new(), ..gate("g", 0, 4) }]));
+    let claim = Claim::Done {
+        tree: None,
+        results: Vec::new(),
+        evidence: Evidence { whole: Some(oid(1)), ..Evidence::no_change("looked at it") },
+    };
+    let (by, report) = ("ann".to_owned(), Box::default());
+    bench.accept(&Command::Report { task: id("g"), by, fence: None, claim, report });
+    assert_eq!(bench.task("g").held_on(), Some(&oid(1)));
 }
 
 /// What changes nothing has to hold on what the target is, not on what it was when the task began.

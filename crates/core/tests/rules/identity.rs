@@ -1,6 +1,6 @@
 //! A task is what its plan asks for: under the same id, another content is another task.
 
-use piton_core::plan::{RepoPath, TaskSpec};
+use piton_core::plan::{Content, Dialect, RepoPath, TaskSpec, Words};
 use piton_core::run::{Command, Event, Proof, Reopening, Status, StopReason, Verdict, Work, next};
 
 use crate::bench::{Bench, check, evidence, id, oid, plan, spec, work};
@@ -191,4 +191,44 @@ fn a_gate_that_became_another_one_is_opened_once() {
         .collect();
     assert!(matches!(reasons[..], [Reopening::Content { .. }]), "{reasons:?}");
     assert!(!bench.task("a").progress.checks_first, "an agent works on it");
+}
+
+/// An older journal has whole prompts of tasks of other systems, with what their plan says for all in them.
+#[test]
+fn an_older_journal_of_another_system_opens_nothing_for_words_that_all_tasks_share() {
+    let of = |own: &str, title: &str, shared: &str, source: bool| {
+        let words = Words { title, prompt: own, ..Words::default() };
+        TaskSpec {
+            title: title.to_owned(),
+            prompt: format!("This is one task of {shared}.\n\n{own}"),
+            source: source.then(|| Content::of_words(&words)),
+            ..spec("a", &[])
+        }
+    };
+    let foreign = |task: TaskSpec| {
+        let mut plan = plan(vec![task]);
+        plan.settings.dialect = Dialect::Rwkit;
+        plan
+    };
+    let mut bench = Bench::new(foreign(of("Do it.", "Cart", "Shop", false)));
+    attach(&mut bench);
+    bench.land("a", 7);
+    let reason = StopReason::Environment { detail: "it died".to_owned() };
+    bench.accept(&Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() });
+    let replan = |task| Command::Replan(Box::new(foreign(task)));
+    bench.accept(&replan(of("Do it.", "Cart", "Bank", true)));
+    assert_eq!(bench.task("a").decided, Status::Completed);
+    // From now on its own words are known.
+    bench.accept(&replan(of("Do it.", "Cart", "Mill", true)));
+    assert_eq!(bench.task("a").decided, Status::Completed);
+    bench.accept(&replan(of("Do that.", "Cart", "Mill", true)));
+    assert_eq!(bench.task("a").decided, Status::Pending);
+    // The title is the author's in any case.
+    let mut bench = Bench::new(foreign(of("Do it.", "Cart", "Shop", false)));
+    attach(&mut bench);
+    bench.land("a", 7);
+    let reason = StopReason::Environment { detail: "it died".to_owned() };
+    bench.accept(&Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() });
+    bench.accept(&replan(of("Do it.", "Basket", "Shop", true)));
+    assert_eq!(bench.task("a").decided, Status::Pending);
 }

@@ -6,6 +6,7 @@ mod bench;
 mod budget;
 mod claims;
 mod context;
+mod ending;
 mod gates;
 mod identity;
 mod promises;

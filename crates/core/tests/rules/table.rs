@@ -24,6 +24,7 @@ fn what_people_may_do() {
       skipped     no: T1 is skipped
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      passed over no: T1 is skipped
       … by ann    nothing to do
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report done, checks passed
@@ -40,6 +41,7 @@ fn what_people_may_do() {
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      passed over no: T1 is skipped: ann cannot report on it
       … by ann    reported, completed (checked)
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report done, a check failed
@@ -56,6 +58,7 @@ fn what_people_may_do() {
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      passed over no: T1 is skipped: ann cannot report on it
       … by ann    reported, checks_ended, failed (code → again)
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report done, no check run
@@ -72,6 +75,7 @@ fn what_people_may_do() {
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      passed over no: T1 is skipped: ann cannot report on it
       … by ann    no: the checks of T1 have not all run
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report failed
@@ -88,6 +92,7 @@ fn what_people_may_do() {
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      passed over no: T1 is skipped: ann cannot report on it
       … by ann    reported, failed (code → again)
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     report blocked
@@ -104,6 +109,7 @@ fn what_people_may_do() {
       skipped     no: T1 is skipped: ann cannot report on it
       unreachable no: T1 depends on what is not done: first (blocked) [`piton why T1` tells more]
       waiting     no: T1 depends on what is not done: T9 of plans/a-todolist.md [`piton why T1` tells more]
+      passed over no: T1 is skipped: ann cannot report on it
       … by ann    reported, failed (defect → blocked)
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     retry
@@ -120,6 +126,7 @@ fn what_people_may_do() {
       skipped     no: T1 was skipped, not tried [`piton reset T1` puts it back into the plan]
       unreachable no: T1 is pending: there is no failure to try again after
       waiting     no: T1 is pending: there is no failure to try again after
+      passed over retried
       … by ann    no: T1 is in_progress: there is no failure to try again after
       … by bob    no: T1 is in_progress: there is no failure to try again after
     reset
@@ -136,6 +143,7 @@ fn what_people_may_do() {
       skipped     reset
       unreachable no: T1 is pending: there is nothing to reset
       waiting     no: T1 is pending: there is nothing to reset
+      passed over reset
       … by ann    reset
       … by bob    reset
     skip
@@ -152,6 +160,7 @@ fn what_people_may_do() {
       skipped     no: T1 is skipped already
       unreachable skipped
       waiting     skipped
+      passed over skipped
       … by ann    skipped
       … by bob    skipped
     unblock
@@ -168,6 +177,7 @@ fn what_people_may_do() {
       skipped     no: T1 is skipped, not blocked
       unreachable no: T1 itself is not blocked: what it depends on is [`piton why T1` names it]
       waiting     no: T1 is waiting, not blocked
+      passed over no: T1 is skipped, not blocked
       … by ann    no: T1 is in_progress, not blocked
       … by bob    no: T1 is in_progress, not blocked
     raise to 5
@@ -184,6 +194,7 @@ fn what_people_may_do() {
       skipped     raised
       unreachable raised
       waiting     raised
+      passed over raised
       … by ann    raised
       … by bob    raised
     raise to 1
@@ -200,12 +211,13 @@ fn what_people_may_do() {
       skipped     raised
       unreachable raised
       waiting     raised
+      passed over raised
       … by ann    raised
       … by bob    raised
     ");
 }
 
-const STATES: [Status; 13] = Status::ALL;
+const STATES: [Status; 14] = Status::ALL;
 
 fn table() -> String {
     let mut text = String::new();
@@ -235,7 +247,11 @@ fn row(text: &mut String, bench: &Bench, label: &str, command: &Command) {
 
 /// A skipped task looks the same to people, whatever the reason; here it must not.
 fn label(status: Status) -> String {
-    if status == Status::Unreachable { "unreachable".to_owned() } else { status.to_string() }
+    match status {
+        Status::Unreachable => "unreachable".to_owned(),
+        Status::PassedOver => "passed over".to_owned(),
+        status => status.to_string(),
+    }
 }
 
 fn kind(event: &Event) -> String {
@@ -256,7 +272,8 @@ fn kind(event: &Event) -> String {
 
 /// A run whose task `T1` is in this state. It depends on `first`, which is done unless it cannot be reached.
 fn at(status: Status) -> Bench {
-    let mut task = TaskSpec { confirm: true, ..spec("T1", &["first"]) };
+    let may_fail = status == Status::PassedOver;
+    let mut task = TaskSpec { confirm: true, may_fail, ..spec("T1", &["first"]) };
     if status == Status::Waiting {
         task.outside = vec![Outside { list: "plans/a-todolist.md".to_owned(), task: id("T9") }];
     }

@@ -120,6 +120,7 @@ pub fn look(
         owed: !owed.is_empty(),
         uncommitted: if owed.is_empty() { uncommitted } else { owed },
         no_change: no_change(&report),
+        ..Evidence::default()
     };
     // What is not committed has no say.
     Ok(Looked { place: Place::Commit { commit: tip }, evidence, report, missing, lands })

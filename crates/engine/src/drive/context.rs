@@ -23,7 +23,7 @@ use crate::{clock, crash};
 pub(super) struct Errand {
     pub site: Arc<Site>,
     pub run: Arc<Run>,
-    /// Every task of the run.
+    /// Every completed task of the run.
     pub done: Vec<TaskSpec>,
     pub running: Running,
 }

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use piton_core::plan::{Oid, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Command, Event, Proof, Recorded, Refusal, Selection, Session, State, StopReason,
+    self, Action, Command, Event, Proof, Recorded, Refusal, Selection, Session, State, Status, StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -382,7 +382,12 @@ impl<'o> Loop<'o> {
 
     fn errand(&self) -> Result<Option<context::Errand>, EngineError> {
         let Some(run) = self.state.run().cloned() else { return Ok(None) };
-        let done = self.journal.specs(&self.run)?;
+        // What a person skipped has made nothing.
+        let is_done = |spec: &TaskSpec| {
+            let task = self.state.task(&spec.id).ok().flatten();
+            task.is_some_and(|task| task.decided == Status::Completed)
+        };
+        let done = self.journal.specs(&self.run)?.into_iter().filter(is_done).collect();
         let (site, run) = (Arc::clone(&self.site), Arc::new(run));
         Ok(Some(context::Errand { site, run, done, running: Running::default() }))
     }

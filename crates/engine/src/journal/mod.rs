@@ -26,7 +26,7 @@ use std::fs::File;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
-use piton_core::run::{Counts, Recorded, Refusal, Status, StopReason};
+use piton_core::run::{Counts, Recorded, Refusal, StopReason};
 use piton_core::time::Timestamp;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -82,9 +82,9 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Every task of it is completed.
+    /// Every task of it is completed, or was skipped by a person.
     pub fn is_finished(&self) -> bool {
-        self.counts.total() > 0 && self.counts.of(Status::Completed) == self.counts.total()
+        self.counts.is_complete()
     }
 }
 

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 
 use super::error::{JournalError, Trouble};
 use super::query::{self, Head};
-use super::rows::{TASK_COLUMNS, TaskRow, WAITING, key, lane, unsigned};
+use super::rows::{PASSED_OVER, TASK_COLUMNS, TaskRow, WAITING, key, lane, unsigned};
 use super::{Cell, Journal, RunSummary};
 
 impl Journal {
@@ -138,12 +138,14 @@ impl Journal {
             | Status::Merging => "lane = 3",
             _ => "flags & 4 = 0",
         };
-        // As [`Task::status`] has it: pending and failed tasks behind dead ones are unreachable, and some wait for others.
+        // As [`Task::status`] has it: pending and failed tasks behind dead ones are unreachable, some wait for others,
+        // and not every skipped one was skipped by a person.
         let sql = format!(
             "SELECT {TASK_COLUMNS} FROM tasks
              WHERE run = ?1 AND {lane} AND CASE
                 WHEN decided IN (0, 7) AND dead > 0 THEN 11
                 WHEN decided IN (0, 7) AND flags & {WAITING} > 0 THEN 12
+                WHEN decided = 10 AND flags & {PASSED_OVER} > 0 THEN 13
                 ELSE decided END = ?2
              ORDER BY grp, level, priority, turn LIMIT ?3"
         );

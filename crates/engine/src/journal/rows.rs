@@ -15,7 +15,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 12;
+pub(super) const LAYOUT: i64 = 13;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -64,7 +64,7 @@ fn usual_lane(status: Status) -> Option<i64> {
         Pending | Failed => Some(lane::READY),
         InProgress | Confirming | Verifying | Verified | Merging => Some(lane::UNDER_WAY),
         Abandoned | Blocked => Some(lane::NEEDS_A_PERSON),
-        Completed | Skipped | Unreachable | Waiting => None,
+        Completed | Skipped | Unreachable | Waiting | PassedOver => None,
     }
 }
 
@@ -141,6 +141,8 @@ const MAY_FAIL: u32 = 16;
 const GATE: u32 = 64;
 /// For those who look for tasks by their status: it is derived, and not plain from the other columns.
 pub(super) const WAITING: u32 = 32;
+/// The same.
+pub(super) const PASSED_OVER: u32 = 128;
 
 /// What most tasks have nothing of.
 #[derive(Default, Serialize, Deserialize)]
@@ -279,7 +281,8 @@ impl TaskRow {
                 | flag(*may_fail, MAY_FAIL)
                 | flag(*gate, GATE)
                 | flag(*removed, REMOVED)
-                | flag(task.status() == Status::Waiting, WAITING),
+                | flag(task.status() == Status::Waiting, WAITING)
+                | flag(task.status() == Status::PassedOver, PASSED_OVER),
             spec_seq: signed(*spec_seq),
             failure_seq: failure_seq.map(signed),
             rest: Some(json(&rest)?),
@@ -376,6 +379,8 @@ pub(super) struct Moving {
     pub landed: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<TaskId>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     pub slots: u32,
     pub dead: u32,
     pub streak: u32,
@@ -413,6 +418,7 @@ impl Moving {
             stopped,
             landed,
             gates,
+            held,
             slots,
             dead,
             streak,
@@ -430,6 +436,7 @@ impl Moving {
             stopped: stopped.clone(),
             landed: *landed,
             gates: gates.clone(),
+            held: *held,
             slots: *slots,
             dead: *dead,
             streak: *streak,
@@ -451,6 +458,7 @@ impl Moving {
             stopped,
             landed,
             gates,
+            held,
             slots,
             dead,
             streak,
@@ -468,6 +476,7 @@ impl Moving {
             stopped,
             landed,
             gates,
+            held,
             slots,
             dead,
             streak,
@@ -584,9 +593,9 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                12,
+                13,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
-                 Skipped Unreachable Waiting"
+                 Skipped Unreachable Waiting PassedOver"
             )
         );
         assert!(Status::ALL.iter().enumerate().all(|(at, &status)| status as usize == at));

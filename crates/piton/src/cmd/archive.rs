@@ -80,8 +80,8 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
             continue;
         }
         let over = match dialect {
-            Dialect::Iterative => run.counts.of(Status::Completed) + run.counts.of(Status::Skipped),
-            _ => run.counts.of(Status::Completed),
+            Dialect::Iterative => run.counts.sum(Status::satisfies),
+            _ => run.counts.sum(Status::is_finished),
         };
         if over < run.counts.total() || is_busy(plan) {
             if asked {

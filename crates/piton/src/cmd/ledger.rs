@@ -5,13 +5,14 @@ use piton_core::dialect::issue;
 use piton_core::dialect::iterative::progress::NOT_FINISHED;
 use piton_core::plan::{Check, Dialect, RunId, TaskId};
 use piton_core::run::{
-    Claim, Command, CommitMade, Event, Holder, HolderProcess, Recorded, Report as Told, State, Status, Task,
-    Tests, Verdict, verdict, waits_for,
+    Claim, Command, CommitMade, Event, Holder, HolderProcess, Recorded, Report as Told, Run as Facts, State,
+    Status, Task, Tests, Verdict, verdict, waits_for,
 };
 use piton_core::{runners, view};
 use piton_engine::agent::{Attempt, Message, Said};
 use piton_engine::check_worktrees::{self, Pool};
 use piton_engine::claims::{self, Place};
+use piton_engine::gates::{self, Stale};
 use piton_engine::journal::{CommandError, Journal};
 use piton_engine::project::Project;
 use piton_engine::{checks, clock, holders};
@@ -85,6 +86,7 @@ pub(crate) fn start(args: &Start) -> Outcome<Exit> {
     let holder = Holder::Ledger(holder(&args.by.by)?);
     let process = args.held_while.map(living).transpose()?;
     let mut found = find::run_for_ledger(&args.which)?;
+    look_again(&mut found, &args.task)?;
     let task = args.task.clone();
     let command = match args.ahead {
         true => Command::StartAhead { task, holder },
@@ -120,6 +122,27 @@ fn bind(found: &mut FoundRun, task: &TaskId, process: Option<HolderProcess>) -> 
         Ok(_) | Err(CommandError::Refused(_)) => Ok(()),
         Err(CommandError::Journal(error)) => Err(error.into()),
     }
+}
+
+/// The gates of a run, as they stand.
+pub(super) fn gates_of(journal: &Journal, facts: &Facts) -> Outcome<Vec<Task>> {
+    let mut gates = Vec::new();
+    for id in &facts.gates {
+        gates.extend(journal.task(&facts.id, id)?);
+    }
+    Ok(gates)
+}
+
+/// A gate that has passed, and not on what there is now, is open again for whoever turns to it.
+fn look_again(found: &mut FoundRun, task: &TaskId) -> Outcome {
+    let facts = status::facts(&found.journal, &found.run)?;
+    let gates: Vec<Task> =
+        gates_of(&found.journal, &facts)?.into_iter().filter(|gate| gate.id == *task).collect();
+    for Stale { gate, reason } in gates::stale(&found.project, &facts, &gates)? {
+        let events = found.command(&Command::Reopen { task: gate, reason })?;
+        events.iter().for_each(|recorded| ui::say(progress::line(recorded)));
+    }
+    Ok(())
 }
 
 /// Where things stand as a task is begun: what a claim about it is compared with.
@@ -232,6 +255,7 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
     let by = holder(&args.by.by)?;
     let mut found = find::run_for_ledger(&args.which)?;
     found.settle_but(Some(&args.task))?;
+    look_again(&mut found, &args.task)?;
     let FoundRun { journal, run, .. } = &mut found;
     let task = journal.task(run, &args.task)?;
     let Some(task) = task else {
@@ -304,7 +328,8 @@ fn judge(found: &mut FoundRun, task: &Task, told: &Told, by: &str, confirms: boo
     let spec = journal.spec(run, id)?;
     let spec = spec.ok_or_else(|| Failure::new(format!("the plan of {id} is not in the journal")))?;
     let facts = status::facts(journal, run)?;
-    let looked = claims::look(project, &facts, task, &spec, told)?;
+    let mut looked = claims::look(project, &facts, task, &spec, told)?;
+    claims::see_whole(project, &facts, &gates_of(journal, &facts)?, &mut looked)?;
     let mut told = looked.report.clone();
     for file in &looked.missing {
         ui::say(format!("warning: {} does not exist, and is not recorded", ui::plain(file)));

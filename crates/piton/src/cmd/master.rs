@@ -198,7 +198,8 @@ pub(super) fn status(path: &Utf8Path, project: Option<&Utf8Path>, as_json: bool)
             (Some(run), Some(journal)) => {
                 let facts = status::facts(journal, &run.id)?;
                 let counts = status::summary(journal, &facts)?.counts;
-                Some(RunStatus::of(&facts, &counts, project.engine_lives(&run.id)))
+                let stale = status::stale(&project, journal, &facts, &counts)?;
+                Some(status::state(&project, &facts, &counts, &stale))
             }
             _ => None,
         };

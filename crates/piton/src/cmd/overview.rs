@@ -7,6 +7,7 @@ use piton_core::dialect::issue;
 use piton_core::plan::{Dialect, TaskId};
 use piton_core::run::{Proof, State, Status, Task, Tests, owes_context};
 use piton_core::view::{self, RunStatus};
+use piton_engine::gates::Stale;
 use serde_json::{Value, json};
 
 use super::{Exit, FINE, status};
@@ -29,7 +30,8 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     });
     let (done, total) = (counts.of(Status::Completed), counts.total());
     let percent = u64::from(done) * 100 / u64::from(total.max(1));
-    let state = RunStatus::of(&facts, &counts, project.engine_lives(&run));
+    let stale = status::stale(&project, &journal, &facts, &counts)?;
+    let state = status::state(&project, &facts, &counts, &stale);
     let open = Status::ALL.into_iter().filter(|&status| status != Status::Completed && counts.of(status) > 0);
     // As this system counts them: by the words of its file, and without the validation that no list has.
     let issue = match facts.settings.dialect {
@@ -47,6 +49,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
         }
         ui::answer_json(&json!({
             "run": run, "state": state, "completed": done, "total": total, "percent": percent, "open": open,
+            "skipped": status::skipped_document(&status::skipped(&journal, &run)?),
             "attempts": chronicle.tasks.values().map(|story| u64::from(story.attempt)).sum::<u64>(),
             "tests": tests,
         }));
@@ -135,11 +138,13 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
 }
 
 pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
-    let FoundRun { mut journal, run, .. } = find::run(&args.which)?;
+    let FoundRun { project, mut journal, run } = find::run(&args.which)?;
     let state = journal.load(&run)?;
     let facts = status::facts(&journal, &run)?;
+    let stale = status::stale(&project, &journal, &facts, &state.counts())?;
     let open: Vec<&Task> =
-        state.tasks().filter(|task| !task.removed && task.status() != Status::Completed).collect();
+        state.tasks().filter(|task| !task.removed && !task.status().is_finished()).collect();
+    let skipped = status::skipped(&journal, &run)?;
     let unproven: Vec<&TaskId> = state
         .tasks()
         .filter(|task| !task.removed && task.proof == Some(Proof::Reported))
@@ -149,11 +154,23 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
     if args.json {
         let missing = |task: &&Task| json!({ "task": task.id, "status": task.status().name() });
         ui::answer_json(&json!({
-            "run": run, "complete": open.is_empty(), "missing": open.iter().map(missing).collect::<Vec<_>>(),
-            "reported_only": unproven, "context_pending": owed,
+            "run": run, "complete": open.is_empty() && stale.is_empty(), "missing": open.iter().map(missing).collect::<Vec<_>>(),
+            "skipped": status::skipped_document(&skipped), "reported_only": unproven, "context_pending": owed,
+            "stale_gates": stale.iter().map(|stale| json!({ "gate": stale.gate, "reason": stale.reason }))
+                .collect::<Vec<_>>(),
         }));
+    } else if !stale.is_empty() {
+        for Stale { gate, reason } in &stale {
+            ui::answer_line(format!("{gate:8} has not passed on what there is now: {}", ui::plain(reason)));
+        }
+        ui::hint(format!("piton report {} done   runs its checks again", stale[0].gate));
     } else if open.is_empty() {
-        ui::answer_line("every task is completed");
+        let number = u32::try_from(skipped.len()).unwrap_or(u32::MAX);
+        ui::answer_line(status::told(&RunStatus::Completed { skipped: number }));
+        for (task, reason) in &skipped {
+            let why = if reason.is_empty() { String::new() } else { format!(": {}", ui::plain(reason)) };
+            ui::answer_line(format!("{task:8} skipped{why}"));
+        }
         if !unproven.is_empty() {
             let ids: Vec<&str> = unproven.iter().map(|id| id.as_str()).collect();
             ui::answer_line(format!("reported, not proven: {}", ids.join(", ")));
@@ -168,7 +185,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
         let all = state.tasks().filter(|task| !task.removed).count();
         ui::say(format!("{} of {} not completed", open.len(), view::counted(all as u64, "task")));
     }
-    Ok(if open.is_empty() { FINE } else { UNFINISHED })
+    Ok(if open.is_empty() && stale.is_empty() { FINE } else { UNFINISHED })
 }
 
 pub(crate) fn context(args: &OfRun) -> Outcome<Exit> {

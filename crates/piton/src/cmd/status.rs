@@ -6,11 +6,12 @@ use piton_core::run::{self, Bill, Bills, Event, Outage, Outages, Proof, Status, 
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus, RunStatus, Summary};
 use piton_engine::clock;
+use piton_engine::gates::{self, Stale};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, iterative, made, master};
+use super::{Exit, FINE, iterative, ledger, made, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -57,11 +58,35 @@ pub(super) fn summary(journal: &Journal, facts: &piton_core::run::Run) -> Outcom
     Ok(Summary::new(facts, cells.iter().map(|(cell, counts)| (*cell, counts))))
 }
 
+/// Gates that would make a run complete by what the ledger was told, and have not passed on what there is now.
+pub(super) fn stale(
+    project: &Project,
+    journal: &Journal,
+    facts: &run::Run,
+    counts: &run::Counts,
+) -> Outcome<Vec<Stale>> {
+    if !counts.is_complete() || facts.gates.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(gates::stale(project, facts, &ledger::gates_of(journal, facts)?)?)
+}
+
+/// Where a run stands.
+pub(super) fn state(project: &Project, facts: &run::Run, counts: &run::Counts, stale: &[Stale]) -> RunStatus {
+    match RunStatus::of(facts, counts, project.engine_lives(&facts.id)) {
+        RunStatus::Completed { .. } if !stale.is_empty() => {
+            RunStatus::Stale { gates: stale.iter().map(|stale| stale.gate.clone()).collect() }
+        }
+        status => status,
+    }
+}
+
 /// The run for a person: what is done, what is going on, what needs help. To standard output.
 pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: bool) -> Outcome {
     let facts = facts(journal, run)?;
     let summary = summary(journal, &facts)?;
-    let status = RunStatus::of(&facts, &summary.counts, project.engine_lives(run));
+    let stale = stale(project, journal, &facts, &summary.counts)?;
+    let status = state(project, &facts, &summary.counts, &stale);
     let onto = onto(&facts);
     ui::answer_line(format!("{} {}{onto}", ui::styled(BOLD, run.as_str()), told(&status)));
     for group in &summary.groups {
@@ -97,11 +122,15 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
         let told = format!("  {provider} does not let `{}` in: {}", outage.agent, outage.reason);
         ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
     }
+    for Stale { gate, reason } in &stale {
+        let told = format!("  the gate {gate} has not passed on what there is now: {reason}");
+        ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
+    }
     for told in noticed(&facts).take(MOST) {
         ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&told))));
     }
     let mut notable = journal.under_way(run)?;
-    for status in [Status::Failed, Status::Abandoned, Status::Blocked] {
+    for status in [Status::Failed, Status::Abandoned, Status::Blocked, Status::Skipped, Status::PassedOver] {
         if summary.counts.of(status) > 0 {
             notable.extend(journal.tasks_in(run, status, MOST + 1)?);
         }
@@ -147,13 +176,14 @@ pub(super) fn onto(facts: &piton_core::run::Run) -> String {
 pub(super) fn told(status: &RunStatus) -> String {
     use piton_core::run::StopReason;
     let (style, text) = match status {
-        RunStatus::Completed => (ui::GOOD, "every task is completed".to_owned()),
+        RunStatus::Completed { skipped: 0 } => (ui::GOOD, "every task is completed".to_owned()),
+        RunStatus::Completed { skipped } => (ui::GOOD, format!("completed, {skipped} skipped")),
         RunStatus::Running => (ui::BUSY, "running".to_owned()),
         RunStatus::NotStarted => (DIM, "not started".to_owned()),
         RunStatus::Interrupted => {
             (ui::WARNING, "interrupted: its engine is gone; `piton run` goes on".to_owned())
         }
-        RunStatus::Ended => (ui::BAD, status.word().to_owned()),
+        RunStatus::Ended | RunStatus::Stale { .. } => (ui::BAD, status.word().to_owned()),
         RunStatus::Stopped(reason) => (
             ui::WARNING,
             match reason {
@@ -190,7 +220,9 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
             },
             Some(Proof::Reported) | None => "reported, not proven".to_owned(),
         },
-        Status::Failed | Status::Abandoned | Status::Blocked | Status::Skipped => reason(journal, run, task)?,
+        Status::Failed | Status::Abandoned | Status::Blocked | Status::Skipped | Status::PassedOver => {
+            reason(journal, run, task)?
+        }
         Status::Verified | Status::Merging => task.progress.waits.clone().unwrap_or_default(),
         Status::InProgress => match &task.holder {
             Some(piton_core::run::Holder::Ledger(name)) => match &task.progress.uncommitted[..] {
@@ -215,6 +247,17 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
 /// Somebody else works on it than its plan says: a stand-in, or who was asked for.
 fn is_by_another(task: &Task) -> bool {
     !task.progress.agent.is_empty() && task.progress.agent != task.agent
+}
+
+/// What a person skipped, each with the reason.
+pub(super) fn skipped(journal: &Journal, run: &RunId) -> Outcome<Vec<(TaskId, String)>> {
+    let tasks = journal.tasks_in(run, Status::Skipped, usize::MAX)?;
+    tasks.into_iter().map(|task| Ok((task.id.clone(), reason(journal, run, &task)?))).collect()
+}
+
+/// The same for programs.
+pub(super) fn skipped_document(skipped: &[(TaskId, String)]) -> Value {
+    skipped.iter().map(|(task, reason)| json!({ "task": task, "reason": reason })).collect()
 }
 
 fn reason(journal: &Journal, run: &RunId, task: &Task) -> Outcome<String> {
@@ -313,6 +356,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
     let facts = facts(journal, run)?;
     let summary = summary(journal, &facts)?;
     let alive = project.engine_lives(run);
+    let stale = stale(project, journal, &facts, &summary.counts)?;
     let titles: std::collections::HashMap<_, _> =
         journal.specs(run)?.into_iter().map(|spec| (spec.id, spec.title)).collect();
     let counts = |counts: &piton_core::run::Counts| -> Value {
@@ -328,7 +372,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         "run": run,
         "plan": facts.plan,
         "name": facts.name,
-        "state": RunStatus::of(&facts, &summary.counts, alive),
+        "state": state(project, &facts, &summary.counts, &stale),
         "engine_alive": alive,
         "target": facts.target,
         "worktree_dir": facts.worktree_dir,
@@ -337,6 +381,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         "used": bills_document(&facts.used),
         "outages": outages_document(&facts.outages),
         "noticed": facts.noticed,
+        "skipped": skipped_document(&skipped(journal, run)?),
         "groups": summary.groups.iter().map(|group| json!({
             "id": group.id, "title": group.title, "status": group.status, "counts": counts(&group.counts),
         })).collect::<Vec<_>>(),

@@ -382,3 +382,38 @@ fn every_operation_is_listed_with_what_it_replaces() {
     let told = document(&ledger(), "ops --json", 0);
     assert_eq!((&told["dialect"], &told["operations"][0]["replaces"]), (&value!("native"), &Value::Null));
 }
+
+/// Nobody but `complete` and `status` looks at the end of a run that has no engine.
+#[test]
+fn a_run_of_the_ledger_is_complete_only_if_its_gates_held_on_what_there_is() {
+    let sandbox = sandbox();
+    let gate = task("G", "gate = true\nchecks = ['test ! -e bad.txt']");
+    sandbox.plan(&(task("A", "") + &task("B", "") + &gate));
+    let does = |id: &str| {
+        let _ = sandbox.run(&format!("start {id} --plan plan.toml")).exits(0);
+        sandbox.write(format!("{id}.txt"), "done");
+        sandbox.commit(id);
+        sandbox.run(&format!("report {id} done")).exits(0)
+    };
+    let _ = does("A");
+    let _ = sandbox.run("report G done").exits(0).says("completed, its checks passed");
+    let _ = does("B").says("G        completed before, and open again: B was completed after it had passed");
+    let _ = sandbox.run("complete").exits(4).says("G        pending");
+    let _ = sandbox.run("report G done").exits(0);
+    let _ = sandbox.run("complete").exits(0).says("every task is completed");
+    // Somebody commits something else.
+    sandbox.write("bad.txt", "x");
+    sandbox.commit("Bad");
+    let stale = sandbox.run("complete").exits(4);
+    let _ = stale.says("G        has not passed on what there is now: changed since it passed: bad.txt");
+    let status = sandbox.run("status").exits(0).says("not complete: a gate has not passed");
+    let _ = status.says("the gate G has not passed on what there is now: changed since it passed: bad.txt");
+    let told = document(&sandbox, "status --json", 0);
+    assert_eq!((&told["state"]["status"], &told["state"]["gates"]), (&value!("stale"), &value!(["G"])));
+    assert_eq!(document(&sandbox, "complete --json", 4)["complete"], value!(false));
+    let _ = sandbox.run("report G done").exits(1).says("open again: changed since it passed: bad.txt");
+    std::fs::remove_file(sandbox.project().join("bad.txt")).expect("it is there");
+    sandbox.commit("Good");
+    let _ = sandbox.run("report G done").exits(0);
+    let _ = sandbox.run("complete").exits(0).says("every task is completed");
+}

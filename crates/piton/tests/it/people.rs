@@ -65,6 +65,41 @@ fn going_on_without_a_task() {
 }
 
 #[test]
+fn a_run_ends_complete_but_for_what_a_person_skipped() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("A", "") + &task("B", "attempts = 1") + &task("C", "depends_on = ['B']")));
+    sandbox.script(&format!("{}[B]\nwrite other.txt x\n", writers(&["A", "C"])));
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let _ = sandbox.run("complete").exits(4);
+    let _ = sandbox.piton(["skip", "B", "--reason", "not this year"]).run().exits(0);
+    let run = sandbox.run("run plan.toml").exits(0).says("C        landed").says("completed, 1 skipped");
+    let _ = run.says("not this year");
+    let _ =
+        sandbox.run("status").exits(0).says("completed, 1 skipped, landing on main").says("not this year");
+    let _ = sandbox.run("progress").exits(0).says("completed, 1 skipped").says("1 skipped");
+    let _ =
+        sandbox.run("complete").exits(0).says("completed, 1 skipped").says("B        skipped: not this year");
+    let _ = sandbox.run("log").exits(0).says("completed, 1 skipped");
+    for line in ["status --json", "progress --json"] {
+        let told = sandbox.run(line).exits(0);
+        assert_eq!(
+            (json(&told, "/state/status"), json(&told, "/state/skipped")),
+            ("completed".into(), 1.into())
+        );
+        assert_eq!(
+            (json(&told, "/skipped/0/task"), json(&told, "/skipped/0/reason")),
+            ("B".into(), "not this year".into())
+        );
+    }
+    let told = sandbox.run("complete --json").exits(0);
+    assert_eq!((json(&told, "/complete"), json(&told, "/skipped/0/task")), (true.into(), "B".into()));
+    let _ = sandbox.run("run plan.toml").exits(0).lacks("attempt");
+    // Whoever takes that back has something left to do.
+    let _ = sandbox.run("reset B").exits(0);
+    let _ = sandbox.run("complete").exits(4);
+}
+
+#[test]
 fn refusals_say_why_and_what_would_help() {
     let sandbox = ended();
     let mut all = String::new();

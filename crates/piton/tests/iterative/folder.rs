@@ -184,3 +184,34 @@ fn a_folder_of_the_layout_before_is_brought_to_its_place_and_taken_over() {
     let _ = sandbox.run("import .claude/iterative-dev/empty").exits(1).says("tasks.md");
     assert!(sandbox.exists(".claude/iterative-dev/empty/prd.md"));
 }
+
+/// As people do it, without `piton archive`: the new folder has the same units by name, and they are other work.
+#[test]
+fn a_folder_that_was_moved_away_and_begun_again_owes_nothing_to_the_old_run() {
+    let sandbox = habits("");
+    let _ = sandbox.run("run habits").exits(0);
+    assert_eq!(statuses(&sandbox), ["done"; 3]);
+    let (old, away) =
+        (sandbox.project().join(PLAN), sandbox.project().join(".claude/iterative/archive/habits"));
+    std::fs::create_dir_all(away.parent().expect("it has one")).expect("writable");
+    std::fs::rename(&old, &away).expect("it is there");
+    sandbox.copy(format!("{EXAMPLE}/{PLAN}"), PLAN);
+    let tasks = sandbox.read(format!("{PLAN}/tasks.md")).replace("**: ", "**: Once more: ");
+    sandbox.write(format!("{PLAN}/tasks.md"), &tasks);
+    sandbox.commit("Begin again");
+    let again = |id: &str| format!("[{id}]\nwrite again-{id}.txt x\n{}", does_well(id));
+    sandbox.script(&TASKS.map(again).concat());
+    let refused = sandbox.run("run habits").exits(1);
+    let first = refused.stderr.lines().find(|line| line.starts_with("hint:"));
+    assert!(
+        first.is_some_and(|hint| hint.contains("--reset") && hint.contains("begins a new run")),
+        "{refused}"
+    );
+    let run = sandbox.run("run habits --reset").exits(0);
+    for id in TASKS {
+        assert!(run.contains(&format!("{id}       landed")), "{id}: {run}");
+        assert_eq!(sandbox.git(["show", &format!("main:again-{id}.txt")]), "x", "{id}");
+    }
+    assert_eq!((statuses(&sandbox), marks(&sandbox)), (vec!["done".to_owned(); 3], "xxx".to_owned()));
+    let _ = sandbox.run("complete --plan habits").exits(0);
+}

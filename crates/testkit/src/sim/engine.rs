@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Budget, Oid, Schedule, Settings};
 use piton_core::run::{
-    Action, AgentEnd, Command, Holder, Selection, Session, Status, StopReason, is_current, next,
-    owes_context, wake_at,
+    Action, AgentEnd, Command, Holder, Selection, Session, StopReason, is_current, next, owes_context,
+    wake_at,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -160,7 +160,7 @@ impl Sim {
             self.coverage.saw("streak of transient failures");
         }
         let run = self.run();
-        let all = self.state.tasks().all(|t| t.removed || t.decided == Status::Completed);
+        let all = self.state.tasks().all(|t| t.removed || super::bounds::is_finished(t));
         let reason = match () {
             () if all && !owes_context(&self.state, run) => StopReason::Completed,
             () if run.stop.is_some() => StopReason::Person,

@@ -2,7 +2,7 @@
 
 use piton_core::plan::Oid;
 use piton_core::run::{
-    AgentEnd, CheckResult, Class, Command, Event, Proof, Reopening, Status, StopReason, Task, Verdict,
+    AgentEnd, CheckResult, Class, Command, Event, Proof, Status, StopReason, Task, Verdict,
 };
 
 use super::driver::Sim;
@@ -68,32 +68,6 @@ pub(super) fn hold_at_the_end(sim: &Sim, event: &Event) -> Result<(), String> {
             let predicate = sim.scenario.predicates[&check];
             return Err(format!("the run ends complete, and {predicate:?} of the gate {gate} is red"));
         }
-    }
-    Ok(())
-}
-
-/// A gate looks again at most once for each time that something came after it, so rechecks end when fixes do. It gets no
-/// more of these than its plan allows.
-pub(super) fn are_bounded(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), String> {
-    let (Event::Reopened { task, reason: Reopening::Stale { .. }, .. }, Some(old)) = (event, old) else {
-        return Ok(());
-    };
-    let new = sim.task(task);
-    if new.as_ref().is_none_or(|new| (new.spent, new.budget) != (old.spent, old.budget)) {
-        return Err(format!("{task} is open again, and its rounds of fixes are counted anew"));
-    }
-    let of = |which: &dyn Fn(&Event) -> bool| sim.journal.iter().filter(|r| which(&r.event)).count();
-    let again = of(&|event| matches!(event, Event::Reopened { task: it, .. } if it == task));
-    let came = of(&|event| match event {
-        Event::Completed { task: it, .. } | Event::LandingFound { task: it, .. } => it != task,
-        Event::TaskAdded { .. } => true,
-        _ => false,
-    });
-    let moves = sim.people.moves;
-    if again > came + moves + 1 {
-        return Err(format!(
-            "{task} looks again for the {again}th time, after {came} landings and {moves} moves"
-        ));
     }
     Ok(())
 }

@@ -35,6 +35,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("stand_ins_are_planned", stand_ins_are_planned(sim, event))?;
     named("nothing_builds_on_uncommitted", nothing_builds_on_uncommitted(sim, event))?;
     named("gates_hold_at_the_end", super::gates::hold_at_the_end(sim, event))?;
+    named("complete_but_for_what_people_skip", super::bounds::complete_but_for_skips(sim, event))?;
     named("the_description_comes_last", the_description_comes_last(sim, event))
 }
 
@@ -50,7 +51,7 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("never_red", never_red(sim, event))?;
     named("completion_has_evidence", completion_has_evidence(sim, event, old))?;
     named("only_the_bound_are_released", only_the_bound_are_released(sim, event, old))?;
-    named("gates_are_bounded", super::gates::are_bounded(sim, event, old))?;
+    named("gates_are_bounded", super::bounds::are_bounded(sim, event, old))?;
     named("already_is_confirmed", super::gates::already_is_confirmed(sim, event))?;
     named("completed_is_proven", completed_is_proven(sim, event, old))?;
     named("work_counts_for_its_task", identity::work_counts_for_its_task(sim, event))?;
@@ -153,7 +154,7 @@ fn the_description_comes_last(sim: &Sim, event: &Event) -> Verdict {
     match event {
         Event::ContextUpdated { .. } => {
             ensure(kept, || "it is settled where nobody keeps one".to_owned())?;
-            let open = tasks(sim).find(|task| task.decided != Status::Completed);
+            let open = tasks(sim).find(|task| !super::bounds::is_finished(task));
             open.map_or(Ok(()), |task| Err(format!("it is settled while {} is {}", task.id, task.decided)))
         }
         Event::EngineStopped { reason: StopReason::Completed, .. } => {
@@ -376,7 +377,7 @@ fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> V
     let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
     let expected = match event {
         Event::Failed { class: Class::Code, task, .. } => {
-            (old.spent + 1 + reworked(sim, task)).min(old.budget.max(old.spent + 1))
+            (old.spent + 1 + reworked(sim, task)).min(old.budget.max(old.spent))
         }
         Event::Reset { .. } | Event::Reopened { reason: Reopening::Content { .. }, .. } => 0,
         Event::Adopted { past, .. } => past.spent,

@@ -5,6 +5,7 @@
 //! after every event and those of `rest` at the end. The same seed gives the same run, so a violation is
 //! repeated by one command. Nothing here does I/O, sleeps or reads a clock.
 
+mod bounds;
 mod claims;
 mod confirming;
 mod content;

@@ -26,13 +26,16 @@ pub struct PullRequest {
 
 /// For a finished run: what was done, task by task, and what has proven it.
 pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> PullRequest {
-    let mut body = format!("Closes #{}\n\n## What was done\n\n", issue.number);
     let tasks = in_order(state, chronicle);
+    // What a person skipped is still open: merging must not close the issue.
+    let is_whole = tasks.iter().all(|(task, _)| task.outcome() == Status::Completed);
+    let closes = if is_whole { "Closes" } else { "Part of" };
+    let mut body = format!("{closes} #{}\n\n## What was done\n\n", issue.number);
     for (task, story) in &tasks {
         body += &format!("- **{}** {}", task.id, line(&story.title));
         match task.outcome() {
             Status::Completed => {}
-            status => body += &format!(" ({})", status.name()),
+            status => body += &format!(" ({}{})", status.name(), skipped(story)),
         }
         body += &told(story);
         body.push('\n');
@@ -48,6 +51,12 @@ pub fn pull_request(issue: &Issue, state: &State, chronicle: &Chronicle) -> Pull
         body += &format!("\n## Checks of the whole\n\n{}", checks.concat());
     }
     PullRequest { title: format!("{} (#{})", line(&issue.title), issue.number), body }
+}
+
+/// Why somebody skipped a task.
+fn skipped(story: &Story) -> String {
+    let reason = story.skipped.as_ref().map(|said| line(&said.text)).filter(|reason| !reason.is_empty());
+    reason.map(|reason| format!(": {reason}")).unwrap_or_default()
 }
 
 fn told(story: &Story) -> String {
@@ -86,6 +95,11 @@ pub fn verification(issue: &Issue, state: &State, chronicle: &Chronicle) -> Opti
     };
     let ended = story.completed_at.unwrap_or(chronicle.updated_at);
     let mut text = format!("{}Result: {result}\nTime:   {ended}\n\n", head(issue));
+    for (task, story) in in_order(state, chronicle) {
+        if task.outcome() == Status::Skipped {
+            text += &format!("skipped {} {}{}\n", task.id, line(&story.title), skipped(story));
+        }
+    }
     for (command, passed) in &story.checked {
         text += &format!("{}  {}\n", if *passed { "passed" } else { "failed" }, line(command));
     }

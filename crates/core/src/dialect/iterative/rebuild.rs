@@ -252,7 +252,9 @@ fn failed(mut past: Past, kind: &str, attempt: u32, message: &str) -> Past {
 /// A status in this system's words, as far as a log can tell them apart.
 fn word(status: Status) -> &'static str {
     match status {
-        Status::Pending | Status::Skipped | Status::Unreachable | Status::Waiting => "pending",
+        Status::Pending | Status::Skipped | Status::Unreachable | Status::Waiting | Status::PassedOver => {
+            "pending"
+        }
         Status::Completed => "done",
         Status::Abandoned => "timeout",
         Status::Blocked => "blocked",

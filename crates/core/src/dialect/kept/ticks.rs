@@ -115,9 +115,12 @@ fn word(status: Status) -> Word {
     match status {
         Status::Completed => Word::Completed,
         Status::Abandoned | Status::Blocked => Word::Blocked,
-        Status::Pending | Status::Failed | Status::Skipped | Status::Unreachable | Status::Waiting => {
-            Word::Pending
-        }
+        Status::Pending
+        | Status::Failed
+        | Status::Skipped
+        | Status::Unreachable
+        | Status::Waiting
+        | Status::PassedOver => Word::Pending,
         Status::InProgress | Status::Confirming | Status::Verifying | Status::Verified | Status::Merging => {
             Word::InProgress
         }

@@ -98,18 +98,21 @@ impl Rules<'_> {
                         let (agent, instead_of) = (String::new(), None);
                         Event::ConfirmationStarted { task: id.clone(), fence, agent, instead_of }
                     }
-                    None => self.proven(&task_then, tree.as_ref(), results, ground)?,
+                    None => {
+                        let saw = evidence.whole.clone().filter(|_| task.gate);
+                        self.proven(&task_then, tree.as_ref(), results, ground, saw)?
+                    }
                 });
             }
         }
-        // Whoever reports one gate after the other writes down what came of each in between.
         let done = events.iter().find_map(|event| match event {
             Event::Completed { proof: Proof::Checked { tree, .. }, .. } => Some(tree.clone()),
             Event::Completed { .. } => Some(None),
             _ => None,
         });
-        if let Some(tree) = done.filter(|_| !task.gate) {
-            events.extend(self.gates_after(id, tree.as_ref())?);
+        if let (Some(tree), Claim::Done { evidence, .. } | Claim::ToConfirm { evidence, .. }) = (done, claim)
+        {
+            events.extend(self.gates_after_claim(task, tree.as_ref(), evidence)?);
         }
         Ok(events)
     }
@@ -132,6 +135,7 @@ impl Rules<'_> {
         tree: Option<&Oid>,
         results: &[CheckResult],
         ground: Ground,
+        saw: Option<Oid>,
     ) -> Result<Event, Stop> {
         let passed = |judge: &Digest| results.iter().any(|r| &r.check == judge && r.verdict == Verdict::Pass);
         if !task.judges.iter().all(passed) {
@@ -146,7 +150,7 @@ impl Rules<'_> {
             Ground::Work { commits, .. } => (Proof::Checked { tree: tree.cloned(), already: None }, commits),
             Ground::Checks => (Proof::Checked { tree: tree.cloned(), already: None }, Vec::new()),
         };
-        Ok(Event::Completed { task: task.id.clone(), fence: task.fence, proof, counts })
+        Ok(Event::Completed { task: task.id.clone(), fence: task.fence, proof, counts, saw })
     }
 
     /// What speaks for a claim. Where its checks have failed, it has to be somebody's work at least, so that an attempt

@@ -5,15 +5,21 @@ use super::{Decision, Rules};
 use crate::plan::{Oid, TaskId};
 use crate::run::command::{Refusal, Stop};
 use crate::run::event::Event;
+use crate::run::evidence::Evidence;
 use crate::run::reopen::Reopening;
 use crate::run::task::{Status, Task};
 
 impl Rules<'_> {
-    /// The gates that have passed and have not seen what a task has just brought.
-    pub(super) fn gates_after(&self, by: &TaskId, tree: Option<&Oid>) -> Result<Vec<Event>, Stop> {
+    /// The gates that have passed and have not seen what a task has just brought. `same`: trees that hold the same work.
+    pub(super) fn gates_after(
+        &self,
+        by: &TaskId,
+        tree: Option<&Oid>,
+        same: &[Oid],
+    ) -> Result<Vec<Event>, Stop> {
         let mut reopened = Vec::new();
         for gate in self.passed_gates()? {
-            let has_seen = tree.is_some() && gate.held_on() == tree;
+            let has_seen = gate.held_on().is_some_and(|seen| Some(seen) == tree || same.contains(seen));
             if gate.id != *by && !has_seen {
                 reopened.push(stale(gate, format!("{by} was completed after it had passed")));
             }
@@ -39,6 +45,21 @@ impl Rules<'_> {
                 gate.id
             ))),
         }
+    }
+
+    /// The same for a task that the ledger has completed. Whoever reports one gate after the other writes down what came
+    /// of each in between: that is in `same`. Without git, nobody knows what a gate has seen.
+    pub(super) fn gates_after_claim(
+        &self,
+        by: &Task,
+        tree: Option<&Oid>,
+        evidence: &Evidence,
+    ) -> Result<Vec<Event>, Stop> {
+        let tree = tree.or(evidence.whole.as_ref());
+        if by.gate && (tree.is_none() || evidence.whole.is_none()) {
+            return Ok(Vec::new());
+        }
+        self.gates_after(&by.id, tree, &evidence.same)
     }
 
     fn passed_gates(&self) -> Result<Vec<&Task>, Stop> {

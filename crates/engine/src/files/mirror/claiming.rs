@@ -199,7 +199,11 @@ impl Mirror {
 
     fn see(&self, task: &Task, spec: &TaskSpec, report: &Report) -> Result<Looked, String> {
         let run = self.state.run().ok_or_else(|| "there is no run".to_owned())?;
-        claims::look(&self.project, run, task, spec, report).map_err(|error| error.to_string())
+        let mut looked =
+            claims::look(&self.project, run, task, spec, report).map_err(|error| error.to_string())?;
+        let gates = run.gates.iter().filter_map(|id| self.state.task(id).ok().flatten());
+        claims::see_whole(&self.project, run, gates, &mut looked).map_err(|error| error.to_string())?;
+        Ok(looked)
     }
 
     /// Remember where things stand as a task is begun in a file.

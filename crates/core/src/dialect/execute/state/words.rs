@@ -112,7 +112,11 @@ impl TaskStatus {
     /// What a task's status is called here.
     pub fn of(status: Status) -> TaskStatus {
         match status {
-            Status::Pending | Status::Skipped | Status::Unreachable | Status::Waiting => TaskStatus::Pending,
+            Status::Pending
+            | Status::Skipped
+            | Status::Unreachable
+            | Status::Waiting
+            | Status::PassedOver => TaskStatus::Pending,
             Status::InProgress => TaskStatus::InProgress,
             Status::Confirming | Status::Verifying => TaskStatus::Verifying,
             Status::Verified => TaskStatus::Verified,

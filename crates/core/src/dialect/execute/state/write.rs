@@ -144,7 +144,7 @@ impl Writer<'_> {
         let begun = self.tasks.iter().any(|told| told.word != TaskStatus::Pending);
         match &self.run.stopped {
             _ if self.run.engine.is_some() => RunWord::InProgress,
-            _ if !self.tasks.is_empty() && all(|status| status == Status::Completed) => RunWord::Completed,
+            _ if !self.tasks.is_empty() && all(Status::is_finished) => RunWord::Completed,
             // The ledger may have given up what was left, without any engine.
             Some(StopReason::Ended) => RunWord::Abandoned,
             _ if begun && all(Status::is_settled) => RunWord::Abandoned,
@@ -157,6 +157,7 @@ impl Writer<'_> {
     fn stop_reason(&self, status: RunWord) -> Option<String> {
         let abandoned = self.tasks.iter().any(|told| told.status == Status::Abandoned);
         let reason = match (status, &self.run.stopped) {
+            (RunWord::Completed, _) => return self.skipped(),
             (RunWord::Abandoned, _) if abandoned => "abandoned",
             (RunWord::Abandoned, _) if self.tasks.iter().any(|told| told.status == Status::Blocked) => {
                 "task_defect"
@@ -176,6 +177,20 @@ impl Writer<'_> {
             _ => return None,
         };
         Some(reason.to_owned())
+    }
+
+    /// What a person skipped of a run that is complete, and why.
+    fn skipped(&self) -> Option<String> {
+        let skipped: Vec<String> = self
+            .tasks
+            .iter()
+            .filter(|told| told.status == Status::Skipped)
+            .map(|told| match told.story.skipped.as_ref().map(|said| said.text.trim()) {
+                None | Some("") => told.id(),
+                Some(reason) => format!("{} ({reason})", told.id()),
+            })
+            .collect();
+        (!skipped.is_empty()).then(|| format!("skipped: {}", skipped.join(", ")))
     }
 
     /// The first layer that is not complete and its first unfinished batch; the last ones when all is done.

@@ -9,6 +9,7 @@ use crate::plan::TaskId;
 use crate::run::{State, Status, Task};
 use crate::terminal::clean_text;
 use crate::time::Timestamp;
+use crate::view::after_attempts;
 
 pub(super) fn header(state: &State, chronicle: &Chronicle, issue: &Issue) -> String {
     format!(
@@ -141,11 +142,11 @@ impl<'a> Fallback<'a> {
             parts.extend(note);
             let why = notes(TaskWord::Failed, self.story);
             let why = if why.is_empty() { "nobody told why".to_owned() } else { why };
-            let how = match self.task.outcome() {
-                Status::Blocked => "It needs a person".to_owned(),
-                _ => format!("It was given up after {} attempts", self.task.attempt),
-            };
-            parts.push(prose(&format!("{how}: {why}")));
+            parts.push(prose(&match self.task.outcome() {
+                Status::Skipped => why,
+                Status::Blocked => format!("It needs a person: {why}"),
+                _ => format!("It was given up {}: {why}", after_attempts(self.task.spent)),
+            }));
             let step = self.story.failures.last().and_then(|failure| failure.step.as_ref());
             parts.extend(step.map(|step| format!("The check that did not pass: `{}`", line(step))));
         }

@@ -116,7 +116,9 @@ impl TaskWord {
             | Status::Merging => TaskWord::InProgress,
             Status::Completed => TaskWord::Completed,
             // Who skips one marks it as failed here, and goes on: its notes say why.
-            Status::Failed | Status::Abandoned | Status::Blocked | Status::Skipped => TaskWord::Failed,
+            Status::Failed | Status::Abandoned | Status::Blocked | Status::Skipped | Status::PassedOver => {
+                TaskWord::Failed
+            }
         }
     }
 

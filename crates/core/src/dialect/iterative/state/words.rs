@@ -52,7 +52,11 @@ impl UnitWord {
     /// What a task's status is called here.
     pub fn of(status: Status) -> UnitWord {
         match status {
-            Status::Pending | Status::Skipped | Status::Unreachable | Status::Waiting => UnitWord::Pending,
+            Status::Pending
+            | Status::Skipped
+            | Status::Unreachable
+            | Status::Waiting
+            | Status::PassedOver => UnitWord::Pending,
             Status::InProgress | Status::Failed => UnitWord::InProgress,
             Status::Confirming => UnitWord::Confirming,
             Status::Verifying | Status::Verified | Status::Merging => UnitWord::Verifying,

@@ -147,7 +147,7 @@ impl Writer<'_> {
         match status {
             Status::Blocked => failed(),
             Status::Abandoned => given_up.filter(|text| !text.is_empty()).or_else(failed),
-            Status::Skipped => {
+            Status::Skipped | Status::PassedOver => {
                 let said = story.skipped.as_ref().map(|said| said.text.as_str()).unwrap_or_default();
                 Some(if said.is_empty() { "Skipped".to_owned() } else { format!("Skipped: {said}") })
             }

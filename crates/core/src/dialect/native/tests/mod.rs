@@ -1,5 +1,6 @@
 //! What plans mean. What is wrong with them is in `mistakes`.
 
+mod content;
 mod mistakes;
 mod properties;
 

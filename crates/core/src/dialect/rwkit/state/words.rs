@@ -102,7 +102,7 @@ impl TaskWord {
             Status::Verified | Status::Merging | Status::Completed => TaskWord::Completed,
             Status::Failed => TaskWord::Failed,
             Status::Abandoned | Status::Blocked => TaskWord::Blocked,
-            Status::Skipped | Status::Unreachable => TaskWord::Skipped,
+            Status::Skipped | Status::Unreachable | Status::PassedOver => TaskWord::Skipped,
         }
     }
 
@@ -186,7 +186,9 @@ impl GateWord {
     pub fn of(gate: &str, status: Status) -> Option<GateWord> {
         match status {
             Status::Completed => Some(GateWord::done(gate)),
-            Status::Skipped | Status::Abandoned | Status::Blocked => Some(GateWord::Degraded),
+            Status::Skipped | Status::PassedOver | Status::Abandoned | Status::Blocked => {
+                Some(GateWord::Degraded)
+            }
             Status::Pending
             | Status::InProgress
             | Status::Confirming

@@ -116,6 +116,11 @@ impl<'a> Told<'a> {
 
     pub(super) fn error(&self) -> Option<&str> {
         let given_up = self.story.given_up.as_ref().map(|said| said.text.as_str());
+        let skipped = self.story.skipped.as_ref().map(|said| said.text.as_str());
+        let is_skipped = self.status == Status::Skipped && gate_of(&self.task.id).is_none();
+        if let Some(reason) = skipped.filter(|text| is_skipped && !text.is_empty()) {
+            return Some(reason);
+        }
         let failed = || self.story.failures.last().map(|failure| failure.message.as_str());
         given_up.filter(|text| !text.is_empty()).or_else(failed)
     }

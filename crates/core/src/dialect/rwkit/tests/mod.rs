@@ -1,6 +1,7 @@
 //! Lists as people and models write them, and what is made of each.
 
 mod boxes;
+mod content;
 mod deps;
 mod lines;
 mod master;

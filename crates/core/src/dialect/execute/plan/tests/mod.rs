@@ -1,5 +1,6 @@
 //! Folders as people and models write them, and what is made of each.
 
+mod content;
 mod odd;
 mod properties;
 mod words;

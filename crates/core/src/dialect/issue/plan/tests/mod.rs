@@ -1,6 +1,7 @@
 //! Folders as people and models write them, and what is made of each.
 
 mod boxes;
+mod content;
 mod odd;
 mod properties;
 mod words;
