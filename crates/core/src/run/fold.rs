@@ -1,5 +1,7 @@
 //! How each event changes the state. One match, and the few changes that take more than a line.
 
+mod planned;
+
 use std::collections::BTreeMap;
 
 use super::event::{
@@ -7,10 +9,9 @@ use super::event::{
 };
 use super::provider::{Outages, worker};
 use super::state::{Missing, Run, State};
-use super::task::{Awaited, Holder, Pass, Progress, Proof, Status, Task};
-use super::usage::{Bill, Bills, Usage};
-use crate::dialect::issue::plan::VALIDATION;
-use crate::plan::{Budget, Check, Content, Dialect, Oid, Outside, TaskId, TaskSpec};
+use super::task::{Holder, Pass, Progress, Proof, Status, Task};
+use super::usage::{Bills, Usage};
+use crate::plan::{Budget, Oid, TaskId};
 use crate::time::{Span, Timestamp};
 
 impl State {
@@ -537,141 +538,6 @@ impl State {
             task.progress = Progress { worktree, landed_no, tree, ..Progress::default() };
         })
     }
-
-    fn add(
-        &mut self,
-        spec: &TaskSpec,
-        (level, tail): (u32, u32),
-        at: Timestamp,
-        seq: u64,
-    ) -> Result<(), Missing> {
-        self.on_run(|run| run.held = false);
-        self.link(&spec.id, spec.depends_on.clone().into());
-        let mut task = Task {
-            id: spec.id.clone(),
-            group: spec.group,
-            level,
-            tail,
-            priority: spec.priority,
-            decided: Status::Pending,
-            since: at,
-            attempt: 0,
-            spent: 0,
-            budget: spec.attempts,
-            transient: 0,
-            conflicts: 0,
-            fence: 0,
-            holder: None,
-            not_before: None,
-            waiting: 0,
-            dead: 0,
-            held: 0,
-            outside: Vec::new(),
-            judges: Vec::new(),
-            reviewers: Vec::new(),
-            reviews: Vec::new(),
-            agent: String::new(),
-            confirm: false,
-            may_change_nothing: false,
-            check_first: false,
-            may_fail: false,
-            gate: false,
-            content: self.content_of(spec),
-            removed: false,
-            spec_seq: seq,
-            failure_seq: None,
-            reopened: None,
-            proof: None,
-            counts: Vec::new(),
-            progress: Progress::default(),
-            used: Bill::default(),
-            worked: Span::default(),
-        };
-        judge_by(&mut task, spec);
-        task.gate = self.enter_gate(spec);
-        let mut counted = task.clone();
-        self.count_needs(&mut counted);
-        self.index(&task);
-        self.tasks.insert(task.id.clone(), task);
-        // Tasks may come before what they depend on: whoever waits for this one counted it as open already,
-        // and has yet to hear that it cannot complete, or that it waits for another list.
-        self.update(&spec.id, at, |task| {
-            (task.waiting, task.dead, task.held) = (counted.waiting, counted.dead, counted.held);
-            task.outside = awaited(spec, &[]);
-        })
-    }
-
-    fn change_spec(
-        &mut self,
-        spec: &TaskSpec,
-        (level, tail): (u32, u32),
-        at: Timestamp,
-        seq: u64,
-    ) -> Result<(), Missing> {
-        self.link(&spec.id, spec.depends_on.clone().into());
-        let mut counted =
-            self.tasks.get(&spec.id).cloned().ok_or_else(|| Missing::Tasks(vec![spec.id.clone()]))?;
-        self.count_needs(&mut counted);
-        let (gate, content) = (self.enter_gate(spec), self.content_of(spec));
-        self.update(&spec.id, at, |task| {
-            task.group = spec.group;
-            task.level = level;
-            task.tail = tail;
-            task.priority = spec.priority;
-            task.budget = spec.attempts.max(task.spent + u32::from(task.decided != Status::Abandoned));
-            // One that is completed stays so for what it was completed for.
-            if task.decided != Status::Completed || !spec.is_another_than(task.content) {
-                task.content = content;
-            }
-            task.spec_seq = seq;
-            task.waiting = counted.waiting;
-            task.dead = counted.dead;
-            task.held = counted.held;
-            task.outside = awaited(spec, &task.outside);
-            if task.removed {
-                task.removed = false;
-                if task.decided == Status::Skipped {
-                    task.decided = Status::Pending;
-                }
-            }
-            judge_by(task, spec);
-            task.gate = gate;
-        })
-    }
-
-    fn content_of(&self, spec: &TaskSpec) -> Content {
-        let dialect = self.run.as_ref().map_or(Dialect::Native, |run| run.settings.dialect);
-        spec.journaled_content(dialect)
-    }
-
-    /// Whether a task judges the whole. Journals of earlier versions do not say it: there the lists of its system do.
-    fn enter_gate(&mut self, spec: &TaskSpec) -> bool {
-        let Some(run) = &mut self.run else { return spec.gate };
-        let settings = &run.settings;
-        let listed = match (&settings.list, &settings.iterative) {
-            (Some(list), _) => list.tasks.contains_key(&spec.id),
-            (None, Some(about)) => about.units.contains_key(&spec.id),
-            (None, None) => settings.dialect != Dialect::Issue || spec.id.as_str() != VALIDATION,
-        };
-        let gate = spec.gate || spec.check_first && !listed;
-        run.gates.retain(|id| id != &spec.id);
-        run.gates.extend(gate.then(|| spec.id.clone()));
-        gate
-    }
-
-    fn count_needs(&self, task: &mut Task) {
-        let needs = self.links.get(&task.id).map(|links| links.needs.clone()).unwrap_or_default();
-        let of = |id: &TaskId| self.tasks.get(id).map_or(Status::Pending, Task::status);
-        task.waiting = count(&needs, |id| !of(id).satisfies());
-        task.dead = count(&needs, |id| of(id).is_dead());
-        task.held = count(&needs, |id| of(id) == Status::Waiting);
-    }
-}
-
-/// What a task awaits of other lists: what was seen of it before stays seen.
-fn awaited(spec: &TaskSpec, before: &[Awaited]) -> Vec<Awaited> {
-    let was_done = |need: &Outside| before.iter().any(|known| known.need == *need && known.done);
-    spec.outside.iter().map(|need| Awaited { need: need.clone(), done: was_done(need) }).collect()
 }
 
 /// End whatever is under way: results of it are stale from now on.
@@ -686,20 +552,4 @@ pub(super) fn release(task: &mut Task) {
     task.progress.intent = None;
     task.progress.queued = None;
     task.progress.waits = None;
-}
-
-fn judge_by(task: &mut Task, spec: &TaskSpec) {
-    task.judges = spec.checks.iter().map(Check::digest).collect();
-    task.reviewers = spec.checks.iter().filter_map(Check::reviewer).map(str::to_owned).collect();
-    task.reviews = spec.checks.iter().filter(|c| c.reviewer().is_some()).map(Check::digest).collect();
-    task.agent.clone_from(&spec.agent);
-    task.confirm = spec.confirm;
-    // What may be done already may stay as it is.
-    task.may_change_nothing = spec.may_change_nothing || spec.check_first;
-    task.check_first = spec.check_first;
-    task.may_fail = spec.may_fail;
-}
-
-fn count(ids: &[TaskId], which: impl Fn(&TaskId) -> bool) -> u32 {
-    u32::try_from(ids.iter().filter(|id| which(id)).count()).unwrap_or(u32::MAX)
 }

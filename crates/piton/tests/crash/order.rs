@@ -74,10 +74,11 @@ fn no_file_gets_its_name_before_its_content_is_on_the_disk() {
 }
 
 /// A lock says something to the living only; and so does what is noted of a job under way, and of whose a worktree is: with
-/// the power goes all that it is about.
+/// the power goes all that it is about. And who finds an old note of what files showed, or none, only says less.
 fn is_passing(path: &str) -> bool {
     let path = Utf8Path::new(path);
-    let of_a_job_or_worktree = matches!(path.file_name(), Some("started.json" | "piton-ready"));
+    let of_a_job_or_worktree =
+        matches!(path.file_name(), Some("started.json" | "piton-ready" | "files-shown.json"));
     let owner = path.parent().is_some_and(|folder| folder.ends_with(".git/piton/worktrees"));
     path.extension() == Some("lock") || of_a_job_or_worktree || owner
 }

@@ -77,6 +77,8 @@ fn what_may_fail_is_left_behind_and_said_so() {
     --- stdout
     plan-[RUN] ended with unfinished work, landing on main
       ✓ main             ██████████░░░░░░░░░░ 1/2  1 skipped
+
+      - A        skipped [SPAN]  Do A  check `test -s A.txt` failed with exit status 1
     --- stderr
     plan-[RUN] 2 tasks in [ROOT]/project, landing on main
     [TIME]          engine started, 3 at a time

@@ -199,7 +199,10 @@ fn a_folder_that_was_moved_away_and_begun_again_owes_nothing_to_the_old_run() {
     let tasks = sandbox.read(format!("{PLAN}/tasks.md")).replace("**: ", "**: Once more: ");
     sandbox.write(format!("{PLAN}/tasks.md"), &tasks);
     sandbox.commit("Begin again");
-    let again = |id: &str| format!("[{id}]\nwrite again-{id}.txt x\n{}", does_well(id));
+    // What the old run made is still there, and is not theirs.
+    let again = |id: &str| {
+        format!("[{id}]\nwrite again-{id}.txt x\n{}signal {id}_DONE\n", entry(id, 1, "it", "None"))
+    };
     sandbox.script(&TASKS.map(again).concat());
     let refused = sandbox.run("run habits").exits(1);
     let first = refused.stderr.lines().find(|line| line.starts_with("hint:"));
