@@ -216,6 +216,25 @@ fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &R
     }
 }
 
+/// What a run's plan asks for by now that the run has not done: completed tasks that are other tasks now, and new ones. A plan
+/// that cannot be read, or is gone, asks for nothing.
+pub(super) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<TaskId>> {
+    let Some(facts) = journal.facts(run)? else { return Ok(Vec::new()) };
+    let dialect = facts.settings.dialect;
+    let tests = checks_found(dialect, &journal.specs(run)?).unwrap_or_default();
+    let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
+    let Ok((found, _)) = reading::read(Utf8Path::new(&facts.plan), dialect, how) else {
+        return Ok(Vec::new());
+    };
+    if found.plan.hash() == facts.plan_hash {
+        return Ok(Vec::new());
+    }
+    let state = journal.load(run)?;
+    let is_new = |spec: &&TaskSpec| state.task(&spec.id).ok().flatten().is_none_or(|task| task.removed);
+    let new: Vec<TaskId> = found.plan.tasks.iter().filter(is_new).map(|spec| spec.id.clone()).collect();
+    Ok([other_tasks(journal, run, &found.plan)?, new].concat())
+}
+
 /// The completed tasks of a run whose id stands for something else in a plan.
 fn other_tasks(journal: &mut Journal, run: &RunId, plan: &Plan) -> Outcome<Vec<TaskId>> {
     let state = journal.load(run)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use camino::Utf8Path;
 use piton_core::dialect::chronicle::Chronicle;
 use piton_core::dialect::issue;
 use piton_core::plan::{Dialect, TaskId};
@@ -10,7 +11,7 @@ use piton_core::view::{self, RunStatus};
 use piton_engine::gates::Stale;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, status};
+use super::{Exit, FINE, begin, status};
 use crate::args::OfRun;
 use crate::failure::Outcome;
 use crate::find::{self, FoundRun};
@@ -142,6 +143,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
     let state = journal.load(&run)?;
     let facts = status::facts(&journal, &run)?;
     let stale = status::stale(&project, &journal, &facts, &state.counts())?;
+    let asked = begin::asked_since(&project, &mut journal, &run)?;
     let open: Vec<&Task> =
         state.tasks().filter(|task| !task.removed && !task.status().is_finished()).collect();
     let skipped = status::skipped(&journal, &run)?;
@@ -154,7 +156,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
     if args.json {
         let missing = |task: &&Task| json!({ "task": task.id, "status": task.status().name() });
         ui::answer_json(&json!({
-            "run": run, "complete": open.is_empty() && stale.is_empty(), "missing": open.iter().map(missing).collect::<Vec<_>>(),
+            "run": run, "complete": open.is_empty() && stale.is_empty() && asked.is_empty(), "asked_since": asked, "missing": open.iter().map(missing).collect::<Vec<_>>(),
             "skipped": status::skipped_document(&skipped), "reported_only": unproven, "context_pending": owed,
             "stale_gates": stale.iter().map(|stale| json!({ "gate": stale.gate, "reason": stale.reason }))
                 .collect::<Vec<_>>(),
@@ -164,6 +166,12 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
             ui::answer_line(format!("{gate:8} has not passed on what there is now: {}", ui::plain(reason)));
         }
         ui::hint(format!("piton report {} done   runs its checks again", stale[0].gate));
+    } else if !asked.is_empty() {
+        for task in &asked {
+            ui::answer_line(format!("{task:8} is another task in the plan by now, or a new one"));
+        }
+        let plan = find::shown(Utf8Path::new(&facts.plan));
+        ui::hint(format!("piton run {plan}   says what has changed, and how to go on"));
     } else if open.is_empty() {
         let number = u32::try_from(skipped.len()).unwrap_or(u32::MAX);
         ui::answer_line(status::told(&RunStatus::Completed { skipped: number }));
@@ -185,7 +193,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
         let all = state.tasks().filter(|task| !task.removed).count();
         ui::say(format!("{} of {} not completed", open.len(), view::counted(all as u64, "task")));
     }
-    Ok(if open.is_empty() && stale.is_empty() { FINE } else { UNFINISHED })
+    Ok(if open.is_empty() && stale.is_empty() && asked.is_empty() { FINE } else { UNFINISHED })
 }
 
 pub(crate) fn context(args: &OfRun) -> Outcome<Exit> {

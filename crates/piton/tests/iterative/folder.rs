@@ -204,6 +204,8 @@ fn a_folder_that_was_moved_away_and_begun_again_owes_nothing_to_the_old_run() {
         format!("[{id}]\nwrite again-{id}.txt x\n{}signal {id}_DONE\n", entry(id, 1, "it", "None"))
     };
     sandbox.script(&TASKS.map(again).concat());
+    let _ =
+        sandbox.run("complete --plan habits").exits(4).says("T1       is another task in the plan by now");
     let refused = sandbox.run("run habits").exits(1);
     let first = refused.stderr.lines().find(|line| line.starts_with("hint:"));
     assert!(
