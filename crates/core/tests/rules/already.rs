@@ -1,7 +1,8 @@
 //! Work that was there before its agent began: one explicit word completes it, with green checks and a fresh look.
 
 use piton_core::plan::TaskSpec;
-use piton_core::run::{AgentEnd, Command, Event, Proof, Status, Verdict, Work};
+use piton_core::run::{AgentEnd, Claim, Command, Event, Evidence, Proof, Status, Verdict, Work};
+use piton_core::time::Span;
 
 use crate::bench::{Bench, id, oid, spec, work};
 
@@ -103,4 +104,19 @@ fn the_word_counts_for_its_own_try() {
     bench.accept(&bench.agent_ends("a", AgentEnd::Done));
     bench.accept(&bench.captured("a", untouched()));
     assert_eq!((bench.task("a").decided, bench.task("a").spent), (Status::Failed, 2));
+}
+
+/// The agent that was to confirm it came to nothing, and somebody calls the task done without showing anything.
+#[test]
+fn the_word_proves_nothing_for_somebody_else() {
+    let mut bench = after(TaskSpec { checks: Vec::new(), ..spec("a", &[]) }, already());
+    let fence = bench.task("a").fence;
+    bench.accept(&Command::ChecksEnded { task: id("a"), fence, tree: oid(7), results: Vec::new() });
+    assert_eq!(bench.task("a").decided, Status::Confirming);
+    let until = bench.now.plus(Span::minutes(5));
+    bench.accept(&bench.agent_ends("a", AgentEnd::Limit { reason: "used up".to_owned(), until }));
+    let claim = Claim::Done { tree: None, results: Vec::new(), evidence: Evidence::default() };
+    let (task, by) = (id("a"), "ann".to_owned());
+    let refused = bench.refuse(&Command::Report { task, by, fence: None, claim, report: Box::default() });
+    assert!(refused.reason.contains("nothing shows that work on a was done"), "{refused}");
 }

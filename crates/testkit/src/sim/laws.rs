@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use piton_core::plan::{Check, Dialect, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
     Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Recorded, Reopening, Selection, State,
-    Status, StopReason, Task, is_current,
+    Status, StopReason, Task, is_current, owes_context,
 };
 use piton_core::time::Timestamp;
 
@@ -248,6 +248,7 @@ fn ends(event: &Event) -> bool {
             | Reopened { .. }
             | Skipped { .. }
             | GivenUp { .. }
+            | TaskRemoved { .. }
     )
 }
 
@@ -385,7 +386,10 @@ fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> V
     };
     ensure(new.spent == expected, || format!("{} has spent {}, not {expected}", new.id, new.spent))?;
     ensure(new.spent <= new.budget, || format!("{} has spent {} of {}", new.id, new.spent, new.budget))?;
-    let numbered = !new.decided.holds_slot() || new.attempt == new.spent + 1;
+    // A gate may be looked at again when no attempt is left.
+    let starts = matches!(event, Event::AttemptStarted { .. });
+    let looks_again = new.gate && new.attempt == new.spent && (!starts || new.spent == new.budget);
+    let numbered = !new.decided.holds_slot() || new.attempt == new.spent + 1 || looks_again;
     ensure(numbered, || format!("{} runs attempt {} after {} spent", new.id, new.attempt, new.spent))
 }
 
@@ -624,5 +628,7 @@ pub(super) fn is_fresh(sim: &Sim, action: &Action, candidate: Option<&piton_core
         }
         _ => true,
     };
-    same_fence && is_current(&sim.state, action)
+    // Whoever wants all work stopped at once does not undo a description that is written.
+    let is_owed = || *action == Action::Context && owes_context(&sim.state, sim.run());
+    same_fence && (is_current(&sim.state, action) || is_owed())
 }

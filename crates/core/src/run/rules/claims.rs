@@ -288,9 +288,10 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Whether a claim needs no work: nothing has to change, or whoever called it done first had evidence.
+/// Whether a claim needs no work: nothing has to change, or the one who called it done first had evidence. An agent's word
+/// that all is there already proves nothing for somebody else.
 fn needs_none(task: &Task) -> bool {
-    task.may_stay_as_it_is() || task.decided == Status::Confirming
+    task.may_change_nothing || task.progress.checks_first || task.decided == Status::Confirming
 }
 
 /// What a claim waits for, in words.
