@@ -50,6 +50,7 @@ fn a_stop_that_finishes_what_runs_ends_complete_where_nothing_else_is_left() {
     let mut bench = done(execute(), Selection::All);
     bench.accept(&stop);
     assert!(is_current(&bench.state, &Action::Context), "it is the last thing that runs");
+    assert!(next(&bench.state, bench.now).contains(&Action::Context));
     bench.accept(&settled());
     assert_eq!(at_rest(&bench.state), StopReason::Completed);
     // The same for a part of the plan.

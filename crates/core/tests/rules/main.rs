@@ -13,4 +13,5 @@ mod promises;
 mod properties;
 mod providers;
 mod repaired;
+mod siblings;
 mod table;
