@@ -177,11 +177,21 @@ pub fn remove_folder(path: &Utf8Path, is_it: impl FnOnce(u64, u64) -> bool) -> i
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let folder = openat(&parent, name, flags | OFlags::NOFOLLOW, Mode::empty())?;
     let found = fstat(&folder)?;
-    if !is_it(found.st_dev, found.st_ino) {
+    if !is_it(device_of(&found), found.st_ino) {
         return Err(io::Error::other("another folder has taken its place"));
     }
-    empty_folder(&folder, found.st_dev)?;
+    empty_folder(&folder, device_of(&found))?;
     Ok(unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
+}
+
+/// As the standard library tells it.
+#[cfg(unix)]
+#[cfg_attr(target_vendor = "apple", allow(clippy::cast_sign_loss, reason = "so does the standard library"))]
+fn device_of(stat: &rustix::fs::Stat) -> u64 {
+    #[cfg(target_vendor = "apple")]
+    return stat.st_dev as u64;
+    #[cfg(not(target_vendor = "apple"))]
+    stat.st_dev
 }
 
 #[cfg(unix)]
@@ -217,7 +227,7 @@ fn empty_folder(folder: &impl std::os::fd::AsFd, device: u64) -> io::Result<()> 
             }
             open => open?,
         };
-        if fstat(&inner)?.st_dev != device {
+        if device_of(&fstat(&inner)?) != device {
             return Err(io::Error::other(format!("{} is on another device", name.to_string_lossy())));
         }
         empty_folder(&inner, device)?;
