@@ -113,6 +113,8 @@ pub enum Command {
     ReviewerCut {
         task: TaskId,
         fence: u64,
+        /// It judged the work where it would land, and not for itself.
+        lands: bool,
         tree: Oid,
         results: Vec<CheckResult>,
         agent: String,

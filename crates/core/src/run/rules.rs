@@ -94,8 +94,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::ReviewerBegins { task, fence, tree, results, agent } => {
             on.reviewer_begins(task, *fence, tree, results, agent)
         }
-        Command::ReviewerCut { task, fence, tree, results, agent, end } => {
-            on.reviewer_cut(task, *fence, tree, results, (agent, end))
+        Command::ReviewerCut { task, fence, lands, tree, results, agent, end } => {
+            let at = if *lands { Status::Verified } else { Status::Verifying };
+            on.reviewer_cut((task, *fence, at), tree, results, (agent, end))
         }
         Command::HelperCut { task, agent, end } => on.helper_cut(task, agent, end),
         Command::TryFailed { action, class, reason, feedback } => {

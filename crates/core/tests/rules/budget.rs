@@ -139,7 +139,15 @@ fn a_reviewer_that_may_use_no_more_fails_nothing_and_is_booked_once() {
         assert_eq!((bench.task("a").used.tries, bench.task("a").used.unmeasured), (1, 1));
         assert_eq!(bench.task("a").worked, worked.plus(took));
         let (tree, results) = (oid(7), Vec::new());
-        bench.accept(&Command::ReviewerCut { task: id("a"), fence: 1, tree, results, agent, end });
+        bench.accept(&Command::ReviewerCut {
+            task: id("a"),
+            fence: 1,
+            lands: false,
+            tree,
+            results,
+            agent,
+            end,
+        });
         assert_eq!((bench.task("a").decided, bench.task("a").spent), (status, 0));
         if status == Status::Blocked {
             bench.accept(&Command::Unblock { task: id("a"), by: "me".to_owned() });

@@ -329,11 +329,18 @@ fn verdicts_of_agents_are_carried_over_to_what_leaves_their_files_alone() {
     let cut = Command::ReviewerCut {
         task: id("b"),
         fence,
+        lands: true,
         tree: oid(2),
         results: Vec::new(),
         agent: "default".to_owned(),
         end: AgentEnd::Transient { reason: "it did not say what it found".to_owned() },
     };
+    // What an engine says that was stopped while it checked is late.
+    let Command::ReviewerCut { task, fence, tree, results, agent, end, .. } = cut.clone() else {
+        panic!("it is one")
+    };
+    let late = Command::ReviewerCut { task, fence, lands: false, tree, results, agent, end };
+    assert!(bench.refuse(&late).stale);
     bench.accept(&cut);
     let at = bench.task("b");
     assert_eq!((at.decided, at.spent, at.conflicts, at.progress.recheck), (Status::Failed, 0, 0, true));

@@ -105,7 +105,15 @@ fn red(order: &Order, tip: &Oid, all: &[&Check], results: &[CheckResult]) -> Opt
     if let Some(agent) = silent(all, results) {
         // Whoever was to judge is to blame, not the work.
         let (tree, end) = (order.task.progress.tree.clone()?, AgentEnd::Transient { reason });
-        return Some(Command::ReviewerCut { task, fence, tree, results: Vec::new(), agent, end });
+        return Some(Command::ReviewerCut {
+            task,
+            fence,
+            lands: true,
+            tree,
+            results: Vec::new(),
+            agent,
+            end,
+        });
     }
     let feedback = format!(
         "Your work passes alone, but not together with what landed in the meantime, which is now merged\n\

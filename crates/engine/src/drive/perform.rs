@@ -54,7 +54,8 @@ fn carry_out(order: &Order) -> Vec<Command> {
         (Action::Check { .. } | Action::Land { .. }, Trouble::Cut(cut)) => order.on_tree(|tree| {
             let results = order.own_results(&cut.earlier);
             let (agent, end) = (cut.agent.clone(), cut.end.clone());
-            Command::ReviewerCut { task, fence, tree, results, agent, end }
+            let lands = matches!(order.action, Action::Land { .. });
+            Command::ReviewerCut { task, fence, lands, tree, results, agent, end }
         }),
         (Action::Check { .. } | Action::Land { .. }, Trouble::First(first)) => order.on_tree(|tree| {
             let results = order.own_results(&first.earlier);

@@ -61,7 +61,7 @@ impl Sim {
         let (tree, agent) = (task.progress.tree.clone()?, "third".to_owned());
         let end = AgentEnd::Transient { reason: "it did not say what it found".to_owned() };
         let (task, fence) = (task.id.clone(), task.fence);
-        Some(Command::ReviewerCut { task, fence, tree, results: Vec::new(), agent, end })
+        Some(Command::ReviewerCut { task, fence, lands: true, tree, results: Vec::new(), agent, end })
     }
 }
 

@@ -188,7 +188,7 @@ impl Sim {
             false => AgentEnd::Refused { reason },
         };
         let (tree, results) = (tree.clone(), Vec::new());
-        Some(Command::ReviewerCut { task: id, fence, tree, results, agent, end })
+        Some(Command::ReviewerCut { task: id, fence, lands: false, tree, results, agent, end })
     }
 
     /// The checks among these that have no pass on this tree yet, each once.

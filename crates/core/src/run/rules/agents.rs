@@ -61,13 +61,12 @@ impl Rules<'_> {
     /// Agents among the checks that their provider does not let work judge nothing. What passed before them counts.
     pub(super) fn reviewer_cut(
         &self,
-        id: &TaskId,
-        fence: u64,
+        (id, fence, at): (&TaskId, u64, Status),
         tree: &Oid,
         results: &[CheckResult],
         (agent, end): (&str, &AgentEnd),
     ) -> Decision {
-        let task = self.held(id, fence, &[Status::Verifying, Status::Verified])?;
+        let task = self.held(id, fence, &[at])?;
         self.judges_tree(task, tree)?;
         let failed = match end {
             AgentEnd::Blocked { reason } => Some(self.held_up(task, reason)),
