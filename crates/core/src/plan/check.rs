@@ -129,7 +129,7 @@ impl Argv {
     }
 }
 
-/// The line in `sh -c '…'`: what the outer shell is told has no say inside.
+/// The line in `sh -c '…'`: options of the outer shell do not count inside.
 fn inner_line(line: &str) -> Option<&str> {
     let line = line.trim();
     let inner =

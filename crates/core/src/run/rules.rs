@@ -619,7 +619,7 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// The refusal for whoever wants a task that somebody of the ledger holds. A name says nothing about whether its owner is
+/// The refusal for a caller who wants a task that somebody of the ledger holds. A name says nothing about whether its owner is
 /// at work, so nobody loses a task by it: the commands that go on are named.
 fn held_by_another(task: &Task) -> Option<Stop> {
     let Some(Holder::Ledger(name)) = task.holder.as_ref().filter(|_| task.decided == Status::InProgress)

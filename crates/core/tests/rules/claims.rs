@@ -110,7 +110,7 @@ fn a_holder_who_is_not_at_work_loses_the_task_and_no_attempt() {
     assert!(bench.refuse(&release(fence)).stale, "the engine works on it");
 }
 
-/// A name says nothing about whether somebody is at work. The end of a process does, for whoever held the task by it.
+/// A name says nothing about whether somebody is at work. The end of a process does, for a hold that is bound to it.
 #[test]
 fn a_hold_ends_with_the_process_that_it_is_bound_to_and_with_no_other() {
     let process = |pid| HolderProcess { pid, born: 1, boot: "b".to_owned(), space: "s".to_owned() };
@@ -123,7 +123,7 @@ fn a_hold_ends_with_the_process_that_it_is_bound_to_and_with_no_other() {
     bench.accept(&bind);
     assert_eq!(bench.decide(&bind), Ok(Vec::new()), "once is enough");
     assert!(bench.refuse(&gone(2)).stale);
-    // Whoever else wants it is told which commands go on.
+    // The refusal names the commands that go on.
     let taken = bench.refuse(&Command::Start { task: id("a"), holder: Holder::Ledger("bob".to_owned()) });
     assert_eq!(taken.reason, "a is in progress, held by ann");
     assert!(taken.hint.is_some_and(|hint| hint.ends_with("to free it: piton reset a")));

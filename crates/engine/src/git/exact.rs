@@ -106,7 +106,7 @@ impl ExactWorktree {
     /// How it differs from `commit` now.
     pub fn deviation(&self, commit: &Oid) -> Result<Deviation, GitError> {
         let status = self.status(&[])?;
-        // Another commit of the same tree will do: an engine that takes over a check merges anew.
+        // Another commit of the same tree will do: an engine that takes over a check merges again.
         let is_elsewhere = match &status.head {
             Some(head) if head == commit => false,
             Some(head) => self.worktree.repo().tree_of(head)? != self.worktree.repo().tree_of(commit)?,

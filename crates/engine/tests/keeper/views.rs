@@ -21,8 +21,8 @@ const SCRIPT: &str = r#"
     done
     try 'chmod 701 /dev/stdin'
     try 'chmod 701 /proc/self/fd/0'
-    try 'chmod 701 "/proc/$KEEPER/root/$ROOT/old"'
-    try 'chmod 701 "/proc/$KEEPER/task/$KEEPER/root/$ROOT/old"'
+    try 'chmod 701 "/proc/$KEEPER/root$ROOT/old"'
+    try 'chmod 701 "/proc/$KEEPER/task/$KEEPER/root$ROOT/old"'
     try 'chmod 701 "/proc/$KEEPER/cwd/$ROOT/old"'
     try 'nsenter -t $KEEPER -m chmod 701 "$ROOT/old"'
     try 'mount -o remount,rw /'

@@ -281,7 +281,7 @@ fn a_tick_of_ours_is_no_claim_once_its_work_is_gone() {
     assert_eq!(status(&sandbox, "1.2"), "pending", "{}", log(&sandbox));
     assert_eq!(ticked(&sandbox), ["0", "1.1", "2"]);
     assert!(
-        log(&sandbox).contains("the box of 1.2 was ticked: its work is on the branch no more"),
+        log(&sandbox).contains("the box of 1.2 was ticked: its work is no longer on the branch"),
         "{}",
         log(&sandbox)
     );

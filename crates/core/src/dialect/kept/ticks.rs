@@ -10,8 +10,8 @@ use crate::dialect::{issue, rwkit};
 use crate::plan::TaskId;
 use crate::run::{Report, State, Status, Task};
 
-/// Why a box is no claim of a task whose work has been on the branch.
-const LOST: &str = "its work is on the branch no more; `piton report ID done` claims it anew";
+/// Why a ticked box does not claim a task whose work was on the branch before.
+const LOST: &str = "its work is no longer on the branch; `piton report ID done` claims it again";
 /// So many boxes are named one by one: an older version of a list that `git` puts back unticks them all.
 const NAMED: usize = 3;
 

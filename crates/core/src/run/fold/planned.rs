@@ -63,7 +63,7 @@ impl State {
         self.count_needs(&mut counted);
         self.index(&task);
         self.tasks.insert(task.id.clone(), task);
-        // Tasks may come before what they depend on: whoever waits for this one counted it as open already,
+        // Tasks may come before what they depend on: a task that waits for this one counted it as open already,
         // and has yet to hear that it cannot complete, or that it waits for another list.
         self.update(&spec.id, at, |task| {
             (task.waiting, task.dead, task.held) = (counted.waiting, counted.dead, counted.held);

@@ -86,7 +86,7 @@ impl Mirror {
     }
 
     /// A version that the file was before it was last written, as `git show HEAD:FILE > FILE` puts it back: nothing of the
-    /// run is taken back by that, and whoever did it hears so. An edit of an old copy is an edit.
+    /// run is taken back by that, and the refusal says so. An edit of an old copy is an edit.
     pub(super) fn refuse_older(&mut self, journal: &mut Journal, bytes: &[u8]) -> Result<(), FilesError> {
         let Ok((found, _)) = kept::parse(bytes) else { return Ok(()) };
         let Some((shown, base)) = self.origin(journal, &found)?.filter(|(shown, _)| *shown < self.shown.seq)

@@ -275,7 +275,7 @@ impl Listener {
             told.last().map(|error| if error.message.is_empty() { &error.step } else { &error.message });
         let mut new = told.clone();
         new.retain(|error| !known.contains(error));
-        // This file has one text for it; whoever tells more keeps it apart.
+        // This file has one text for it; an edit with more than that is kept apart.
         let is_told = new.len() > 1 || after["error"].is_object() || after["error"].is_array();
         let cause = |otherwise: &str| match error {
             Some(error) => error.clone(),
