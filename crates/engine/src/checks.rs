@@ -393,7 +393,8 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
             break;
         }
         // Its engine was killed before it looked, and the worktree has moved on.
-        disk::write(&job.dir().join(UNSEEN), b"").map_err(NoWorktree::io(job.dir()))?;
+        let unseen = job.dir().join(UNSEEN);
+        fs::write(&unseen, b"").map_err(NoWorktree::io(&unseen))?;
         begun = bench.begun(check).map_err(NoWorktree::Keeper)?;
     }
     let lease = places.take(Kind::of(check), begun.as_ref())?;

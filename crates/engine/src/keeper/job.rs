@@ -349,19 +349,21 @@ impl Job {
 
     /// End the job if it is under way. Afterwards it has an outcome, or was never begun and is not now.
     pub fn settle(&self) -> Result<(), KeeperError> {
-        if self.outcome()?.is_some() {
-            return Ok(());
+        if self.outcome()?.is_none() {
+            if Lock::is_held(&self.lock_path()) {
+                self.request_stop().map_err(KeeperError::file("stop", &self.dir))?;
+            } else if self.started()?.is_none() {
+                return Ok(());
+            }
+            let lock = self.wait_for_lock()?;
+            match self.started()? {
+                Some(started) if self.outcome()?.is_none() => self.bury(&lock, Some(started), None)?,
+                _ => {}
+            }
         }
-        if Lock::is_held(&self.lock_path()) {
-            self.request_stop().map_err(KeeperError::file("stop", &self.dir))?;
-        } else if self.started()?.is_none() {
-            return Ok(());
-        }
-        let lock = self.wait_for_lock()?;
-        match self.started()? {
-            Some(started) if self.outcome()?.is_none() => self.bury(&lock, Some(started), None),
-            _ => Ok(()),
-        }
+        // Its keeper may have been killed while it wrote.
+        disk::sweep(&self.dir);
+        Ok(())
     }
 
     /// Try once more to end what could not be ended when the job was over; how many are left.

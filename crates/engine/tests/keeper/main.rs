@@ -564,8 +564,11 @@ fn a_job_is_settled_whatever_has_become_of_it() {
             None => drop(line.hear()),
             Some(_) => drop(Lock::take(&bench.job.dir().join("lock")).unwrap()),
         }
+        // A keeper that is killed while it writes the outcome leaves it half-written.
+        let half = bench.job.dir().join(".piton-outcome");
+        fs::write(&half, "{").unwrap();
         bench.job.settle().unwrap();
-        assert_eq!(bench.job.is_begun().unwrap(), begun, "{point:?}");
+        assert_eq!((bench.job.is_begun().unwrap(), half.exists()), (begun, !begun), "{point:?}");
         let ended = bench.job.outcome().unwrap().map(|outcome| outcome.ended);
         let stopped = if point.is_none() { Ended::Stopped } else { Ended::Died };
         assert_eq!(ended, begun.then_some(stopped), "{point:?}");
