@@ -248,4 +248,19 @@ mod tests {
             assert_eq!(exit_code(&stopped), 3, "{stopped:?}");
         }
     }
+
+    #[test]
+    fn what_was_given_up_blocks_its_group_only_where_nothing_new_starts() {
+        let mut counts = Counts::default();
+        counts.add(Status::Pending, 1);
+        for given_up in [Status::Abandoned, Status::Blocked] {
+            let mut counts = counts.clone();
+            counts.add(given_up, 1);
+            assert_eq!(group_status(&counts, Exhausted::Stop), GroupStatus::Blocked, "{given_up:?}");
+            assert_eq!(group_status(&counts, Exhausted::Continue), GroupStatus::InProgress, "{given_up:?}");
+        }
+        counts.add(Status::InProgress, 1);
+        counts.add(Status::Abandoned, 1);
+        assert_eq!(group_status(&counts, Exhausted::Stop), GroupStatus::InProgress, "something is under way");
+    }
 }

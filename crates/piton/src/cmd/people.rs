@@ -5,7 +5,7 @@ use piton_core::run::{Command, Recorded};
 use super::{Exit, FINE};
 use crate::args::{OfTask, Raise, Skip, Stop, Which};
 use crate::failure::{Failure, Outcome};
-use crate::find;
+use crate::find::{self, FoundRun};
 use crate::{progress, ui};
 
 /// The name under which a person appears in the journal.
@@ -15,10 +15,19 @@ fn you() -> String {
 
 /// Carry a command out, and tell what came of it.
 pub(super) fn say(which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
-    let mut found = find::run_to_change(which)?;
+    let mut found = run(which)?;
     let events = found.command(command)?;
     tell(&events, json);
     Ok(FINE)
+}
+
+/// The run that a person means. Whoever did not name it hears which one it is, where there are several.
+fn run(which: &Which) -> Outcome<FoundRun> {
+    let found = find::run_to_change(which)?;
+    if which.run.is_none() && which.plan.is_none() && found.journal.runs()?.len() > 1 {
+        ui::say(format!("in the run {}", found.run));
+    }
+    Ok(found)
 }
 
 pub(super) fn tell(events: &[Recorded], json: bool) {
@@ -28,7 +37,7 @@ pub(super) fn tell(events: &[Recorded], json: bool) {
 }
 
 pub(crate) fn stop(args: &Stop) -> Outcome<Exit> {
-    let mut found = find::run_to_change(&args.which)?;
+    let mut found = run(&args.which)?;
     if !found.project.engine_lives(&found.run) {
         let failure = Failure::new(format!("no engine is working on the run {}", found.run));
         return Err(failure.hint("piton status"));

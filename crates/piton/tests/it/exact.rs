@@ -148,9 +148,12 @@ fn what_a_reviewer_leaves_proves_nothing() {
 fn a_check_that_outlives_its_engine_keeps_its_worktree() {
     let sandbox = sandbox();
     let (begun, go_on) = (sandbox.fifo("begun"), sandbox.fifo("go-on"));
+    sandbox.fifo("beside");
     let waits = format!("checks = ['echo x > here; cat {begun}; cat {go_on}; test -e here']");
-    sandbox.plan(&(task("T1", &waits) + &task("T2", "depends_on = ['T1']\nchecks = ['test -e README.md']")));
-    sandbox.script("[T1]\nwrite T1.txt x\n[T2]\nwrite T2.txt x\n");
+    let after = "depends_on = ['T1']\nchecks = ['test -e README.md']";
+    let tasks = task("T1", &waits) + &task("T2", after) + &task("T3", "checks = ['test -e T3.txt']");
+    sandbox.plan_with("max_parallel = 2", &tasks);
+    sandbox.script("[T1]\nwrite T1.txt x\n[T2]\nwrite T2.txt x\n[T3]\nwrite T3.txt x\nmeet SIDE/beside\n");
     let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
     run.until_at(&sandbox, "begun");
     run.signal(Signal::KILL);
@@ -158,10 +161,14 @@ fn a_check_that_outlives_its_engine_keeps_its_worktree() {
     // Another check takes another worktree, and the next engine takes this one as it is.
     let _ = sandbox.run("verify T2").exits(0);
     let mut again = sandbox.piton(["run", "plan.toml"]).spawn();
-    again.until_says("engine started");
+    again.until_at(&sandbox, "beside");
+    again.until_says("T3       landed");
     sandbox.meet("go-on");
+    // Once more, on what T3 has landed.
+    again.until_at(&sandbox, "begun");
+    again.until_at(&sandbox, "go-on");
     let _ = again.wait().exits(0);
-    assert_eq!(count(&sandbox.events(), "attempt_started"), 2);
+    assert_eq!(count(&sandbox.events(), "attempt_started"), 3);
 }
 
 #[test]

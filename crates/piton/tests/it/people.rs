@@ -52,6 +52,17 @@ fn more_attempts_can_be_allowed() {
 }
 
 #[test]
+fn whoever_names_no_run_hears_which_one_was_taken_where_there_are_several() {
+    let sandbox = ended();
+    let _ = sandbox.run("raise B --attempts 3").exits(0).lacks("in the run");
+    let _ = sandbox.run("run plan.toml --reset --task A").exits(4);
+    let newest = json(&sandbox.run("status --json").exits(0), "/run");
+    let newest = newest.as_str().expect("an id");
+    let _ = sandbox.run("skip C").exits(0).says(&format!("in the run {newest}"));
+    let _ = sandbox.run("unblock C --plan plan.toml").lacks("in the run");
+}
+
+#[test]
 fn going_on_without_a_task() {
     let sandbox = ended();
     let _ = sandbox
