@@ -94,6 +94,13 @@ pub struct AgentJob {
     pub job: Job,
 }
 
+/// What an agent has used.
+pub(crate) struct Billed {
+    pub(crate) used: Option<ByModel>,
+    pub(crate) estimate: ByModel,
+    pub(crate) took: Span,
+}
+
 impl AgentJob {
     /// What is told about it in the journal.
     pub(crate) fn name(&self) -> &str {
@@ -101,16 +108,15 @@ impl AgentJob {
     }
 
     /// What it has used and how long it worked, once it has ended.
-    pub(crate) fn bill(&self, agents: &BTreeMap<String, Agent>) -> Option<(Option<ByModel>, Span)> {
+    pub(crate) fn bill(&self, agents: &BTreeMap<String, Agent>) -> Option<Billed> {
         let outcome = self.job.outcome().ok()??;
         let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
-        let used = agents.get(&self.agent).and_then(|client| {
-            let told = agent::hear(client, &self.job, None, &outcome, 0).ok()?.used;
-            // It was stopped for what its messages told.
-            let stopped = self.job.dir().join(agent::OVER_BUDGET).exists();
-            told.or_else(|| agent::so_far(client, &self.job).filter(|_| stopped))
-        });
-        Some((used, took))
+        let session = agent::Session::at(&self.job);
+        let heard = agents
+            .get(&self.agent)
+            .and_then(|client| agent::hear(client, &self.job, session.as_ref(), &outcome, 0).ok());
+        let (used, estimate) = heard.map(|heard| (heard.used, heard.estimate)).unwrap_or_default();
+        Some(Billed { used, estimate, took })
     }
 
     /// The note of that, for the journal. `job` is its name, where it may be found again.
@@ -121,9 +127,9 @@ impl AgentJob {
         fence: u64,
         job: &str,
     ) -> Option<Command> {
-        let (used, took) = self.bill(agents)?;
+        let Billed { used, estimate, took } = self.bill(agents)?;
         let (task, agent, job) = (task.clone(), self.agent.clone(), job.to_owned());
-        let note = Note::Spent { task, fence, agent, used, took, job };
+        let note = Note::Spent { task, fence, agent, used, estimate, took, job };
         Some(Command::Note { by: self.agent.clone(), note })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::estimate::Estimate;
 use super::{Happening, happenings};
 use crate::plan::Adapter;
 use crate::run::{ByModel, Usage};
@@ -17,13 +18,15 @@ pub struct Meter {
     /// What the client sums up, and what single messages tell since.
     told: Option<ByModel>,
     steps: BTreeMap<String, (String, Usage)>,
+    /// What nobody has reported.
+    pub(super) estimate: Estimate,
     /// The beginning of a line whose end has yet to come.
     open: Vec<u8>,
 }
 
 impl Meter {
     pub fn new(adapter: Adapter) -> Meter {
-        Meter { adapter, told: None, steps: BTreeMap::new(), open: Vec::new() }
+        Meter { adapter, told: None, steps: BTreeMap::new(), estimate: Estimate::default(), open: Vec::new() }
     }
 
     /// What came since the last time.
@@ -40,16 +43,17 @@ impl Meter {
     }
 
     fn read_line(&mut self, line: &str) {
-        // Most lines are not worth being taken apart.
-        if line.len() > LONGEST_LINE || !["sage\"", "tokens\""].iter().any(|word| line.contains(word)) {
-            return;
+        if line.len() > LONGEST_LINE {
+            return self.estimate.skip(line.len());
         }
         for happening in happenings(self.adapter, line, Timestamp(0)).into_iter().flatten() {
-            self.take(&happening);
+            self.take(&happening, line.len());
         }
     }
 
-    pub(super) fn take(&mut self, happening: &Happening) {
+    /// `size` is the length of the line that says so.
+    pub(super) fn take(&mut self, happening: &Happening, size: usize) {
+        self.estimate.take(self.adapter, happening, size);
         match happening {
             Happening::Usage { so_far: true, of } => {
                 self.told = Some(of.clone());
@@ -64,10 +68,16 @@ impl Meter {
         }
     }
 
-    /// What the client has summed up, of the whole session; and what came since.
-    pub(super) fn told(self) -> (Option<ByModel>, ByModel) {
+    /// What the client has summed up, of the whole session; what came since; and what neither says.
+    pub(super) fn told(self) -> (Option<ByModel>, ByModel, ByModel) {
         let since = self.since();
-        (self.told, since)
+        let unreported = self.estimate.cut_off().map(|usage| (self.estimate.model.clone(), usage));
+        (self.told, since, unreported.into_iter().collect())
+    }
+
+    /// An estimate of what it has used so far without saying so.
+    pub fn unreported(&self) -> Option<Usage> {
+        self.estimate.answered()
     }
 
     fn since(&self) -> ByModel {

@@ -7,6 +7,7 @@
 
 mod claude;
 mod codex;
+mod estimate;
 mod gemini;
 mod json;
 mod meter;
@@ -113,6 +114,8 @@ pub struct Story {
     pub used: Option<ByModel>,
     /// What it has used since, as far as single messages tell.
     pub since: ByModel,
+    /// An estimate of what it has used beyond both.
+    pub unreported: ByModel,
     /// Calls of tools.
     pub calls: u32,
     end: Option<End>,
@@ -137,6 +140,7 @@ impl Story {
             said: String::new(),
             used: None,
             since: ByModel::new(),
+            unreported: ByModel::new(),
             calls: 0,
             end: None,
             limit: None,
@@ -150,13 +154,13 @@ impl Story {
         for line in String::from_utf8_lossy(output).lines() {
             match happenings(adapter, line, ended) {
                 Some(happenings) => happenings.into_iter().for_each(|happening| {
-                    meter.take(&happening);
+                    meter.take(&happening, line.len());
                     story.take(happening);
                 }),
                 None => story.hear_noise(line),
             }
         }
-        (story.used, story.since) = meter.told();
+        (story.used, story.since, story.unreported) = meter.told();
         Some(story)
     }
 

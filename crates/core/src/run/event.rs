@@ -640,6 +640,9 @@ pub enum Note {
         agent: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         used: Option<ByModel>,
+        /// What it used beyond that, as an estimate: it was cut off before it could report it.
+        #[serde(default, skip_serializing_if = "ByModel::is_empty")]
+        estimate: ByModel,
         /// How long it worked, where nothing else tells: agents that judge or advise have no end of their own.
         #[serde(default, skip_serializing_if = "Span::is_zero")]
         took: Span,

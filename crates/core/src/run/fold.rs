@@ -10,7 +10,7 @@ use super::event::{
 use super::provider::{Outages, worker};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Pass, Progress, Proof, Status, Task};
-use super::usage::{Bills, Usage};
+use super::usage::{Bills, Usage, book, is_of_a_worker};
 use crate::plan::{Budget, Oid, TaskId};
 use crate::time::{Span, Timestamp};
 
@@ -320,35 +320,24 @@ impl State {
             Event::CleanupRefused { task, reason, .. } => {
                 self.update(task, at, |task| task.progress.kept = Some(reason.clone()))
             }
-            Event::Noted { note: Note::Spent { task, agent, used, took, job, .. }, .. } => {
+            Event::Noted { note: Note::Spent { task, fence, agent, used, estimate, took, job }, .. } => {
                 let client = self.run.as_ref().and_then(|run| run.settings.agents.get(agent));
                 // A program of one's own never tells; only the time that it took is known.
                 let tells = used.is_some() || client.is_none_or(|client| !client.adapter.is_command());
                 self.on_run(|run| {
                     run.worked = run.worked.plus(*took);
-                    if !tells {
-                        return;
-                    }
-                    let bills = run.used.entry(agent.clone()).or_default();
-                    match used {
-                        // A client may have used several models, or none before it failed.
-                        Some(used) if !used.is_empty() => {
-                            for (model, usage) in used {
-                                bills.entry(model.clone()).or_default().add(Some(*usage));
-                            }
-                        }
-                        told => {
-                            bills
-                                .entry(String::new())
-                                .or_default()
-                                .add(told.as_ref().map(|_| Usage::NOTHING));
-                        }
+                    if tells {
+                        book(run.used.entry(agent.clone()).or_default(), used.as_ref(), estimate);
                     }
                 });
                 self.update(task, at, |task| {
                     task.worked = task.worked.plus(*took);
                     if tells {
-                        task.used.add(used.as_ref().map(Usage::sum));
+                        let more = Some(Usage::sum(estimate)).filter(|_| !estimate.is_empty());
+                        task.used.add(used.as_ref().map(Usage::sum), more);
+                    }
+                    if is_of_a_worker(job) {
+                        task.booked = task.booked.max(*fence);
                     }
                     task.progress.booked.extend(Some(job.clone()).filter(|job| !job.is_empty()));
                 })

@@ -12,6 +12,7 @@ use super::provider::begins as who_begins;
 use super::schedule::{Gate, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Intent, Proof, Status, Task};
+use super::usage::priced;
 use crate::plan::{Check, Dialect, Digest, MAX_PARALLEL, Oid, TaskId};
 use crate::time::Timestamp;
 
@@ -233,6 +234,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 }
             }
             let mut note = note.clone();
+            priced(run, &mut note);
             if let Note::EditRefused { task, .. } = &mut note
                 && let Some(about) = task
                 && state.task(about)?.is_none()

@@ -195,6 +195,9 @@ pub struct Task {
     /// How long its agents have worked.
     #[serde(default)]
     pub worked: Span,
+    /// The last try whose agent's use is booked.
+    #[serde(default)]
+    pub booked: u64,
 }
 
 impl Task {

@@ -1,10 +1,13 @@
-//! What work has cost, as far as clients tell. What was not told is unknown, never nothing.
+//! What work has cost. What a client reports is kept apart from what is estimated because it was cut off before it could
+//! report. Both count against bounds. What is neither is unknown, never nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::event::Note;
 use super::{Run, Task};
+use crate::plan::Adapter;
 use crate::time::Span;
 
 /// Tokens and money. Each part is known or not by itself.
@@ -34,6 +37,15 @@ impl Usage {
     /// Of all models together.
     pub fn sum(of: &ByModel) -> Usage {
         of.values().copied().reduce(Usage::plus).unwrap_or(Usage::NOTHING)
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        *self == Usage::default()
+    }
+
+    /// Read and written, as far as they are known.
+    pub fn tokens(self) -> u64 {
+        self.input.unwrap_or(0).saturating_add(self.output.unwrap_or(0))
     }
 
     /// Both together. What one of them does not know stays known from the other: it is a lower bound then.
@@ -74,8 +86,27 @@ impl Usage {
 pub struct Bill {
     pub tries: u32,
     pub unmeasured: u32,
+    /// As clients report it.
     #[serde(flatten)]
     pub usage: Usage,
+    /// What comes on top of that, as an estimate, and how many tries it is for.
+    #[serde(skip_serializing_if = "Usage::is_unknown")]
+    pub estimate: Usage,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub estimated: u32,
+    /// The tokens that the reported cost is for.
+    #[serde(skip_serializing_if = "is_none")]
+    pub priced: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Bill {
@@ -83,12 +114,27 @@ impl Bill {
         self.tries == 0
     }
 
-    /// One try more, of which this is known.
-    pub fn add(&mut self, used: Option<Usage>) {
+    /// What bounds are compared with: reported and estimated together.
+    pub fn all(&self) -> Usage {
+        self.usage.plus(self.estimate)
+    }
+
+    /// One try more, of which this is reported, and that estimated.
+    pub fn add(&mut self, used: Option<Usage>, estimate: Option<Usage>) {
         self.tries = self.tries.saturating_add(1);
-        match used {
-            Some(usage) => self.usage = self.usage.plus(usage),
-            None => self.unmeasured = self.unmeasured.saturating_add(1),
+        match (used, estimate) {
+            (None, None) => self.unmeasured = self.unmeasured.saturating_add(1),
+            (used, estimate) => {
+                if let Some(usage) = used {
+                    self.usage = self.usage.plus(usage);
+                    let priced = usage.cost.map_or(0, |_| usage.tokens());
+                    self.priced = self.priced.saturating_add(priced);
+                }
+                if let Some(usage) = estimate {
+                    self.estimate = self.estimate.plus(usage);
+                    self.estimated = self.estimated.saturating_add(1);
+                }
+            }
         }
     }
 
@@ -96,7 +142,63 @@ impl Bill {
         self.tries = self.tries.saturating_add(more.tries);
         self.unmeasured = self.unmeasured.saturating_add(more.unmeasured);
         self.usage = self.usage.plus(more.usage);
+        self.estimate = self.estimate.plus(more.estimate);
+        self.estimated = self.estimated.saturating_add(more.estimated);
+        self.priced = self.priced.saturating_add(more.priced);
     }
+}
+
+/// Bills by model, with one try more. A client may have used several models, or none before it failed.
+pub(super) fn book(bills: &mut BTreeMap<String, Bill>, used: Option<&ByModel>, estimate: &ByModel) {
+    let models: BTreeSet<&String> = used.into_iter().chain([estimate]).flat_map(ByModel::keys).collect();
+    for model in &models {
+        let bill = bills.entry((*model).clone()).or_default();
+        bill.add(used.and_then(|used| used.get(*model)).copied(), estimate.get(*model).copied());
+    }
+    if models.is_empty() {
+        bills.entry(String::new()).or_default().add(used.map(|_| Usage::NOTHING), None);
+    }
+}
+
+/// Whether a job of this name is the work on a task. Journals of earlier versions do not name it.
+pub(super) fn is_of_a_worker(job: &str) -> bool {
+    job.is_empty() || job.contains(".agent")
+}
+
+/// What a token is taken to cost, in millionths of a dollar, where a client has not yet reported any cost: as much as
+/// large models do. Cached ones cost a tenth.
+const INPUT: u64 = 5;
+const OUTPUT: u64 = 25;
+
+/// A note of what was used, with an estimate of the cost where the client would have reported it at its end: by what tokens
+/// of that model have cost in this run.
+pub(super) fn priced(run: &Run, note: &mut Note) {
+    let Note::Spent { agent, used, estimate, .. } = note else { return };
+    let adapter = run.settings.agents.get(agent.as_str()).map(|client| client.adapter);
+    if !matches!(adapter, Some(Adapter::Claude | Adapter::Opencode)) {
+        return;
+    }
+    let bills = run.used.get(agent.as_str());
+    for (model, sum) in estimate {
+        let known = bills.and_then(|bills| bills.get(model)).filter(|bill| bill.priced > 0);
+        let cost = |usage: Usage| match known.and_then(|bill| Some((bill.usage.cost?, bill.priced))) {
+            Some((cost, tokens)) => {
+                let cost = u128::from(usage.tokens()) * u128::from(cost) / u128::from(tokens);
+                u64::try_from(cost).unwrap_or(u64::MAX)
+            }
+            None => assumed(usage),
+        };
+        let reported = used.as_ref().and_then(|used| used.get(model)).copied();
+        let unpriced = [reported, Some(*sum)].into_iter().flatten().filter(|usage| usage.cost.is_none());
+        sum.cost = unpriced.map(cost).reduce(u64::saturating_add).or(sum.cost);
+    }
+}
+
+fn assumed(usage: Usage) -> u64 {
+    let cached = usage.cached.unwrap_or(0);
+    let read = usage.input.unwrap_or(0).saturating_sub(cached);
+    let written = usage.output.unwrap_or(0).saturating_mul(OUTPUT);
+    read.saturating_mul(INPUT).saturating_add(cached.saturating_mul(INPUT) / 10).saturating_add(written)
 }
 
 /// What a run has used: by agent, then by model.
@@ -155,19 +257,24 @@ fn run_over(run: &Run, live: Live) -> Option<String> {
     let budget = &run.session.budget;
     let mut used = Bill::default();
     run.used.values().flat_map(BTreeMap::values).for_each(|bill| used.merge(bill));
-    over(used.usage.plus(live.usage), budget.run_usd, budget.run_tokens)
+    over_bill(&used, live, budget.run_usd, budget.run_tokens)
         .or_else(|| over_time(run.worked.plus(live.worked), budget.run_time))
 }
 
 fn task_over(run: &Run, task: &Task, live: Live) -> Option<String> {
     let budget = &run.session.budget;
-    over(task.used.usage.plus(live.usage), budget.task_usd, budget.task_tokens)
+    over_bill(&task.used, live, budget.task_usd, budget.task_tokens)
         .or_else(|| over_time(task.worked.plus(live.worked), budget.task_time))
 }
 
+fn over_bill(bill: &Bill, live: Live, usd: Option<u64>, tokens: Option<u64>) -> Option<String> {
+    let words = over(bill.all().plus(live.usage), usd, tokens)?;
+    let tries = if bill.estimated == 1 { "1 try is" } else { &format!("{} tries are", bill.estimated) };
+    Some(if bill.estimated > 0 { format!("{words} ({tries} estimated)") } else { words })
+}
+
 fn over(used: Usage, usd: Option<u64>, tokens: Option<u64>) -> Option<String> {
-    let (cost, count) =
-        (used.cost.unwrap_or(0), used.input.unwrap_or(0).saturating_add(used.output.unwrap_or(0)));
+    let (cost, count) = (used.cost.unwrap_or(0), used.tokens());
     if let Some(most) = usd.filter(|most| cost >= *most) {
         let dollars = |micros: u64| format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000);
         return Some(format!("{} of {} are used", dollars(cost), dollars(most)));
@@ -199,5 +306,22 @@ mod tests {
         assert_eq!(told.since(Usage { input: Some(7), cost: Some(9), ..told }).input, Some(0));
         assert_eq!(told.since(Usage { input: Some(2), cost: Some(9), ..told }).cost, None);
         assert_eq!(Usage::default().plus(told), told);
+    }
+
+    #[test]
+    fn an_estimate_is_kept_apart_and_counts_all_the_same() {
+        let usage = |input, cost| Usage { input: Some(input), cost, ..Usage::default() };
+        let by = |usage| ByModel::from([("m".to_owned(), usage)]);
+        let mut bills = BTreeMap::new();
+        book(&mut bills, Some(&by(usage(100, Some(50)))), &ByModel::new());
+        book(&mut bills, Some(&by(usage(100, None))), &by(usage(7, Some(3))));
+        book(&mut bills, None, &by(usage(1000, None)));
+        book(&mut bills, None, &ByModel::new());
+        let bill = bills["m"];
+        assert_eq!((bill.tries, bill.estimated, bill.unmeasured, bill.priced), (3, 2, 0, 100));
+        assert_eq!((bill.usage, bill.estimate), (usage(200, Some(50)), usage(1007, Some(3))));
+        assert_eq!(bill.all(), usage(1207, Some(53)));
+        assert_eq!(bills[""].unmeasured, 1, "of that nobody knows anything");
+        assert_eq!(assumed(Usage { input: Some(30), cached: Some(20), output: Some(2), cost: None }), 110);
     }
 }

@@ -187,8 +187,8 @@ pub fn tell(event: &Event) -> Told {
                 (Tone::Plain, format!("errors noted by {by}: {}", said.join("; ")))
             }
             Note::Carried { file, .. } => (Tone::Quiet, format!("{by} keeps fields of its own in {file}")),
-            Note::Spent { agent, used, .. } => {
-                (Tone::Quiet, format!("{agent} used {}", super::used(used.as_ref())))
+            Note::Spent { agent, used, estimate, .. } => {
+                (Tone::Quiet, format!("{agent} used {}", super::used_in_all(used.as_ref(), estimate)))
             }
             Note::Began { began } => (Tone::Quiet, format!("begun at {began}, says {by}")),
             Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),

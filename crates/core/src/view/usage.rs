@@ -30,15 +30,35 @@ pub fn used(told: Option<&ByModel>) -> String {
     }
 }
 
+/// The same, with what is estimated because it was cut off before it could report it.
+pub fn used_in_all(told: Option<&ByModel>, estimate: &ByModel) -> String {
+    if estimate.is_empty() {
+        return used(told);
+    }
+    let mut all = told.cloned().unwrap_or_default();
+    for (model, usage) in estimate {
+        let sum = all.entry(model.clone()).or_default();
+        *sum = sum.plus(*usage);
+    }
+    format!("≥ {} (estimated)", used(Some(&all)))
+}
+
+/// A bill in one line.
+pub fn of_bill(bill: &Bill) -> String {
+    let counted = |n: u32| if n == 1 { "1 try".to_owned() } else { format!("{n} tries") };
+    let parts = [(bill.estimated, "estimated"), (bill.unmeasured, "not measured")];
+    let parts: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", counted(*n))).collect();
+    let least = if bill.estimated > 0 { "≥ " } else { "" };
+    let known = usage(&bill.all());
+    if parts.is_empty() { known } else { format!("{least}{known} ({})", parts.join(", ")) }
+}
+
 /// All of a run in one line; `None` if no client of it tells.
 pub fn bill(bills: &Bills) -> Option<String> {
     let mut sum = Bill::default();
     bills.values().flat_map(|models| models.values()).for_each(|bill| sum.merge(bill));
-    let untold = match sum.unmeasured {
-        0 => String::new(),
-        n => format!(" ({} not measured)", if n == 1 { "1 try".to_owned() } else { format!("{n} tries") }),
-    };
-    (!sum.is_empty()).then(|| format!("{}{untold}", usage(&sum.usage)))
+    (!sum.is_empty()).then(|| of_bill(&sum))
 }
 
 /// Millionths as dollars.
@@ -76,10 +96,18 @@ mod tests {
         assert_eq!(used(Some(&ByModel::from([("m".into(), tokens)]))), "2M tokens in, 0 out of m");
         let mut bills = Bills::new();
         assert_eq!(bill(&bills), None);
-        bills.entry("a".into()).or_default().entry("m".into()).or_default().add(Some(told));
-        bills.entry("b".into()).or_default().entry(String::new()).or_default().add(None);
+        bills.entry("a".into()).or_default().entry("m".into()).or_default().add(Some(told), None);
+        bills.entry("b".into()).or_default().entry(String::new()).or_default().add(None, None);
         let said = "12.3k tokens in (9k cached), 450 out, $0.42 (1 try not measured)";
         assert_eq!(bill(&bills).as_deref(), Some(said));
+        let killed = Usage { input: Some(1000), cost: Some(79_000), ..Usage::default() };
+        bills.entry("a".into()).or_default().entry("m".into()).or_default().add(None, Some(killed));
+        let said = "≥ 13.3k tokens in (9k cached), 450 out, $0.50 (1 try estimated, 1 try not measured)";
+        assert_eq!(bill(&bills).as_deref(), Some(said));
+        let by = |usage| ByModel::from([("m".to_owned(), usage)]);
+        assert_eq!(used_in_all(Some(&by(told)), &ByModel::new()), used(Some(&by(told))));
+        let said = "≥ 13.3k tokens in (9k cached), 450 out, $0.50 of m (estimated)";
+        assert_eq!(used_in_all(Some(&by(told)), &by(killed)), said);
         bills.remove("a");
         assert_eq!(bill(&bills).as_deref(), Some("an unknown amount (1 try not measured)"));
     }

@@ -1,6 +1,6 @@
 //! What a run and its tasks may use, and what happens when that is used up.
 
-use piton_core::plan::{Budget, Schedule};
+use piton_core::plan::{Adapter, Agent, Budget, Schedule};
 use piton_core::run::{
     Action, AgentEnd, Bound, ByModel, Class, Command, Live, Note, Session, Status, StopReason, Usage,
     bound_reached, next, wake_at,
@@ -23,12 +23,18 @@ fn attach(bench: &mut Bench, budget: Budget) {
 
 /// An agent of the task used so much, and failed.
 fn spend(bench: &mut Bench, task: &str, used: Option<Usage>) {
+    cut_off(bench, task, used, None);
+}
+
+/// The same, with what is estimated.
+fn cut_off(bench: &mut Bench, task: &str, used: Option<Usage>, estimate: Option<Usage>) {
     bench.start(task);
     bench.ready(task, 0, 0);
     let fence = bench.task(task).fence;
-    let used = used.map(|usage| ByModel::from([("m".to_owned(), usage)]));
+    let of_model = |usage| ByModel::from([("m".to_owned(), usage)]);
+    let (used, estimate) = (used.map(of_model), estimate.map(of_model).unwrap_or_default());
     let (agent, took, job) = ("default".to_owned(), Span::default(), String::new());
-    let note = Note::Spent { task: id(task), fence, agent, used, took, job };
+    let note = Note::Spent { task: id(task), fence, agent, used, estimate, took, job };
     bench.accept(&Command::Note { by: "default".to_owned(), note });
     let end = AgentEnd::Failed { reason: "not finished".to_owned(), feedback: String::new() };
     bench.accept(&bench.agent_ends(task, end));
@@ -76,6 +82,41 @@ fn a_task_that_has_used_what_it_may_waits_for_a_person_and_the_others_go_on() {
     spend(&mut bench, "a", Some(dollars(1)));
     assert_eq!(bench.task("a").decided, Status::Blocked);
     assert_eq!(next(&bench.state, bench.now), [Action::Start { task: id("b") }]);
+}
+
+#[test]
+fn what_is_estimated_counts_against_every_bound() {
+    let tokens = |n| Usage { input: Some(n), ..Usage::default() };
+    let mut bench = with(Budget { run_tokens: Some(100), ..Budget::default() });
+    cut_off(&mut bench, "a", Some(tokens(30)), Some(tokens(80)));
+    assert_eq!(next(&bench.state, bench.now), []);
+    let detail = "the budget is spent: 110 of 100 tokens are used (1 try is estimated)".to_owned();
+    assert_eq!(view::at_rest(&bench.state), StopReason::Budget { detail });
+    let mut bench = with(Budget { task_tokens: Some(100), ..Budget::default() });
+    cut_off(&mut bench, "a", None, Some(tokens(100)));
+    assert_eq!(bench.task("a").decided, Status::Blocked);
+    let bill = bench.task("a").used;
+    assert_eq!((bill.tries, bill.unmeasured, bill.estimated, bill.usage.input), (1, 0, 1, None));
+}
+
+/// A client that reports its cost at its end alone, and never came to it.
+#[test]
+fn what_a_try_cost_that_was_cut_off_is_estimated_by_what_others_cost() {
+    let agent = Agent { adapter: Adapter::Claude, ..Agent::default() };
+    let mut plan = crate::bench::plan(vec![spec("a", &[]), spec("b", &[])]);
+    plan.settings.agents.insert("default".to_owned(), agent);
+    let mut bench = Bench::new(plan);
+    attach(&mut bench, Budget { run_usd: Some(10_000), ..Budget::default() });
+    let tokens = |n| Usage { input: Some(n), ..Usage::default() };
+    // Nothing is known: as much as large models cost.
+    cut_off(&mut bench, "a", Some(tokens(100)), Some(tokens(100)));
+    assert_eq!(bench.task("a").used.estimate.cost, Some(1000));
+    spend(&mut bench, "b", Some(Usage { cost: Some(2000), ..tokens(1000) }));
+    cut_off(&mut bench, "b", None, Some(tokens(1000)));
+    assert_eq!(bench.task("b").used.estimate.cost, Some(2000));
+    assert_eq!(bench.task("b").used.all().cost, Some(4000));
+    cut_off(&mut bench, "b", None, Some(tokens(2500)));
+    assert_eq!(next(&bench.state, bench.now), [], "$0.01 are used");
 }
 
 #[test]
@@ -131,7 +172,8 @@ fn a_reviewer_that_may_use_no_more_fails_nothing_and_is_booked_once() {
         bench.accept(&bench.agent_ends("a", AgentEnd::Done));
         bench.accept(&bench.captured("a", work(7)));
         let (agent, took, job) = ("judge".to_owned(), Span::seconds(3), "1.check.x".to_owned());
-        let note = Note::Spent { task: id("a"), fence: 1, agent: agent.clone(), used: None, took, job };
+        let (used, estimate) = (None, ByModel::new());
+        let note = Note::Spent { task: id("a"), fence: 1, agent: agent.clone(), used, estimate, took, job };
         let worked = bench.task("a").worked;
         for _ in 0..2 {
             bench.accept(&Command::Note { by: agent.clone(), note: note.clone() });

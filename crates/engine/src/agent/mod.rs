@@ -18,7 +18,7 @@ use std::{fs, io};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::client::{Exit, Fault, GO_ON, Meaning, Story};
 use piton_core::plan::{Adapter, Agent, TaskId};
-use piton_core::run::{AgentEnd, ByModel, Verdict};
+use piton_core::run::{AgentEnd, ByModel, Usage, Verdict};
 use piton_core::signal::{Output, Reach, Signal, heard};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
@@ -122,6 +122,8 @@ pub struct Heard {
     in_call: bool,
     /// What it has used, by model, if it tells. `None` also for a client that never does.
     pub used: Option<ByModel>,
+    /// What it has used beyond that, as an estimate.
+    pub estimate: ByModel,
 }
 
 impl Heard {
@@ -188,14 +190,6 @@ const UNKNOWN_LIMIT: Span = Span::minutes(30);
 /// The same for too many requests, which are counted by the minute.
 const UNKNOWN_RATE: Span = Span::minutes(5);
 
-/// What single messages of a client tell that never came to sum up.
-pub(crate) fn so_far(agent: &Agent, job: &Job) -> Option<ByModel> {
-    // No time is asked for.
-    let since = story(agent.adapter, job, Timestamp::default())?.since.into_iter();
-    let since: ByModel = since.map(|(model, usage)| (named(model, agent), usage)).collect();
-    (!since.is_empty()).then_some(since)
-}
-
 /// Listen to a client that has ended. `tail` is how much of the end of an output without a form is looked at.
 pub(crate) fn hear(
     agent: &Agent,
@@ -219,6 +213,7 @@ pub(crate) fn hear(
             has_stream: false,
             in_call: false,
             used: None,
+            estimate: ByModel::new(),
         });
     };
     let exit = match &outcome.ended {
@@ -230,18 +225,46 @@ pub(crate) fn hear(
         Meaning::Finished => None,
         Meaning::Broken { fault, reason } => Some((fault, reason)),
     });
-    let used = story.used.as_ref().map(|told| {
-        let own = session.map_or_else(|| told.clone(), |session| session.own_use(told));
-        own.into_iter().map(|(model, usage)| (named(model, agent), usage)).collect()
+    let summed = story.used.as_ref();
+    let own = summed.map(|told| session.map_or_else(|| told.clone(), |session| session.own_use(told)));
+    // Single messages report what the client never came to sum up.
+    let since = Some(&story.since).filter(|since| !since.is_empty());
+    let used = (own.is_some() || since.is_some()).then(|| {
+        let parts = own.iter().chain(since).flatten();
+        together(parts.map(|(model, usage)| (named(model, agent), *usage)))
     });
+    // It never reported what those cost.
+    let unpriced = story.since.keys().map(|model| (model, Usage::default()));
+    let unreported = story.unreported.iter().map(|(model, usage)| (model, *usage)).chain(unpriced);
+    let estimate = together(unreported.map(|(model, usage)| (named(model, agent), usage)));
     let said = clean_text(story.said.as_bytes());
     let (until, in_call) = (story.limit(), story.is_in_call());
-    Ok(Heard { said, is_cut: false, asked, broken, until, ended_at, has_stream: true, in_call, used })
+    Ok(Heard {
+        said,
+        is_cut: false,
+        asked,
+        broken,
+        until,
+        ended_at,
+        has_stream: true,
+        in_call,
+        used,
+        estimate,
+    })
 }
 
 /// The model, where the client does not say which it used: the one it was told to.
-fn named(model: String, agent: &Agent) -> String {
-    if model.is_empty() { agent.model.clone().unwrap_or_default() } else { model }
+fn named(model: &str, agent: &Agent) -> String {
+    if model.is_empty() { agent.model.clone().unwrap_or_default() } else { model.to_owned() }
+}
+
+fn together(parts: impl Iterator<Item = (String, Usage)>) -> ByModel {
+    let mut sum = ByModel::new();
+    for (model, usage) in parts {
+        let part = sum.entry(model).or_default();
+        *part = part.plus(usage);
+    }
+    sum
 }
 
 /// What the stream of a job says that ended then; `None` for a client without one.
@@ -258,8 +281,9 @@ fn story(adapter: Adapter, job: &Job, ended_at: Timestamp) -> Option<Story> {
     }
     let mut story = Story::of(adapter, &output, ended_at)?;
     if whole.omitted > 0 && adapter == Adapter::Opencode {
-        // It tells of each step by itself, and some are missing.
-        story.used = None;
+        // It tells of each step by itself, and some are missing: what is left is less than all.
+        let seen = story.used.take().into_iter().chain([std::mem::take(&mut story.unreported)]);
+        story.unreported = together(seen.flatten());
     }
     Some(story)
 }

@@ -20,7 +20,7 @@ pub(crate) const OVER_BUDGET: &str = "over-budget";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
     /// Whose it is, and in which attempt: a new one begins anew, with what went wrong before its eyes.
-    agent: String,
+    pub(crate) agent: String,
     adapter: Adapter,
     attempt: u32,
     /// Its name; a client that takes none tells its own later.
@@ -54,6 +54,11 @@ impl Session {
         let text = serde_json::to_vec(&session).map_err(io::Error::other)?;
         disk::write(&path, &text)?;
         Ok(Some(session))
+    }
+
+    /// The session of a job that has begun, if it has one.
+    pub(crate) fn at(job: &Job) -> Option<Session> {
+        read(&job.dir().join(FILE))
     }
 
     pub(crate) fn is_resumed(&self) -> bool {
@@ -102,11 +107,13 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
     if counts_on(wanted.adapter) {
         before.extend(story.used.into_iter().flatten());
     }
-    if was_booked(&last) {
-        for (model, usage) in story.since {
-            let sum = before.entry(model).or_default();
-            *sum = sum.plus(usage);
-        }
+    // What was booked for it, reported or estimated, is in the figure that such a client counts on; unless it was killed, for
+    // then it could not write that figure down.
+    let counted =
+        counts_on(wanted.adapter) && !matches!(outcome.ended, Ended::Died | Ended::Signalled { .. });
+    for (model, usage) in story.since.into_iter().chain(story.unreported).filter(|_| counted) {
+        let sum = before.entry(model).or_default();
+        *sum = sum.plus(usage);
     }
     // A client that has not named the conversation has not begun it.
     Some(Session { id: Some(story.session?), resumes: true, before, ..wanted.clone() })
@@ -115,11 +122,6 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
 /// What a session of this job had used when the job began.
 pub(crate) fn before(job: &Job) -> ByModel {
     read(&job.dir().join(FILE)).map(|session| session.before).unwrap_or_default()
-}
-
-/// Of a client that was stopped at a budget, what its messages told is booked: it was stopped for that.
-fn was_booked(job: &Job) -> bool {
-    job.dir().join(OVER_BUDGET).exists()
 }
 
 fn was_cut_off(ended: &Ended, story: &Story) -> bool {

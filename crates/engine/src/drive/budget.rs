@@ -15,7 +15,7 @@ use piton_core::run::{
 use piton_core::time::{Span, Timestamp};
 
 use super::order::{Order, Running};
-use crate::checks::AgentJob;
+use crate::checks::{AgentJob, Billed};
 use crate::keeper::{Ended, Job};
 use crate::{agent, disk};
 
@@ -113,7 +113,8 @@ impl Gauge {
             self.read_to = chunk.next();
             meter.read(&chunk.bytes);
         }
-        Live { usage: meter.used(&self.before), worked }
+        let used = meter.used(&self.before);
+        Live { usage: meter.unreported().map_or(used, |estimate| used.plus(estimate)), worked }
     }
 }
 
@@ -192,7 +193,7 @@ pub(super) fn held(client: &Agent, order: &Order) -> Agent {
             most.map(|most| most.saturating_sub(used).saturating_sub(more).max(1))
         };
         let of_run = left(budget.run_usd, cost_of(&order.run));
-        let of_task = left(budget.task_usd, order.task.used.usage.cost.unwrap_or(0));
+        let of_task = left(budget.task_usd, order.task.used.all().cost.unwrap_or(0));
         client.budget = [client.budget, budget.attempt_usd, of_task, of_run].into_iter().flatten().min();
     }
     client
@@ -243,17 +244,32 @@ pub(super) fn bills(order: &Order) -> Vec<Command> {
     begun.iter().filter_map(|at| at.spent(agents, &order.task.id, order.fence(), at.name())).collect()
 }
 
+/// The note of what a worker has used whose try failed before anybody asked.
+pub(super) fn bill_of_trouble(order: &Order) -> Option<Command> {
+    let at = order.running.agents().pop()?;
+    agent::Session::at(&at.job)?;
+    at.spent(&order.run.settings.agents, &order.task.id, order.fence(), at.name())
+}
+
+/// The same of an earlier try whose end no engine has seen.
+pub(super) fn forgotten(order: &Order, fence: u64, job: Job) -> Option<Command> {
+    let session = agent::Session::at(&job).filter(|_| fence > order.task.booked)?;
+    job.started_at_ms()?;
+    let at = AgentJob { agent: session.agent, job };
+    at.spent(&order.run.settings.agents, &order.task.id, fence, at.name())
+}
+
 /// What the agents of an action have used that is not booked yet.
 fn unbooked(order: &Order) -> Live {
     let begun = order.running.agents().into_iter().filter(|at| !is_booked(&order.task, at));
     let bill = |at: AgentJob| at.bill(&order.run.settings.agents);
-    let live = |(used, worked): (Option<ByModel>, Span)| Live {
-        usage: used.as_ref().map(Usage::sum).unwrap_or_default(),
-        worked,
+    let live = |bill: Billed| {
+        let used = bill.used.as_ref().map(Usage::sum).unwrap_or_default();
+        Live { usage: used.plus(Usage::sum(&bill.estimate)), worked: bill.took }
     };
     begun.filter_map(bill).map(live).fold(Live::default(), Live::plus)
 }
 
 fn cost_of(run: &Run) -> u64 {
-    run.used.values().flat_map(|models| models.values()).filter_map(|bill| bill.usage.cost).sum()
+    run.used.values().flat_map(|models| models.values()).filter_map(|bill| bill.all().cost).sum()
 }

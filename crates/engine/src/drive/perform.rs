@@ -12,7 +12,10 @@ use crate::clock;
 /// something failed may depend on it.
 pub(super) fn perform(order: &Order) -> Vec<Command> {
     let ended = carry_out(order);
-    budget::bills(order).into_iter().chain(ended).collect()
+    let failed = ended.iter().any(|command| matches!(command, Command::TryFailed { .. }));
+    let is_work = matches!(order.action, Action::Work { .. });
+    let bill = if failed && is_work { budget::bill_of_trouble(order) } else { None };
+    budget::bills(order).into_iter().chain(bill).chain(ended).collect()
 }
 
 /// An action can be repeated after its engine died, and so it can after a git process of it was killed.

@@ -47,8 +47,7 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
 }
 
 fn make_place(order: &Order, meanwhile: impl FnOnce()) -> Result<Vec<Command>, Trouble> {
-    settle_earlier_jobs(order)?;
-    let mut commands = Vec::new();
+    let mut commands = settle_earlier_jobs(order)?;
     // Read before the tip: what lands in between is then counted as landed since, never forgotten.
     let mut landed = order.run.landed;
     let base = if order.run.settings.no_commits {
@@ -138,9 +137,11 @@ pub(super) fn rescue(order: &Order) -> Rescue {
     Rescue { pin: Some(order.pin_name("captured")), ..rescue }
 }
 
-/// No job of an earlier try may still be at work where this one begins.
-fn settle_earlier_jobs(order: &Order) -> Result<(), Trouble> {
-    let Ok(folder) = order.jobs().read_dir_utf8() else { return Ok(()) };
+/// No job of an earlier try may still be at work where this one begins. What its agent has used is booked, should no
+/// engine have seen its end.
+fn settle_earlier_jobs(order: &Order) -> Result<Vec<Command>, Trouble> {
+    let mut bills = Vec::new();
+    let Ok(folder) = order.jobs().read_dir_utf8() else { return Ok(bills) };
     for entry in folder {
         let entry = entry?;
         let fence = entry.file_name().split('.').next().and_then(|fence| fence.parse::<u64>().ok());
@@ -153,8 +154,9 @@ fn settle_earlier_jobs(order: &Order) -> Result<(), Trouble> {
             alone(&job, &outcome)?;
         }
         disk::sweep(entry.path());
+        bills.extend(fence.and_then(|fence| budget::forgotten(order, fence, job)));
     }
-    Ok(())
+    Ok(bills)
 }
 
 /// Copy what is not in git, and run the project's own set-up command.
@@ -257,12 +259,12 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     };
     let end = if order.run.settings.auto_answer { answered(end, tail, said.is_some()) } else { end };
     let over = budget::over(&job).filter(|_| outcome.ended == Ended::Stopped);
-    let used = heard.used.clone().or_else(|| over.as_ref().and_then(|_| agent::so_far(client, &job)));
+    let used = heard.used.clone();
     // A client that holds itself to what is left of a budget ends as if it were its own.
     let over = over.or_else(|| budget::reached(order, used.as_ref()?).filter(|_| heard.is_used_up()));
     let end = over.map_or(end, |bound| budget::end_at(bound, tail));
     // Of a client that never tells, nothing is said. First: what it means that it failed may depend on it.
-    commands.extend(session.map(|_| spent(order, name, used)));
+    commands.extend(session.map(|_| spent(order, name, &job, used, heard.estimate.clone())));
     commands.push(Command::AgentEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
@@ -307,10 +309,10 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
 }
 
 /// The note of what a try has used; how long it worked is told with its end.
-fn spent(order: &Order, agent: &str, used: Option<ByModel>) -> Command {
+fn spent(order: &Order, agent: &str, job: &Job, used: Option<ByModel>, estimate: ByModel) -> Command {
     let (task, fence, by) = (order.task.id.clone(), order.fence(), agent.to_owned());
-    let (took, job) = (Span::default(), String::new());
-    Command::Note { by: by.clone(), note: Note::Spent { task, fence, agent: by, used, took, job } }
+    let (took, job) = (Span::default(), job.dir().file_name().unwrap_or_default().to_owned());
+    Command::Note { by: by.clone(), note: Note::Spent { task, fence, agent: by, used, estimate, took, job } }
 }
 
 /// What an agent wrote down is about its own task, whatever it says.

@@ -15,7 +15,7 @@ use super::Cell;
 use super::error::Trouble;
 
 /// The number of the layout below, of [`Moving`], and of the order of [`Status::ALL`].
-pub(super) const LAYOUT: i64 = 13;
+pub(super) const LAYOUT: i64 = 14;
 
 /// Events of a run are numbered from here up to the next run.
 const RUN_SHIFT: u32 = 40;
@@ -179,6 +179,8 @@ struct Rest {
     used: Bill,
     #[serde(skip_serializing_if = "Span::is_zero")]
     worked: Span,
+    #[serde(skip_serializing_if = "is_never")]
+    booked: u64,
 }
 
 /// The agent of most tasks, which their rows need not name.
@@ -237,6 +239,7 @@ impl TaskRow {
             progress,
             used,
             worked,
+            booked,
         } = task;
         let lane = lane_of(task);
         let flag = |set: bool, bit: u32| if set { bit } else { 0 };
@@ -256,6 +259,7 @@ impl TaskRow {
             progress: (*progress != Progress::default()).then(|| progress.clone()),
             used: *used,
             worked: *worked,
+            booked: *booked,
         };
         Ok(TaskRow {
             id: id.as_str().to_owned(),
@@ -362,6 +366,7 @@ impl TaskRow {
             progress: rest.progress.unwrap_or_default(),
             used: rest.used,
             worked: rest.worked,
+            booked: rest.booked,
         })
     }
 }
@@ -560,6 +565,11 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_never(number: &u64) -> bool {
+    *number == 0
+}
+
 /// JSON of our own types, whose keys are strings.
 pub(super) fn json(value: &impl Serialize) -> Result<String, Trouble> {
     serde_json::to_string(value).map_err(|error| Trouble::inconsistent(error.to_string()))
@@ -593,7 +603,7 @@ mod tests {
         assert_eq!(
             (LAYOUT, names.join(" ").as_str()),
             (
-                13,
+                14,
                 "Pending InProgress Confirming Verifying Verified Merging Completed Failed Abandoned Blocked \
                  Skipped Unreachable Waiting PassedOver"
             )

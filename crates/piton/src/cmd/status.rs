@@ -321,10 +321,14 @@ fn used_document(bill: &Bill) -> Value {
     json!({
         "tries": bill.tries,
         "unmeasured_tries": bill.unmeasured,
+        "estimated_tries": bill.estimated,
         "input_tokens": bill.usage.input,
         "cached_tokens": bill.usage.cached,
         "output_tokens": bill.usage.output,
         "cost_usd": bill.usage.cost.map(view::dollars),
+        "estimated_input_tokens": bill.estimate.input,
+        "estimated_output_tokens": bill.estimate.output,
+        "estimated_cost_usd": bill.estimate.cost.map(view::dollars),
     })
 }
 

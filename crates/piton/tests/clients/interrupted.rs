@@ -70,9 +70,14 @@ fn a_client_that_is_killed_goes_on_in_the_same_conversation(bench: &Bench) {
         Client::Opencode => "\"-s\"",
     };
     assert!(bench.argv("T1", "2.agent0").contains(word), "it was told to go on");
-    // What was used before the kill nobody told; the rest is told by the conversation as a whole.
+    // What was used before the kill is reported in part or not at all, so it is estimated. The rest is reported.
     let used = bench.used();
-    assert!(used[0].is_null() && used[1].to_string().contains("\"input\":200"), "{used:?}");
+    let notes = bench.events("\"note\":\"spent\"");
+    let estimated = |n: usize| notes[n]["note"]["estimate"].is_object();
+    assert!(estimated(0) && !estimated(1), "{notes:?}");
+    assert!(used[1].to_string().contains("\"input\":200"), "{used:?}");
+    let told = bench.client == Client::Claude;
+    assert_eq!(used[0].to_string().contains("\"input\":100"), told, "{used:?}");
     assert_eq!(bench.processes(), []);
 }
 

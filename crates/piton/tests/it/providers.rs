@@ -159,16 +159,99 @@ exec sleep 100"#;
 
 /// A client that spends.
 fn spender(budget: &str) -> Sandbox {
+    spender_of("claude", SPENDER, budget, "timeout = '100s'\nattempts = 1")
+}
+
+fn spender_of(adapter: &str, program: &str, budget: &str, defaults: &str) -> Sandbox {
     let sandbox = sandbox();
-    let bin = sandbox.program("spender", SPENDER);
+    let bin = sandbox.program("spender", program);
     let plan = format!(
-        "name = 'plan'\n[agents.default]\nadapter = 'claude'\nprogram = '{bin}/spender'\n[budget]\n{budget}\n\
-         [policy]\nmax_parallel = 1\n[defaults]\ntimeout = '100s'\nattempts = 1\n{}",
+        "name = 'plan'\n[agents.default]\nadapter = '{adapter}'\nprogram = '{bin}/spender'\n[budget]\n{budget}\n\
+         [policy]\nmax_parallel = 1\nbackoff = '0s'\n[defaults]\n{defaults}\n{}",
         task("T1", "") + &task("T2", "")
     );
     sandbox.write("plan.toml", &plan);
     sandbox.commit("Plan");
     sandbox
+}
+
+/// What each client says in the middle of its work: one answer of the model, then a tool, then nothing any more.
+const CUT_OFF: [(&str, &str); 4] = [
+    (
+        "claude",
+        r#"{"type":"system","subtype":"init","session_id":"s1"}
+{"type":"assistant","message":{"id":"m1","model":"m","content":[{"type":"tool_use","name":"Bash","input":{}}],"usage":{"input_tokens":9000,"output_tokens":100}}}
+{"type":"user","message":{"content":[{"type":"tool_result","content":"ok"}]}}"#,
+    ),
+    (
+        "codex",
+        r#"{"type":"thread.started","thread_id":"s1"}
+{"type":"item.started","item":{"type":"command_execution","command":"ls"}}
+{"type":"item.completed","item":{"type":"command_execution","status":"completed"}}"#,
+    ),
+    (
+        "gemini",
+        r#"{"type":"init","session_id":"s1"}
+{"type":"tool_use","tool_name":"ls","parameters":{}}
+{"type":"tool_result","status":"success","output":"ok"}"#,
+    ),
+    (
+        "opencode",
+        r#"{"type":"step_finish","sessionID":"s1","part":{"reason":"tool-calls","tokens":{"input":9000,"output":100},"cost":0.01}}"#,
+    ),
+];
+
+#[test]
+fn a_try_that_is_cut_off_is_booked_whatever_client_it_was() {
+    for (adapter, stream) in CUT_OFF {
+        let program = format!("cat > /dev/null\ncat << 'END'\n{stream}\nEND\nexec sleep 100");
+        let sandbox = spender_of(adapter, &program, "run_tokens = 30000", "timeout = '1s'\nattempts = 9");
+        // Each try has used some 16,000, and is cut off by its timeout before it has said so.
+        let out = sandbox.run("run plan.toml").exits(3);
+        let out = out.says("the agent had not finished after 1s");
+        assert!(out.contains("tries are estimated)"), "{adapter}: {out}");
+        let document = sandbox.run("status --json").exits(0);
+        let part = |key: &str| crate::json(&document, &format!("/used/0/{key}"));
+        assert_eq!(
+            (part("tries"), part("estimated_tries"), part("unmeasured_tries")),
+            (2.into(), 2.into(), 0.into())
+        );
+        let tells = matches!(adapter, "claude" | "opencode");
+        assert_eq!(part("input_tokens"), if tells { 18_000.into() } else { serde_json::Value::Null });
+        assert_eq!(part("estimated_cost_usd").is_null(), !tells, "{adapter}");
+        let _ = sandbox.run("status").exits(0).says("used: ≥ ").says("2 tries estimated");
+    }
+}
+
+#[test]
+fn a_try_is_booked_whose_end_no_engine_has_seen() {
+    let (_, stream) = CUT_OFF[0];
+    let sandbox = sandbox();
+    let (_, _) = (sandbox.fifo("arrived"), sandbox.fifo("never"));
+    let program = format!(
+        "cat > /dev/null\nif test -e SIDE/fine; then echo x > $PITON_TASK.txt; exit 1; fi\ncat << 'END'\n{stream}\nEND\n\
+         cat < SIDE/arrived; exec cat < SIDE/never"
+    );
+    let bin = sandbox.program("spender", &program.replace("SIDE", sandbox.root().as_str()));
+    let plan = format!(
+        "name = 'plan'\n[agents.default]\nadapter = 'claude'\nprogram = '{bin}/spender'\n[policy]\nbackoff = '0s'\n\
+         [defaults]\nattempts = 1\n{}",
+        task("T1", "")
+    );
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Plan");
+    let mut engine = sandbox.piton(["run", "plan.toml"]).spawn();
+    engine.until_at(&sandbox, "arrived");
+    engine.signal(rustix::process::Signal::KILL);
+    let _ = engine.wait();
+    sandbox.write(sandbox.root().join("fine"), "");
+    // Who begins it again does not wait for the agent that is at it.
+    let _ = sandbox.run("reset T1").exits(0);
+    let _ = sandbox.run("run plan.toml --no-wait");
+    let spent: Vec<String> =
+        sandbox.events().into_iter().filter(|event| event.contains("\"note\":\"spent\"")).collect();
+    let told = spent.iter().filter(|event| event.contains("\"job\":\"1.agent0\"")).collect::<Vec<_>>();
+    assert!(told.len() == 1 && told[0].contains("\"input\":9000"), "{spent:#?}");
 }
 
 #[test]

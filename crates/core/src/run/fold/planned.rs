@@ -56,6 +56,7 @@ impl State {
             progress: Progress::default(),
             used: Bill::default(),
             worked: Span::default(),
+            booked: 0,
         };
         judge_by(&mut task, spec);
         task.gate = self.enter_gate(spec);
