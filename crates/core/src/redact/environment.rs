@@ -61,15 +61,19 @@ fn says_secret(name: &str, value: &str) -> bool {
         "PASSWORDS",
         "CREDENTIALS",
     ];
+    // These say it only at the end: `XDG_SESSION_TYPE`, `JWT_ISSUER` and `AUTH_TYPE` are known to everybody.
+    const LAST: [&str; 8] = ["PWD", "AUTH", "COOKIE", "COOKIES", "SESSION", "JWT", "BEARER", "WEBHOOK"];
     // Where a secret is, rather than what it is.
     const PLACES: [&str; 6] = ["FILE", "PATH", "DIR", "HOME", "SOCK", "URL"];
     let name = name.to_ascii_uppercase();
     let last = name.rsplit(['_', '-', '.']).next().unwrap_or_default();
     let says_so = name
         .split(['_', '-', '.'])
-        .any(|part| WORDS.iter().any(|word| part.ends_with(word)) || matches!(part, "PAT" | "PASS" | "PSK"));
-    let is_path =
-        value.starts_with('/') && (PLACES.contains(&last) || name == "GOOGLE_APPLICATION_CREDENTIALS");
+        .any(|part| WORDS.iter().any(|word| part.ends_with(word)) || matches!(part, "PAT" | "PASS" | "PSK"))
+        || (LAST.contains(&last) && !["PWD", "DESKTOP_SESSION"].contains(&name.as_str()))
+        || name.ends_with("WEBHOOK_URL");
+    let is_path = value.starts_with('/')
+        && (PLACES.contains(&last) || last == "PWD" || name == "GOOGLE_APPLICATION_CREDENTIALS");
     says_so && !is_path && !PLACES[..3].contains(&last) && is_long_enough(value.trim())
 }
 

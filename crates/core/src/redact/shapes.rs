@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind, PatternID};
 use regex::bytes::{Match, Regex, RegexBuilder};
 
 use super::MARK;
@@ -21,36 +21,36 @@ struct Shape {
     most: usize,
 }
 
-const fn shape(start: &'static str, rest: &'static str, body: fn(u8) -> bool) -> Shape {
+const fn key(start: &'static str, rest: &'static str, body: fn(u8) -> bool) -> Shape {
     Shape { start, rest, goes_on: body, may_hold: body, most: 128 }
 }
 
 const SHAPES: [Shape; 27] = [
-    shape("sk-ant-", "[A-Za-z0-9_-]{20,}", is_dashed),
-    shape("sk-proj-", "[A-Za-z0-9_-]{20,}", is_dashed),
-    shape("sk-svcacct-", "[A-Za-z0-9_-]{20,}", is_dashed),
-    shape("sk-admin-", "[A-Za-z0-9_-]{20,}", is_dashed),
-    shape("sk-or-v1-", "[A-Za-z0-9_-]{20,}", is_dashed),
-    shape("sk-", "[A-Za-z0-9]{24,}", is_plain),
-    shape("sk_live_", "[A-Za-z0-9]{16,}", is_plain),
-    shape("ghp_", "[A-Za-z0-9]{30,}", is_plain),
-    shape("gho_", "[A-Za-z0-9]{30,}", is_plain),
-    shape("ghu_", "[A-Za-z0-9]{30,}", is_plain),
-    shape("ghs_", "[A-Za-z0-9]{30,}", is_plain),
-    shape("ghr_", "[A-Za-z0-9]{30,}", is_plain),
-    shape("github_pat_", "[A-Za-z0-9_]{30,}", is_dashed),
-    shape("glpat-", "[A-Za-z0-9_-]{20,}", is_dashed),
-    shape("xoxb-", "[A-Za-z0-9-]{20,}", is_dashed),
-    shape("xoxp-", "[A-Za-z0-9-]{20,}", is_dashed),
-    shape("xoxa-", "[A-Za-z0-9-]{20,}", is_dashed),
-    shape("xapp-", "[A-Za-z0-9-]{20,}", is_dashed),
-    shape("AKIA", "[A-Z0-9]{16,}", is_plain),
-    shape("ASIA", "[A-Z0-9]{16,}", is_plain),
-    shape("AIza", "[A-Za-z0-9_-]{35,}", is_dashed),
-    shape("npm_", "[A-Za-z0-9]{30,}", is_plain),
-    shape("pypi-", "[A-Za-z0-9_-]{50,}", is_dashed),
-    shape("hf_", "[A-Za-z0-9]{30,}", is_plain),
-    shape("ya29.", "[A-Za-z0-9_-]{30,}", is_dashed),
+    key("sk-ant-", "[A-Za-z0-9_-]{20,}", is_dashed),
+    key("sk-proj-", "[A-Za-z0-9_-]{20,}", is_dashed),
+    key("sk-svcacct-", "[A-Za-z0-9_-]{20,}", is_dashed),
+    key("sk-admin-", "[A-Za-z0-9_-]{20,}", is_dashed),
+    key("sk-or-v1-", "[A-Za-z0-9_-]{20,}", is_dashed),
+    key("sk-", "[A-Za-z0-9]{24,}", is_plain),
+    key("sk_live_", "[A-Za-z0-9]{16,}", is_plain),
+    key("ghp_", "[A-Za-z0-9]{30,}", is_plain),
+    key("gho_", "[A-Za-z0-9]{30,}", is_plain),
+    key("ghu_", "[A-Za-z0-9]{30,}", is_plain),
+    key("ghs_", "[A-Za-z0-9]{30,}", is_plain),
+    key("ghr_", "[A-Za-z0-9]{30,}", is_plain),
+    key("github_pat_", "[A-Za-z0-9_]{30,}", is_dashed),
+    key("glpat-", "[A-Za-z0-9_-]{20,}", is_dashed),
+    key("xoxb-", "[A-Za-z0-9-]{20,}", is_dashed),
+    key("xoxp-", "[A-Za-z0-9-]{20,}", is_dashed),
+    key("xoxa-", "[A-Za-z0-9-]{20,}", is_dashed),
+    key("xapp-", "[A-Za-z0-9-]{20,}", is_dashed),
+    key("AKIA", "[A-Z0-9]{16,}", is_plain),
+    key("ASIA", "[A-Z0-9]{16,}", is_plain),
+    key("AIza", "[A-Za-z0-9_-]{35,}", is_dashed),
+    key("npm_", "[A-Za-z0-9]{30,}", is_plain),
+    key("pypi-", "[A-Za-z0-9_-]{50,}", is_dashed),
+    key("hf_", "[A-Za-z0-9]{30,}", is_plain),
+    key("ya29.", "[A-Za-z0-9_-]{30,}", is_dashed),
     // A signed token: two parts of JSON in base64 and a signature.
     Shape {
         start: "eyJ",
@@ -87,6 +87,8 @@ fn is_wrapped(byte: u8) -> bool {
 
 /// The longest beginning that is kept back.
 const LONGEST: usize = 640;
+/// So far before a key is looked for what ends there: the colour `\u001b[38;2;255;255;255m`.
+const LONGEST_ESCAPE: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct Shapes {
@@ -107,10 +109,7 @@ impl Shapes {
 
     fn all(&self) -> &Regex {
         self.all.get_or_init(|| {
-            let one = |shape: &Shape| {
-                let edge = if is_word(shape.start.as_bytes()[0]) { r"\b" } else { "" };
-                format!("{edge}{}{}", regex::escape(shape.start), shape.rest)
-            };
+            let one = |shape: &Shape| regex::escape(shape.start) + shape.rest;
             let all: Vec<String> = SHAPES.iter().map(one).collect();
             let all = RegexBuilder::new(&all.join("|")).unicode(false).build();
             all.expect("the shapes above are regular expressions")
@@ -124,15 +123,42 @@ impl Shapes {
     /// The first key from `at` on.
     fn find_at<'b>(&self, bytes: &'b [u8], at: usize) -> Option<Match<'b>> {
         let mut starts = self.starts.find_overlapping_iter(&bytes[at..]);
-        let begins = starts
-            .any(|found| may_begin(bytes, at + found.start(), SHAPES[found.pattern().as_usize()].start));
-        if begins { self.all().find_at(bytes, at) } else { None }
+        let begins = starts.any(|found| may_begin(bytes, at + found.start(), shape(found.pattern()).start));
+        let mut from = at;
+        while begins && let Some(found) = self.all().find_at(bytes, from) {
+            let start = shape_of(found.as_bytes())?.start;
+            if may_begin(bytes, found.start(), start) {
+                return Some(found);
+            }
+            from = found.start() + 1;
+        }
+        None
     }
+}
+
+fn shape(pattern: PatternID) -> &'static Shape {
+    &SHAPES[pattern.as_usize()]
 }
 
 /// Whether a key may begin there: `task-…` is none, although it holds `sk-`.
 fn may_begin(bytes: &[u8], at: usize, start: &str) -> bool {
-    at == 0 || !is_word(bytes[at - 1]) || !is_word(start.as_bytes()[0])
+    at == 0
+        || !is_word(bytes[at - 1])
+        || !is_word(start.as_bytes()[0])
+        || ends_in_escape(&bytes[at.saturating_sub(LONGEST_ESCAPE)..at])
+}
+
+/// Signs that stand for something else, so that their last letter is not part of a word: a line end in JSON (`\n`), a sign by
+/// its number (`\u003d`, `\x3d`, `%3D`), or a colour of the terminal, whose start is written in one of these ways or is there
+/// itself.
+fn ends_in_escape(bytes: &[u8]) -> bool {
+    static ESCAPES: OnceLock<Regex> = OnceLock::new();
+    let escapes = ESCAPES.get_or_init(|| {
+        let number = r"\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[0-7]{3}";
+        let all = format!(r"(?:\\[abfnrtv0]|{number}|%[0-9A-Fa-f]{{2}}|(?:{number}|\\e|\x1b)\[[0-9;]*m)$");
+        RegexBuilder::new(&all).unicode(false).build().expect("a regular expression")
+    });
+    escapes.is_match(bytes)
 }
 
 fn is_word(byte: u8) -> bool {
@@ -148,9 +174,9 @@ fn shape_of(found: &[u8]) -> Option<&'static Shape> {
 /// The search for shapes in pieces of a stream.
 #[derive(Default)]
 pub(super) struct Held {
-    /// What may yet become a key, with one byte before it, which tells whether a word begins there.
+    /// What may yet become a key, with some bytes before it, which tell whether a word begins there.
     kept: Vec<u8>,
-    /// How many of them are out already: none or that one byte.
+    /// How many of them are out already: those before it.
     out: usize,
     /// Inside a key that was found: these bytes still belong to it.
     inside: Option<fn(u8) -> bool>,
@@ -189,7 +215,7 @@ impl Held {
                 }
             }
         }
-        self.out = usize::from(at > 0);
+        self.out = at.min(LONGEST_ESCAPE);
         self.kept = kept[at - self.out..].to_vec();
     }
 }

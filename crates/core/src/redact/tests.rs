@@ -22,6 +22,20 @@ fn names_say_what_is_secret_and_short_or_plain_values_are_not() {
     {
         assert!(is_secret(name, "Xy12345678"), "{name}");
     }
+    for name in [
+        "DB_PWD",
+        "BASIC_AUTH",
+        "COOKIE",
+        "SITE_COOKIES",
+        "SESSION",
+        "APP_SESSION",
+        "SESSION_JWT",
+        "BEARER",
+        "SLACK_WEBHOOK_URL",
+        "WEBHOOK",
+    ] {
+        assert!(is_secret(name, "https://hooks.example/T0/b-1234"), "{name}");
+    }
     for (name, value) in [
         ("KEYBOARD_LAYOUT", "Xy12345678"),
         ("API_KEY", "short"),
@@ -30,6 +44,16 @@ fn names_say_what_is_secret_and_short_or_plain_values_are_not() {
         ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/google.json"),
         ("SECRETS_DIR", "/run/secrets"),
         ("GIT_CONFIG_KEY_0", "core.fsync"),
+        ("PWD", "/home/me/project-1"),
+        ("OLDPWD", "/home/me/project-1"),
+        ("INIT_PWD", "/home/me/project-1"),
+        ("DESKTOP_SESSION", "plasma-wayland-6"),
+        ("XDG_SESSION_TYPE", "wayland-1"),
+        ("ZELLIJ_SESSION_NAME", "my-project-1"),
+        ("CLIENT_SESSION_ID", "0199d5e0-7f3a"),
+        ("GIT_AUTHOR_NAME", "Ada Lovelace"),
+        ("AUTH_TYPE", "legacy-type"),
+        ("JWT_ISSUER", "https://id.example"),
     ] {
         assert!(!is_secret(name, value), "{name}={value}");
     }
@@ -80,6 +104,21 @@ fn known_values_go_and_what_overlaps_goes_as_one() {
     );
 }
 
+const BEFORE: [&str; 12] = [
+    "\n",
+    "\t",
+    "\\n",
+    "\\r\\n",
+    "\\t",
+    "\\\\n",
+    "\\u003d",
+    "%3D",
+    "\u{1b}[32m",
+    "\\u001b[38;5;208m",
+    "\\x1b[0m",
+    "\\033[1;31m",
+];
+
 #[test]
 fn what_looks_like_a_key_goes_and_what_only_speaks_of_one_stays() {
     let redactor = redactor(&[]);
@@ -97,6 +136,21 @@ fn what_looks_like_a_key_goes_and_what_only_speaks_of_one_stays() {
     ] {
         assert_eq!(redactor.text(&format!("key={key}, ok")), "key=[redacted], ok", "{key}");
         assert_eq!(redactor.text(&format!("\"{key}\"")), "\"[redacted]\"");
+        // At the start of a line, after a tab, behind a colour or a sign that is written by its number; as it is, and as
+        // JSON has it once or twice.
+        for before in BEFORE {
+            let text = format!("x{before}{key}{before}y");
+            let hidden = format!("x{before}[redacted]{before}y");
+            assert_eq!(redactor.text(&text), hidden, "{text:?}");
+            let (text, hidden) = (text.as_bytes(), hidden.as_bytes());
+            for cut in (0..text.len()).filter(|_| key.starts_with("ghp_")) {
+                assert_eq!(
+                    in_pieces(&redactor, [&text[..cut], &text[cut..]]),
+                    hidden,
+                    "{text:?} cut at {cut}"
+                );
+            }
+        }
     }
     let pem = format!("-----BEGIN RSA PRIVATE KEY-----\n{long}\n{long}==\n-----END RSA PRIVATE KEY-----\n");
     assert_eq!(redactor.text(&pem), "[redacted]-----END RSA PRIVATE KEY-----\n");
@@ -107,6 +161,7 @@ fn what_looks_like_a_key_goes_and_what_only_speaks_of_one_stays() {
         "eyJ is how JSON begins in base64",
         "4f0c0e1d9b7a6c5d4e3f2a1b0c9d8e7f6a5b4c3d",
         "http://localhost:8080/ghp_?x=AKIA",
+        r"C:\new\task-0123456789012345678901234567890123456789",
     ] {
         assert_eq!(redactor.text(plain), plain);
     }
