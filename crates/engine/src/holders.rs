@@ -20,6 +20,36 @@ pub fn is_gone(process: &HolderProcess) -> bool {
     process.boot != boot || process.space == space && born(process.pid) != Some(process.born)
 }
 
+/// The client of this name that this process works for, by what it is called: the hold of a client is over when it is.
+pub fn client_around(name: &str) -> Option<HolderProcess> {
+    process(above_us().into_iter().find(|pid| is_called(*pid, name))?)
+}
+
+/// Whether we are asked by the client that this process is, or that has started it, as clients start their servers.
+pub fn is_of_our_client(holder: &HolderProcess) -> bool {
+    let is_it = process(holder.pid).as_ref() == Some(holder);
+    let above = above_us();
+    is_it && [Some(holder.pid), parent(holder.pid)].into_iter().flatten().any(|pid| above.contains(&pid))
+}
+
+/// The processes that this one comes from, the nearest first.
+fn above_us() -> Vec<u32> {
+    std::iter::successors(parent(std::process::id()), |pid| parent(*pid)).collect()
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    stat(pid)?.split_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 0)
+}
+
+/// By its own name, by its program, or by the script that its program runs.
+fn is_called(pid: u32, name: &str) -> bool {
+    let own = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = line.split(|byte| *byte == 0).take(2).map(String::from_utf8_lossy);
+    let mut words = words.map(|word| word.rsplit('/').next().unwrap_or_default().to_owned());
+    own.trim() == name || words.any(|word| word == name)
+}
+
 /// Take tasks back whose holders have ended. A claim that waits for a commit stays: its holder has done its part.
 pub fn release_gone(journal: &mut Journal, run: &RunId) -> Result<Vec<Recorded>, JournalError> {
     let mut released = Vec::new();
@@ -44,12 +74,18 @@ pub fn is_bound(task: &Task) -> bool {
 
 /// When a process began, if it is there and has not ended.
 fn born(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name of its program stands in brackets, and may hold anything.
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let stat = stat(pid)?;
+    let mut fields = stat.split_whitespace();
     let is_over = matches!(fields.next()?, "Z" | "X");
     let born = fields.nth(18)?.parse().ok()?;
     (!is_over).then_some(born)
+}
+
+/// What the kernel tells of a process, from its state on.
+fn stat(pid: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of its program stands in brackets, and may hold anything.
+    Some(stat.rsplit_once(')')?.1.to_owned())
 }
 
 fn boot() -> Option<String> {

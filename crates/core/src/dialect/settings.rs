@@ -1,6 +1,8 @@
 //! Settings of other programs, changed in place: what is not ours stays as it is, to the byte, and what was put in can be
 //! taken out again.
 
+mod relaxed;
+
 use std::ops::Range;
 
 use serde::Serialize;
@@ -9,6 +11,7 @@ use serde_json::ser::{PrettyFormatter, Serializer};
 
 use super::json::{self, Kind, Node};
 use crate::diagnostic::place;
+use relaxed::Relaxed;
 
 /// Where something of ours is in a JSON file: below these names, under a name of its own or as one of a list.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +33,8 @@ pub fn put(
     is_ours: &dyn Fn(&Value) -> bool,
 ) -> Result<String, Unfit> {
     let text = if text.trim().is_empty() { "{}\n" } else { text };
-    let root = read(text)?;
-    let style = Style::of(text, &root);
+    let (root, relaxed) = read(text)?;
+    let style = Style::of(text, &relaxed, &root);
     let (below, last) = match spot {
         Spot::Member { below, name } => (below, Some(name)),
         Spot::Item { of } => (of, None),
@@ -69,7 +72,7 @@ pub fn take(text: &str, spot: Spot<'_>, is_ours: &dyn Fn(&Value) -> bool) -> Res
     if text.trim().is_empty() {
         return Ok(Some(text.to_owned()));
     }
-    let root = read(text)?;
+    let (root, relaxed) = read(text)?;
     let (below, last) = match spot {
         Spot::Member { below, name } => (below, Some(name)),
         Spot::Item { of } => (of, None),
@@ -90,12 +93,10 @@ pub fn take(text: &str, spot: Spot<'_>, is_ours: &dyn Fn(&Value) -> bool) -> Res
     // As long as it was the only one, what held it goes with it.
     while let Some(node) = chain.pop() {
         let spans = spans(node);
-        if spans.len() > 1 {
-            let cut = match nth {
-                0 => spans[0].start..spans[1].start,
-                nth => spans[nth - 1].end..spans[nth].end,
-            };
-            return Ok(Some(format!("{}{}", &text[..cut.start], &text[cut.end..])));
+        let within = if chain.is_empty() { 0..text.len() } else { node.at.clone() };
+        let is_commented = relaxed.comments.iter().any(|at| within.start <= at.start && at.end <= within.end);
+        if spans.len() > 1 || is_commented {
+            return Ok(Some(without(text, &relaxed, &spans, nth)));
         }
         let Some(outer) = chain.last() else { break };
         let inside =
@@ -148,14 +149,47 @@ fn block_in(text: &str, (begin, end): (&str, &str)) -> Option<Range<usize>> {
     None
 }
 
-fn read(text: &str) -> Result<Node, Unfit> {
+/// The same text without one of these, and without the comma that came with it. Comments stay.
+fn without(text: &str, relaxed: &Relaxed, spans: &[Range<usize>], nth: usize) -> String {
+    let own = &spans[nth];
+    let comma_in = |at: Range<usize>| relaxed.plain[at.clone()].find(',').map(|comma| at.start + comma);
+    let blank_before = text[..own.start].trim_end().len();
+    let (comma, cut) = match (relaxed.comma_behind(own.end), spans.get(nth + 1)) {
+        // The first of several goes with what is between it and the next.
+        (None, Some(next)) if nth == 0 => {
+            let comma = comma_in(own.end..next.start).unwrap_or(own.end);
+            let blank_behind = text[comma + 1..].len() - text[comma + 1..].trim_start().len();
+            return format!(
+                "{}{}{}",
+                &text[..own.start],
+                &text[own.end..comma],
+                &text[comma + 1 + blank_behind..]
+            );
+        }
+        (Some(behind), _) => (Some(behind), blank_before..own.end),
+        (None, _) => {
+            let before = nth.checked_sub(1).and_then(|before| comma_in(spans[before].end..own.start));
+            (before, blank_before..own.end)
+        }
+    };
+    // What follows in its line must not become part of a comment that goes on to the end of the line.
+    let is_comment = |at: &Range<usize>| at.end == blank_before && text[at.clone()].starts_with("//");
+    let ends_line = relaxed.plain[own.end..].trim_start_matches([' ', '\t', ',']).starts_with(['\n', '\r']);
+    let cut = if relaxed.comments.iter().any(is_comment) && !ends_line { own.clone() } else { cut };
+    let stays = |at: usize| Some(at) != comma && !cut.contains(&at);
+    text.char_indices().filter(|(at, _)| stays(*at)).map(|(_, letter)| letter).collect()
+}
+
+/// What a file says, comments left out.
+fn read(text: &str) -> Result<(Node, Relaxed), Unfit> {
     let said = |what: &str, at: usize| Unfit(format!("line {}: {what}", place(text, at).0));
-    let (root, twice) = json::parse(text).map_err(|no| said(&no.message, no.span.start))?;
+    let relaxed = Relaxed::of(text);
+    let (root, twice) = json::parse(&relaxed.plain).map_err(|no| said(&no.message, no.span.start))?;
     if let Some(twice) = twice.first() {
         return Err(said(&twice.message, twice.span.start));
     }
     match root.kind {
-        Kind::Object(_) => Ok(root),
+        Kind::Object(_) => Ok((root, relaxed)),
         _ => Err(Unfit(format!("it holds {}, not an object", root.name()))),
     }
 }
@@ -171,10 +205,12 @@ fn object(name: &str, value: &Value) -> Value {
     Value::Object([(name.to_owned(), value.clone())].into_iter().collect())
 }
 
-/// Where the members or items of a node stand, names included.
+/// Where the members or items of a node stand, names with their quotation marks included.
 fn spans(node: &Node) -> Vec<Range<usize>> {
     match &node.kind {
-        Kind::Object(entries) => entries.iter().map(|(_, node)| node.name_at.start..node.at.end).collect(),
+        Kind::Object(entries) => {
+            entries.iter().map(|(_, node)| node.name_at.start - 1..node.at.end).collect()
+        }
         Kind::List(items) => items.iter().map(|item| item.at.clone()).collect(),
         _ => Vec::new(),
     }
@@ -183,15 +219,17 @@ fn spans(node: &Node) -> Vec<Range<usize>> {
 /// How a file is laid out.
 struct Style<'t> {
     text: &'t str,
+    relaxed: &'t Relaxed,
     indent: &'t str,
     newline: &'static str,
 }
 
 impl<'t> Style<'t> {
-    fn of(text: &'t str, root: &Node) -> Style<'t> {
+    fn of(text: &'t str, relaxed: &'t Relaxed, root: &Node) -> Style<'t> {
         let first = spans(root).first().map(|at| indent_at(text, at.start)).unwrap_or_default();
         Style {
             text,
+            relaxed,
             indent: first.filter(|indent| !indent.is_empty()).unwrap_or("  "),
             newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
         }
@@ -215,22 +253,35 @@ impl<'t> Style<'t> {
             None => written,
         };
         let newline = self.newline;
-        let (at, new) = match spans(node).last() {
-            Some(last) => match indent_at(self.text, last.start) {
-                Some(indent) => {
-                    (last.end..last.end, format!(",{newline}{indent}{}", named(self.pretty(value, indent))))
-                }
-                None => (last.end..last.end, format!(", {}", named(value.to_string()))),
-            },
-            None => {
-                let outer = indent_of_line(self.text, node.at.start);
-                let indent = format!("{outer}{}", self.indent);
-                let (open, close) = if name.is_some() { ('{', '}') } else { ('[', ']') };
-                let inner = named(self.pretty(value, &indent));
-                (node.at.clone(), format!("{open}{newline}{indent}{inner}{newline}{outer}{close}"))
-            }
+        let Some(last) = spans(node).pop() else {
+            let outer = indent_of_line(self.text, node.at.start);
+            let indent = format!("{outer}{}", self.indent);
+            let inner = named(self.pretty(value, &indent));
+            // What stands between the brackets already is comments.
+            let between = self.text[node.at.start + 1..node.at.end - 1].trim_end();
+            let (open, close) = if name.is_some() { ('{', '}') } else { ('[', ']') };
+            let new = format!("{open}{between}{newline}{indent}{inner}{newline}{outer}{close}");
+            return format!("{}{new}{}", &self.text[..node.at.start], &self.text[node.at.end..]);
         };
-        format!("{}{new}{}", &self.text[..at.start], &self.text[at.end..])
+        let there = self.relaxed.comma_behind(last.end);
+        let behind = there.map_or(last.end, |comma| comma + 1);
+        let (at, new) = match indent_at(self.text, last.start) {
+            Some(indent) => {
+                let written = format!("{newline}{indent}{}", named(self.pretty(value, indent)));
+                (self.end_of_line(behind), written)
+            }
+            None => (behind, format!(" {}", named(value.to_string()))),
+        };
+        let (before, after) = if there.is_some() { ("", ",") } else { (",", "") };
+        let (text, rest) = (&self.text[..last.end], &self.text[last.end..at]);
+        format!("{text}{before}{rest}{new}{after}{}", &self.text[at..])
+    }
+
+    /// Behind the comments that follow in the same line.
+    fn end_of_line(&self, from: usize) -> usize {
+        let line = self.text[from..].split('\n').next().unwrap_or_default();
+        let is_free = self.relaxed.plain[from..from + line.len()].trim().is_empty();
+        if is_free { self.relaxed.out_of_comment(from + line.trim_end().len()) } else { from }
     }
 
     fn pretty(&self, value: &Value, indent: &str) -> String {
@@ -310,6 +361,39 @@ mod tests {
     }
 
     #[test]
+    fn comments_stay_where_they_are() {
+        let server = json!({ "command": "piton" });
+        for text in [
+            "// servers\n{\n  // all of them\n  \"mcpServers\": {\n    \"x\": {} // the \"first\"\n    // more?\n  }\n}\n",
+            "{\n  \"mcpServers\": {\n    \"x\": \"https://x/*\", /* a\n    b */\n  },\n}\n",
+            "{\n  \"mcpServers\": {\n    \"x\": 1, // a\n    \"y\": [1, 2,],\n  }, // b\n}",
+            "{ // none yet\n}\n",
+            "{ \"mcpServers\": { /* a */ \"x\": 1 /* b */ } }\n",
+        ] {
+            let with = put(text, MEMBER, &server, &ours).expect(text);
+            let read: Value = serde_json::from_str(&Relaxed::of(&with).plain)
+                .unwrap_or_else(|error| panic!("{error}: {with}"));
+            assert_eq!(read["mcpServers"]["piton"], server, "{with}");
+            assert_eq!(put(&with, MEMBER, &server, &ours).as_ref(), Ok(&with), "twice is once");
+            for comment in &Relaxed::of(text).comments {
+                assert!(with.contains(&text[comment.clone()]), "{with}");
+            }
+            let left = take(&with, MEMBER, &ours).expect("fits").expect("comments are left");
+            assert_eq!(left, text, "{with}");
+        }
+        let last = "{\n  \"mcpServers\": {\n    \"piton\": 1, // ours\n    \"x\": 2\n  }\n}\n";
+        let left = take(last, MEMBER, &ours).expect("fits").expect("there is more");
+        insta::assert_snapshot!(left, @r#"
+        {
+          "mcpServers": {
+            // ours
+            "x": 2
+          }
+        }
+        "#);
+    }
+
+    #[test]
     fn what_an_earlier_version_wrote_is_replaced_where_it_stands() {
         let text = "{\n  \"hooks\": {\n    \"Stop\": [\n      \"piton old\",\n      \"x\"\n    ]\n  }\n}\n";
         let with = put(text, ITEM, &json!("piton new"), &ours).expect("fits");
@@ -320,7 +404,7 @@ mod tests {
     fn a_file_that_says_something_else_is_left_alone() {
         for (text, why) in [
             ("[1]", "it holds a list, not an object"),
-            ("{ // so\n}", "line 1: JSON has no comments"),
+            ("{ /* so\n}", "line 1: "),
             ("{\"mcpServers\": 5}", "there is a number where `piton` goes"),
             ("{\"a\": 1, \"a\": 2}", "line 1: "),
             ("{", "line 1: the file breaks off in the middle"),

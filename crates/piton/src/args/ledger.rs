@@ -62,7 +62,8 @@ pub(crate) struct Start {
     /// Begin it although tasks of an earlier group or batch are open
     #[arg(long)]
     pub ahead: bool,
-    /// Hold it only as long as this process lives; then it is free again
+    /// Hold it only as long as this process lives; then it is free again [default: the client that --by names, where it
+    /// runs this command]
     #[arg(long = "while", value_name = "PID", env = "PITON_HOLDER_PID")]
     pub held_while: Option<u32>,
     #[command(flatten)]

@@ -7,10 +7,10 @@
 use std::io::Read;
 
 use piton_core::hook;
-use piton_core::run::Holder;
+use piton_core::run::{Holder, Task};
 use piton_core::signal::{Output, heard};
 use piton_engine::agent::Attempt;
-use piton_engine::clock;
+use piton_engine::{clock, holders};
 
 use super::{Exit, FINE};
 use crate::args::Hook;
@@ -67,10 +67,13 @@ fn of_attempt(last: &str) -> Exit {
     USAGE
 }
 
-/// What they work on, in the run that commands are about.
+/// What they work on, in the run that commands are about. Several of a client's sessions have one name: where a hold is
+/// bound to a process, that tells whose it is.
 fn held(args: &Hook) -> Outcome<Vec<String>> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
     let theirs = |holder: &Holder| matches!(holder, Holder::Ledger(name) if *name == args.by.by);
-    let tasks = journal.under_way(&run)?.into_iter().filter(|task| task.holder.as_ref().is_some_and(theirs));
+    let is_ours = |task: &Task| task.progress.process.as_ref().is_none_or(holders::is_of_our_client);
+    let tasks = journal.under_way(&run)?.into_iter();
+    let tasks = tasks.filter(|task| task.holder.as_ref().is_some_and(theirs) && is_ours(task));
     Ok(tasks.map(|task| task.id.to_string()).collect())
 }

@@ -84,7 +84,8 @@ pub(crate) fn start(args: &Start) -> Outcome<Exit> {
         return Ok(FINE);
     }
     let holder = Holder::Ledger(holder(&args.by.by)?);
-    let process = args.held_while.map(living).transpose()?;
+    let named = args.held_while.map(living).transpose()?;
+    let process = named.or_else(|| holders::client_around(&args.by.by));
     let mut found = find::run_for_ledger(&args.which)?;
     look_again(&mut found, &args.task)?;
     let task = args.task.clone();

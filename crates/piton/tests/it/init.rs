@@ -55,23 +55,45 @@ fn what_is_written_for_a_client_is_shown_first_and_taken_out_to_the_byte() {
 #[test]
 fn a_file_that_cannot_be_changed_is_left_alone() {
     let sandbox = sandbox();
-    sandbox.write(".mcp.json", "{\n  // ours\n  \"mcpServers\": {}\n}\n");
+    sandbox.write(".mcp.json", "{\n  /* ours\n  \"mcpServers\": {}\n}\n");
     sandbox.write(".codex/config.toml", "[mcp_servers.piton]\ncommand = \"other\"\n");
-    let _ = sandbox
-        .run("init --for claude --yes")
-        .exits(1)
-        .says(".mcp.json cannot be changed: line 2: JSON has no comments");
+    let _ = sandbox.run("init --for claude --yes").exits(1).says(".mcp.json cannot be changed: line 2: ");
     assert!(!sandbox.exists(".claude"), "nothing was half-done");
     let _ =
         sandbox.run("init --for codex --yes").exits(1).says(".codex/config.toml cannot be changed: line ");
     std::os::unix::fs::symlink("elsewhere", sandbox.project().join("GEMINI.md")).expect("a link");
     let _ = sandbox.run("init --for gemini --yes").exits(1).says("is no plain file");
+    let commented = "{\n  // ours\n  \"mcpServers\": {\n    \"x\": {} // and more\n  }\n}\n";
+    sandbox.write(".mcp.json", commented);
+    let _ = sandbox.run("init --for claude --yes").exits(0);
+    let with = commented.replace("{} // and more", "{}, // and more\n    \"piton\": {");
+    assert!(sandbox.read(".mcp.json").starts_with(with.split_once("\n  }\n").expect("the end").0));
+    let _ = sandbox.run("init --for claude --yes --remove").exits(0);
+    assert_eq!(sandbox.read(".mcp.json"), commented);
 }
 
 /// A client that is about to stop.
 fn stops(sandbox: &Sandbox, said: &str, by: &str) -> Output {
     let from = format!("printf '%s' '{said}' | \"$@\"");
     sandbox.piton_by(&["sh", "-c", &from, "sh"], ["hook", "stop", "--by", by]).run()
+}
+
+#[test]
+fn only_the_session_that_took_a_task_is_asked_about_it() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", "checks = []"));
+    let hook = "printf '{}' | \"$@\" hook stop --by claude";
+    let takes = format!("\"$@\" start T1 --by claude --plan plan.toml; {hook}; echo $? > code; cat stay");
+    sandbox.program("claude", &takes);
+    let (programs, stay) = (sandbox.program("asks", hook), sandbox.fifo("stay"));
+    std::os::unix::fs::symlink(&stay, sandbox.project().join("stay")).expect("a link");
+    let session = |name: &str| sandbox.piton_by(&[programs.join(name).as_str()], []);
+    let mut first = session("claude").spawn();
+    first.until_at(&sandbox, "stay");
+    assert_eq!(sandbox.read("code"), "2\n", "it has taken T1");
+    let _ = session("asks").run().exits(0).lacks("T1");
+    let _ = first.wait();
+    let _ = sandbox.run("next").says("T1");
 }
 
 #[test]
