@@ -8,6 +8,7 @@
 
 pub mod answer;
 pub mod client;
+pub mod denied;
 pub mod diagnostic;
 pub mod dialect;
 mod fence;

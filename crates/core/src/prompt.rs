@@ -46,6 +46,10 @@ pub struct Caller<'a> {
     pub guardrails: &'a [Advice],
     /// Nobody answers questions, and what may be decided without them is.
     pub auto_answer: bool,
+    /// Where it can write, in a sentence. Empty: wherever its user can.
+    pub writable: &'a str,
+    /// How it calls Piton in a shell, if not by its name.
+    pub piton: Option<&'a str>,
 }
 
 /// The text for one try of an agent that the engine starts.
@@ -61,6 +65,8 @@ pub fn prompt(
         task => task(spec),
         attempt => attempt,
         auto_answer => caller.auto_answer,
+        writable => caller.writable,
+        piton => caller.piton.unwrap_or("piton"),
         feedback => feedback.map(|text| fenced(text, LONGEST_FEEDBACK)).unwrap_or_default(),
         guardrails => heeded(caller.guardrails),
         advice => advised(advice),
@@ -293,6 +299,8 @@ mod tests {
             made: wicked,
             guardrails: &guardrails,
             auto_answer: false,
+            writable: "You can write here.",
+            piton: Some("/opt/piton"),
         };
         let told = told(
             &task("T1", &[]),

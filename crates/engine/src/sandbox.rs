@@ -1,16 +1,24 @@
 //! What an agent may write to. Its worktree, what it says, temporary files, its own settings, caches: nothing else of
 //! the machine, and of the repository only what a commit on a detached HEAD needs.
 
+mod caches;
+mod guess;
+#[cfg(test)]
+mod tests;
+
 use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Adapter, Agent, Fences, Sandbox};
+use piton_core::plan::{Adapter, Agent, Digest, Fences, Sandbox};
 
-use crate::agent::{OUTBOX, variable};
+use crate::agent::{BIN, OUTBOX, variable};
 use crate::disk;
 use crate::keeper::{Fence, Job, JobSpec, Limits, fences_are_possible};
 use crate::project::Project;
+
+pub use caches::{Access, CACHES, Cache, as_markdown, caches_here, tools_of};
+pub use guess::{Guess, guesses};
 
 /// The variable that says what is wanted where no flag does.
 pub const MODE: &str = "PITON_SANDBOX";
@@ -29,26 +37,12 @@ const CLIENT_HOMES: [(Adapter, &str, &str, &str); 8] = [
     (Adapter::Opencode, "XDG_STATE_HOME", "opencode", ".local/state/opencode"),
     (Adapter::Opencode, "XDG_CACHE_HOME", "opencode", ".cache/opencode"),
 ];
-/// What builds fetch once for all: without these, an agent could not even build. Programs are in none of them.
-const CACHES: [&str; 13] = [
-    ".cache",
-    ".npm",
-    ".yarn/berry/cache",
-    ".local/share/pnpm/store",
-    ".bun/install/cache",
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/.package-cache",
-    ".cargo/.package-cache-mutate",
-    ".cargo/.global-cache",
-    "go/pkg",
-    ".gradle/caches",
-    ".m2/repository",
-];
 /// Temporary files of everybody.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
-/// Those of one attempt, in its folder.
+/// Those of one attempt, in its folder, where it cannot have a folder among everybody's.
 const OWN_TEMPORARY: &str = "tmp";
+/// The caches that one attempt has for itself, in its folder.
+const OWN_CACHES: &str = "caches";
 /// What an agent's git does besides what it is asked: its commits are on the disk when it says so, and it does not
 /// clean up a repository that others work in.
 const GIT: [(&str, &str); 3] = [("core.fsync", "committed"), ("gc.auto", "0"), ("maintenance.auto", "false")];
@@ -96,15 +90,40 @@ impl Guard {
         self.is_in_force() && self.fences.writable.is_empty()
     }
 
+    /// Where an agent in `place` can write, in a sentence. Empty where nothing holds it back.
+    pub(crate) fn writable_in_words(&self, place: &Utf8Path) -> String {
+        if !self.is_in_force() {
+            return String::new();
+        }
+        let mut tools: Vec<&str> = Vec::new();
+        for cache in tools_of(place).into_iter().filter(|cache| !cache.is_without_share()) {
+            let name = cache.tool.split([',', ' ']).next().unwrap_or(cache.tool);
+            if !tools.contains(&name) {
+                tools.push(name);
+            }
+        }
+        let caches = match tools.split_last() {
+            None => String::new(),
+            Some((only, [])) => format!(", in the cache of {only}"),
+            Some((last, others)) => format!(", in the caches of {} and {last}", others.join(", ")),
+        };
+        let more: String = self.fences.writable.iter().map(|path| format!(", in `{path}`")).collect();
+        format!(
+            "You can write here, in `$TMPDIR`{caches}{more}, and nowhere else on this machine. If the task needs another \
+             place, say BLOCKED and name it."
+        )
+    }
+
     fn encloses(&self) -> bool {
         self.is_in_force() || self.fences.sandbox == Sandbox::On
     }
 
-    /// Make what an agent in `place` will need for itself, while there is time.
-    pub(crate) fn make_room(&self, job: &Job, place: &Utf8Path) {
+    /// Make what an agent will need for itself, while there is time.
+    pub(crate) fn make_room(&self, job: &Job) {
         if self.encloses() {
             // Where that is impossible, whoever needs it says so.
-            let _ = own_temporary(&self.temporary(place), job);
+            let _ = own_temporary(job);
+            let _ = disk::private_folder(&job.dir().join(OWN_CACHES));
         }
     }
 
@@ -152,26 +171,35 @@ impl Guard {
             all.push(outbox.into());
         }
         let temporary = self.temporary(place);
-        if let Some(own) = own_temporary(&temporary, job)? {
-            spec.env.insert("TMPDIR".to_owned(), own.into_string());
+        let own = own_temporary(job)?;
+        if !temporary.iter().any(|folder| own.starts_with(folder)) {
+            all.push(own.clone());
         }
+        spec.env.insert("TMPDIR".to_owned(), own.into_string());
         all.extend(temporary);
-        let folders = job.dir().read_dir_utf8()?.flatten().filter(|entry| entry.path().is_dir());
-        all.extend(folders.map(|entry| entry.path().to_owned()));
-        all.extend(homes(agent, |name| variable(&spec.env, name)));
+        let mut outside = homes(agent, |name| variable(&spec.env, name));
         let usual = std::env::var("HOME").unwrap_or_default();
         if let Some(own) = spec.env.get("HOME").filter(|own| **own != usual) {
-            all.push(own.into());
+            outside.push(own.into());
         }
-        if let Some(cache) = variable(&spec.env, "XDG_CACHE_HOME") {
-            all.push(cache.into());
-        }
-        all.extend(CACHES.iter().map(|name| Utf8Path::new(&usual).join(name)));
+        outside.extend(agent.env.get(caches::CACHE_HOME).map(Utf8PathBuf::from));
         let more = self.fences.writable.iter().map(|path| match path.strip_prefix("~/") {
             Some(below) => Utf8Path::new(&usual).join(below),
             None => path.into(),
         });
-        all.extend(more);
+        for place in more {
+            // Whoever opens a folder wants it to be there. Where it cannot be, it is as closed as before.
+            if !place.exists() {
+                let _ = fs::create_dir_all(&place);
+            }
+            outside.push(place);
+        }
+        all.extend(arrange_caches(agent, spec, job, place, &outside)?);
+        all.extend(outside);
+        let folders = job.dir().read_dir_utf8()?.flatten().filter(|entry| entry.path().is_dir());
+        // Nobody replaces the program that its reports go through.
+        let folders = folders.filter(|entry| entry.file_name() != BIN);
+        all.extend(folders.map(|entry| entry.path().to_owned()));
         all.retain(|path| path.is_absolute());
         Ok(all)
     }
@@ -195,20 +223,74 @@ impl Guard {
     }
 }
 
-/// A folder for the temporary files of one attempt, where the usual one is none of those it may write to.
-fn own_temporary(temporary: &[Utf8PathBuf], job: &Job) -> io::Result<Option<Utf8PathBuf>> {
-    if temporary.contains(&real(&temp_dir())) {
-        return Ok(None);
+/// Make the caches that builds in `place` need, and tell the agent of those that are its own. What it may write to.
+fn arrange_caches(
+    agent: &Agent,
+    spec: &mut JobSpec,
+    job: &Job,
+    place: &Utf8Path,
+    outside: &[Utf8PathBuf],
+) -> io::Result<Vec<Utf8PathBuf>> {
+    let private = job.dir().join(OWN_CACHES);
+    let arrangement = caches::arrange(&caches::Facts {
+        private: &private,
+        said: &|name| variable(&spec.env, name),
+        settled: &|name| agent.env.contains_key(name),
+        files: &caches::files_of(place),
+        exists: &|path| path.exists(),
+        opened: outside,
+    });
+    arrangement.carry_out(&private)?;
+    spec.env.extend(arrangement.env);
+    spec.env_remove.extend(arrangement.env_remove);
+    Ok(arrangement.shared.into_iter().map(|place| place.path).collect())
+}
+
+/// A folder for the temporary files of one attempt. It is among everybody's, for the path of a socket in it must not be
+/// long, and in the attempt's own folder where that cannot be.
+fn own_temporary(job: &Job) -> io::Result<Utf8PathBuf> {
+    let short = short_temporary(job);
+    if disk::private_folder(&short).is_ok() && is_ours(&short) {
+        return Ok(short);
     }
     let own = job.dir().join(OWN_TEMPORARY);
     disk::private_folder(&own)?;
-    Ok(Some(own))
+    Ok(own)
+}
+
+fn short_temporary(job: &Job) -> Utf8PathBuf {
+    real(&temp_dir()).join(format!("piton-{}", Digest::of_bytes(job.dir().as_str().as_bytes()).short()))
+}
+
+/// Whether nobody else put this folder there.
+#[cfg(unix)]
+fn is_ours(folder: &Utf8Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::symlink_metadata(folder).is_ok_and(|data| {
+        data.is_dir() && data.uid() == rustix::process::geteuid().as_raw() && data.mode() & 0o077 == 0
+    })
+}
+
+#[cfg(not(unix))]
+fn is_ours(_folder: &Utf8Path) -> bool {
+    true
 }
 
 /// Remove what an attempt that is over needed for itself only.
 pub(crate) fn clear(job: &Job) {
-    // What cannot be removed goes with the run's folder.
-    let _ = fs::remove_dir_all(job.dir().join(OWN_TEMPORARY));
+    let own = [OWN_TEMPORARY, OWN_CACHES].map(|name| job.dir().join(name));
+    for folder in own.iter().chain(Some(&short_temporary(job)).filter(|short| is_ours(short))) {
+        // What cannot be removed goes with the run's folder, or with everybody's temporary files.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+/// Remove what is left of all attempts with jobs below a run's folder, which is about to be removed.
+pub fn clear_all(run: &Utf8Path) {
+    let inside = |folder: &Utf8Path| folder.read_dir_utf8().into_iter().flatten().flatten();
+    for job in inside(run).flat_map(|task| inside(task.path()).collect::<Vec<_>>()) {
+        clear(&Job::at(job.path()));
+    }
 }
 
 /// Make the folders in which a client keeps its conversations: behind a fence it could not, and one that is not there

@@ -282,6 +282,9 @@ pub struct Agent {
     /// None: the client's own choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// More arguments for the client, after Piton's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
     /// The most one try may cost, in millionths of a dollar.

@@ -30,7 +30,7 @@ pub(super) const VERIFIER: &str = "verifier";
 pub(super) const FEEDBACK: &str = "feedback";
 
 /// What templates about work may speak of.
-const OF_WORK: [&str; 16] = [
+const OF_WORK: [&str; 18] = [
     "task",
     "task.id",
     "task.title",
@@ -41,6 +41,8 @@ const OF_WORK: [&str; 16] = [
     "attempt",
     "role",
     "auto_answer",
+    "writable",
+    "piton",
     "feedback",
     "guardrails",
     "advice",
@@ -179,7 +181,7 @@ impl Prompts {
                 name,
                 context! {
                     task => task, attempt => if full { 2 } else { 1 }, role => said("x"), auto_answer => full,
-                    feedback => said("x"), guardrails => said("x"), advice => said("x"), made => said("x"),
+                    writable => said("x"), piton => "piton", feedback => said("x"), guardrails => said("x"), advice => said("x"), made => said("x"),
                     run => said("x"), ask => "x", ending => "x", diff => said("x"),
                 },
             )?;

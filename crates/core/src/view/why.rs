@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{after_attempts, counted};
-use crate::plan::TaskId;
+use crate::plan::{Fences, TaskId};
 use crate::run::{Holder, Proof, Run, State, Status, Task, shell_word, stand_in, waits_for, worker};
 use crate::time::{Span, Timestamp};
 
@@ -29,6 +29,11 @@ pub struct Cause {
 
 /// More causes than anybody reads; a plan of thousands must not print them all.
 const MOST: usize = 30;
+
+/// So many places that a task was kept out of are named: the first is the cause of most others.
+const MOST_REFUSALS: usize = 3;
+/// As much as anybody reads of one line of an output.
+const LONGEST_LINE: usize = 200;
 
 /// `engine_lives`: somebody holds the run's lock. `reason` tells why a task failed at a place in the journal.
 pub fn why(
@@ -317,6 +322,24 @@ impl Search<'_> {
 pub fn commit_command(files: &[String], task: &TaskId) -> String {
     let files: Vec<String> = files.iter().map(|file| shell_word(file)).collect();
     format!("git add -- {} && git commit -m 'Task {task}'", files.join(" "))
+}
+
+impl Why {
+    /// What the sandbox probably refused: the line that says so, and the place that would have to be opened.
+    pub fn add_refusals<'r>(&mut self, refused: impl Iterator<Item = (&'r str, &'r str)>, fences: &Fences) {
+        let mut open = fences.writable.clone();
+        for (line, place) in refused.take(MOST_REFUSALS) {
+            let line: String = line.chars().take(LONGEST_LINE).collect();
+            let text =
+                format!("a guess, from its output: the sandbox does not let it write to {place}: {line}");
+            self.causes.push(Cause { depth: 0, text });
+            open.push(place.to_owned());
+        }
+        if open.len() > fences.writable.len() {
+            let open: Vec<String> = open.iter().map(|place| format!("{place:?}")).collect();
+            self.helps.push(format!("in piton.toml, below [sandbox]: writable = [{}]", open.join(", ")));
+        }
+    }
 }
 
 impl fmt::Display for Why {

@@ -45,6 +45,7 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     if let Some(session) = session {
         option(if session.resumes { "--resume" } else { "--session-id" }, session.id.clone());
     }
+    words.extend(agent.args.iter().cloned());
     let mut job = place.job(agent, words, &QUIET);
     job.env_remove.extend(NOT_ITS_OWN.map(str::to_owned));
     // It ends its tools, also those that went into sessions of their own.

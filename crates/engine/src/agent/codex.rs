@@ -50,6 +50,7 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     // Without it, hooks that no person has looked at are passed over without a word.
     words.extend(hook.map(|_| "--dangerously-bypass-hook-trust".to_owned()));
     words.extend(agent.model.iter().flat_map(|model| ["-m".to_owned(), model.clone()]));
+    words.extend(agent.args.iter().cloned());
     words.extend(resumed.cloned());
     // The prompt is on standard input.
     words.push("-".to_owned());

@@ -43,6 +43,7 @@ pub(crate) fn job(
 ) -> io::Result<JobSpec> {
     let mut job = super::start(agent, place, session)?;
     job.env.extend(environment(run, &spec.id, attempt));
+    place.put_in_path(&mut job.env)?;
     job.env.insert(OUTBOX.to_owned(), place.folder().join(OUTBOX_FILE).into_string());
     job.env.insert(TOKEN.to_owned(), uuid::Uuid::now_v7().simple().to_string());
     job.wall_ms = Some(spec.timeout.0);
@@ -53,7 +54,8 @@ pub(crate) fn job(
 }
 
 pub(super) fn start(agent: &Agent, place: &Place<'_>) -> JobSpec {
-    let argv = agent.command.iter().map(|word| word.replace("{prompt}", place.prompt.as_str()));
+    let argv =
+        agent.command.iter().chain(&agent.args).map(|word| word.replace("{prompt}", place.prompt.as_str()));
     let mut job = place.job(agent, argv.collect(), &[]);
     if agent.prompt == PromptBy::File {
         job.stdin = None;

@@ -48,6 +48,7 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     if let Some((session, id)) = session.and_then(|session| Some((session, session.id.clone()?))) {
         option(if session.resumes { "-r" } else { "--session-id" }, id);
     }
+    words.extend(agent.args.iter().cloned());
     let mut job = place.job(agent, words, &QUIET);
     // It leaves a report of every failed request among the temporary files.
     let temporary = place.folder().join("tmp");

@@ -36,6 +36,7 @@ pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
 pub use session::Session;
 pub(crate) use session::{OVER_BUDGET, before};
 pub use talk::Talk;
+pub(crate) use talk::{BIN, shell_name};
 pub use trial::{Trial, checked_version, program, stop, trial, version};
 
 /// What an agent is told, in the folder of its job.

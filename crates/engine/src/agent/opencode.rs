@@ -24,6 +24,7 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     words.extend(agent.model.iter().flat_map(|model| ["-m".to_owned(), model.clone()]));
     let resumed = session.filter(|session| session.resumes).and_then(|session| session.id.clone());
     words.extend(resumed.into_iter().flat_map(|id| ["-s".to_owned(), id]));
+    words.extend(agent.args.iter().cloned());
     let mut job = place.job(agent, words, &QUIET);
     if let Some(settings) = with_ours(agent, place.server(agent)) {
         job.env.remove(SETTINGS);

@@ -1,10 +1,16 @@
 //! How an agent that works on a task talks back: by Piton's own tools, and when it is about to stop without a word. What
 //! is started for that is this very program, not whatever a search path has.
 
-use piton_core::plan::Agent;
+use std::collections::BTreeMap;
+use std::io;
 
-use super::Place;
+use camino::Utf8Path;
+use piton_core::plan::Agent;
+use piton_core::run::shell_word;
+
 use super::outbox::{OUTBOX, TOKEN};
+use super::{Place, variable};
+use crate::disk;
 use crate::keeper::MARKER;
 
 /// The name of the server, in every client.
@@ -21,7 +27,32 @@ pub struct Talk<'a> {
     pub asked: bool,
 }
 
+/// Where login shells look for programs, whatever was in the path before: clients run commands in such shells.
+const ALWAYS_IN_PATH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+
+/// How this program is called in any shell.
+pub(crate) fn shell_name(piton: &str) -> String {
+    let (path, name) = (Utf8Path::new(piton), "piton");
+    let is_found = path.file_name() == Some(name)
+        && path.parent().is_some_and(|folder| ALWAYS_IN_PATH.contains(&folder.as_str()));
+    if is_found || !path.is_absolute() { name.to_owned() } else { shell_word(piton) }
+}
+
+/// The folder in an attempt's folder that the path of its agent begins with. Nothing but this program is in it.
+pub(crate) const BIN: &str = "bin";
+
 impl Place<'_> {
+    /// Have the agent find this program by its name, whatever its path is.
+    pub(crate) fn put_in_path(&self, env: &mut BTreeMap<String, String>) -> io::Result<()> {
+        let Some(Talk { piton, .. }) = self.talk else { return Ok(()) };
+        let folder = self.folder().join(BIN);
+        disk::private_folder(&folder)?;
+        link(piton, &folder.join("piton"))?;
+        let path = variable(env, "PATH").unwrap_or_else(|| ALWAYS_IN_PATH.join(":"));
+        env.insert("PATH".to_owned(), format!("{folder}:{path}"));
+        Ok(())
+    }
+
     /// The program whose tools the client gets.
     pub(super) fn server(&self, agent: &Agent) -> Option<&str> {
         self.talk.filter(|_| !agent.no_mcp).map(|talk| talk.piton)
@@ -32,4 +63,17 @@ impl Place<'_> {
         let talk = self.talk.filter(|talk| agent.hooks && talk.asked)?;
         Some(format!("'{}' hook stop --attempt", talk.piton.replace('\'', r"'\''")))
     }
+}
+
+#[cfg(unix)]
+fn link(to: &str, path: &Utf8Path) -> io::Result<()> {
+    match std::os::unix::fs::symlink(to, path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+#[cfg(not(unix))]
+fn link(to: &str, path: &Utf8Path) -> io::Result<()> {
+    std::fs::copy(to, path).map(drop)
 }

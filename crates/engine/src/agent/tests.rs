@@ -145,3 +145,17 @@ fn a_command_that_quotes_a_signal_has_only_ended() {
     let long = format!("```\n{}\n<signal>LIMIT:2h</signal>\n```\n", "x\n".repeat(2000));
     assert_eq!(command_said(&long), AgentEnd::Done);
 }
+
+#[test]
+fn the_arguments_of_a_profile_stand_after_pitons_own_and_before_what_is_positional() {
+    for adapter in Adapter::ALL {
+        let args = ["--effort".to_owned(), "high".to_owned()];
+        let agent = Agent { adapter, command: vec!["me".into()], args: args.to_vec(), ..Agent::default() };
+        let told = started(&agent, None, false, MACHINE);
+        let words: Vec<&str> = told.lines().collect();
+        let at = words.iter().position(|word| *word == "--effort").expect("its arguments");
+        assert_eq!(words[at + 1], "high", "{told}");
+        // What it reads its prompt from comes last.
+        assert_eq!(words[at + 2] == "-", adapter == Adapter::Codex, "{told}");
+    }
+}

@@ -1,5 +1,6 @@
 //! What an agent is told, gathered from the journal: the same by the engine and by whoever asks what it would say.
 
+use camino::Utf8Path;
 use piton_core::dialect::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId, TaskSpec};
 use piton_core::prompt::{self, Advice, Broken, Caller, Prompts};
@@ -7,8 +8,10 @@ use piton_core::run::{Event, Note, Proof, Recorded, Reopening, Run, Task};
 use piton_core::view::{Form, Orientation};
 
 use super::iteration;
+use crate::agent;
 use crate::journal::{Journal, JournalError};
 use crate::project::Project;
+use crate::sandbox::{self, Guard};
 
 /// Room for what the whole run has come to.
 const OF_RUN: usize = 24 * 1024;
@@ -32,6 +35,23 @@ pub(super) struct Told {
     pub made: String,
     /// What the run has come to, for an agent that is to look further than its task.
     pub orientation: String,
+}
+
+/// What an agent can do where it works.
+#[derive(Clone, Debug)]
+pub(super) struct Here {
+    /// Where it can write, in a sentence; empty without a fence.
+    pub writable: String,
+    /// How it calls Piton in a shell.
+    pub piton: String,
+}
+
+impl Here {
+    /// `place`: where it works, or the project it will be a worktree of. `piton`: this program.
+    pub(super) fn new(guard: &Guard, place: &Utf8Path, piton: Option<&str>) -> Here {
+        let piton = piton.map_or_else(|| "piton".to_owned(), agent::shell_name);
+        Here { writable: guard.writable_in_words(place), piton }
+    }
 }
 
 impl Told {
@@ -63,6 +83,7 @@ impl Told {
         task: &Task,
         spec: &TaskSpec,
         pass: u32,
+        here: &Here,
     ) -> Result<String, Broken> {
         let first = pass > 0;
         let failure = self.failure.as_ref().filter(|_| !first);
@@ -73,6 +94,8 @@ impl Told {
             made: &self.made,
             guardrails: &self.guardrails,
             auto_answer: run.settings.auto_answer,
+            writable: &here.writable,
+            piton: Some(&here.piton),
         };
         let advice: Vec<Advice> = match first {
             true => Vec::new(),
@@ -105,19 +128,22 @@ pub fn next_prompt(
     if !(task.is_engines() && task.status().holds_slot()) {
         task.attempt = task.spent + 1;
     }
+    let piton = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
+    let guard = Guard::new(&run.settings.fences, sandbox::wished(), project);
+    let here = Here::new(&guard, &project.root, piton.as_deref());
     if let Some(text) = iteration::prompt(&project.root, run, &task, &spec, 0) {
-        return Ok(Some(and_earlier(text, earlier(journal, &run.id, &task)?.as_ref())));
+        return Ok(Some(with_rest(text, earlier(journal, &run.id, &task)?.as_ref(), &here)));
     }
     let told = Told::gather(journal, run, &task, &spec, guardrails(journal, &run.id)?)?;
-    Ok(Some(told.text(prompts, run, &task, &spec, 0)?))
+    Ok(Some(told.text(prompts, run, &task, &spec, 0, &here)?))
 }
 
-/// The prompt of an iteration, with what was completed under its id before.
-pub(super) fn and_earlier(text: String, earlier: Option<&Advice>) -> String {
-    match earlier {
-        Some(earlier) => format!("{}\n\n## Before\n\n{}\n", text.trim_end(), earlier.text),
-        None => text,
-    }
+/// The prompt of an iteration, with what was completed under its id before, and where it can write.
+pub(super) fn with_rest(text: String, earlier: Option<&Advice>, here: &Here) -> String {
+    let earlier = earlier.map(|earlier| ("Before", earlier.text.as_str()));
+    let writable = Some(("Where you can write", here.writable.as_str())).filter(|(_, text)| !text.is_empty());
+    let with = |text: String, (title, more)| format!("{}\n\n## {title}\n\n{more}\n", text.trim_end());
+    earlier.into_iter().chain(writable).fold(text, with)
 }
 
 /// What its agent has to know about a task that was completed before and is open again.

@@ -35,9 +35,7 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
         // Where none can be called, whoever needs it calls again, and says why.
         if let Ok(Some(keeper)) = job.call_ahead(&order.site.keeper, &files) {
             called.put(task, job.clone(), keeper);
-            if let Ok(place) = order.workplace() {
-                order.guard().make_room(&job, &place);
-            }
+            order.guard().make_room(&job);
         }
     });
     if made.is_err() {
@@ -290,16 +288,17 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     let path = job.dir().join(PROMPT);
     let own = iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass);
     let earlier = order.told.earlier.as_ref().filter(|_| pass == 0);
-    let own = own.map(|text| told::and_earlier(text, earlier));
-    let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass);
+    let (guard, piton) = (order.guard(), order.site.keeper.first());
+    let here = told::Here::new(&guard, &order.workplace()?, piton.map(String::as_str));
+    let own = own.map(|text| told::with_rest(text, earlier, &here));
+    let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass, &here);
     let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
     // Nobody reads it before all of it is there.
     disk::fill(&path, text.as_bytes())?;
     let session = agent::Session::of(job, client, name, order.task.attempt)?;
     let prompt = agent::prompt_of(session.as_ref(), &path)?;
     let asked = order.run.settings.dialect == Dialect::Native;
-    let talk = order.site.keeper.first().map(|piton| agent::Talk { piton, asked });
-    let guard = order.guard();
+    let talk = piton.map(|piton| agent::Talk { piton, asked });
     let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt, talk, fenced: guard.is_in_force() };
     let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
     // An agent's files and commits are all there is of its work, and nobody has synced them.

@@ -255,6 +255,7 @@ fn remove(project: &Project, repo: Option<&Repo>, journal: &mut Journal, left: &
         // Whoever locks a run clears these.
         What::Lock { .. } => {}
         What::Jobs { path } => {
+            piton_engine::sandbox::clear_all(path);
             std::fs::remove_dir_all(path).map_err(Failure::io(format!("cannot remove {path}")))?;
         }
     }

@@ -154,6 +154,15 @@ impl Visit<'_> {
                     format!("agents cannot write outside of their worktree ({how})"),
                     "unless a plan's [sandbox] or --sandbox says otherwise",
                 );
+                for here in sandbox::caches_here(&self.project.root) {
+                    let (tool, access) = (here.cache.tool, here.cache.access_in_words());
+                    let there = if here.exists { "" } else { ", not there yet" };
+                    let what = format!("the cache of {tool} is {access} to agents ({}{there})", here.place);
+                    let variable = here.cache.variables.first().map_or("", |(name, _)| name);
+                    let rule =
+                        if variable.is_empty() { String::new() } else { format!("{variable} moves it") };
+                    self.add(State::Fine, what, rule);
+                }
                 if let Err(why) = view {
                     let what =
                         format!("agents can change modes, times and attributes of files outside: {why}");

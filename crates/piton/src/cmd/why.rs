@@ -2,7 +2,7 @@
 
 use piton_core::run::Event;
 use piton_core::view;
-use piton_engine::clock;
+use piton_engine::{clock, sandbox};
 
 use super::{Exit, FINE};
 use crate::args::OfTask;
@@ -20,9 +20,15 @@ pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
         _ => None,
     };
     let why = view::why(&state, &args.task, clock::now(), project.engine_lives(&run), &reason);
-    let why = why.ok_or_else(|| {
+    let mut why = why.ok_or_else(|| {
         Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
     })?;
+    if !why.status.is_finished() {
+        let fences = state.run().map(|run| run.settings.fences.clone()).unwrap_or_default();
+        // What cannot be read says nothing about the task.
+        let refused = sandbox::guesses(&project.task_folder(&run, &args.task)).unwrap_or_default();
+        why.add_refusals(refused.iter().map(|guess| (guess.line.as_str(), guess.allow.as_str())), &fences);
+    }
     if args.json {
         ui::answer_json(&serde_json::to_value(&why).unwrap_or_default());
     } else {

@@ -11,6 +11,7 @@ macro_rules! shows {
 }
 
 mod adding;
+mod caches;
 mod demo;
 mod escalation;
 mod evidence;

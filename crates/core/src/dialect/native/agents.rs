@@ -39,6 +39,7 @@ pub(super) fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Opt
     });
     refuse_foreign_keys(walk, section, adapter);
     read_env(walk, section, &mut agent);
+    read_args(walk, section, adapter, &mut agent);
     if adapter.is_command() {
         read_command_agent(walk, section, same.is_none() && !misspelt, &mut agent);
         return agent;
@@ -125,6 +126,81 @@ fn read_env(walk: &mut Walk<'_>, section: &Section<'_>, agent: &mut Agent) {
     }
 }
 
+/// What Piton says itself on each client's command line: said twice, the client's output could not be understood, or it
+/// would work on something else.
+fn is_pitons(adapter: Adapter, word: &str) -> bool {
+    let own: &[&str] = match adapter {
+        Adapter::Command => &[],
+        Adapter::Claude => &[
+            "-p",
+            "--print",
+            "--output-format",
+            "--input-format",
+            "--verbose",
+            "--resume",
+            "-r",
+            "--continue",
+            "-c",
+            "--session-id",
+            "--model",
+            "--max-turns",
+            "--max-budget-usd",
+            "--permission-mode",
+            "--dangerously-skip-permissions",
+        ],
+        Adapter::Codex => &[
+            "--json",
+            "-m",
+            "--model",
+            "-C",
+            "--cd",
+            "-s",
+            "--sandbox",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "-",
+        ],
+        Adapter::Gemini => &[
+            "-o",
+            "--output-format",
+            "-p",
+            "--prompt",
+            "-i",
+            "--prompt-interactive",
+            "-m",
+            "--model",
+            "-r",
+            "--resume",
+            "--session-id",
+            "--approval-mode",
+            "-y",
+            "--yolo",
+        ],
+        Adapter::Opencode => {
+            &["--format", "-m", "--model", "-s", "--session", "-c", "--continue", "--auto", "--pure"]
+        }
+    };
+    own.contains(&word.split('=').next().unwrap_or(word))
+}
+
+fn read_args(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adapter, agent: &mut Agent) {
+    if !section.has("args") {
+        return;
+    }
+    agent.args.clear();
+    for said in section.texts(walk, "args") {
+        if said.value.contains('\0') {
+            let message = "a word of `args` holds a NUL character";
+            walk.push(Diagnostic::error(said.at, message).label("no process can be given this"));
+        } else if is_pitons(adapter, said.value) {
+            let message = format!("Piton passes `{}` to `{}` itself", said.value, adapter.name());
+            let label = "remove it; `model`, `permissions` and `max_turns` are keys of the profile";
+            walk.push(Diagnostic::error(said.at, message).label(label));
+        } else {
+            agent.args.push(said.value.to_owned());
+        }
+    }
+}
+
 fn read_command_agent(walk: &mut Walk<'_>, section: &Section<'_>, required: bool, agent: &mut Agent) {
     let command = section.get("command");
     if required {
@@ -139,7 +215,7 @@ fn read_command_agent(walk: &mut Walk<'_>, section: &Section<'_>, required: bool
         return;
     }
     let place = command.map_or_else(|| section.at.clone(), |said| said.at);
-    match (agent.prompt, agent.command.iter().any(|word| word.contains("{prompt}"))) {
+    match (agent.prompt, agent.command.iter().chain(&agent.args).any(|word| word.contains("{prompt}"))) {
         (PromptBy::File, false) => walk.push(
             Diagnostic::error(
                 place,

@@ -49,6 +49,7 @@ pub(super) const AGENT: Keys = Keys {
         "env",
         "program",
         "model",
+        "args",
         "max_turns",
         "budget_usd",
         "permissions",

@@ -174,6 +174,8 @@ mirror! {
         /// The model, as the client calls it. Default: the client's own choice.
         #[schemars(length(min = 1))]
         model: Option<String>,
+        /// More arguments for the client, after those that Piton passes itself: effort, tools, folders.
+        args: Option<Vec<String>>,
         /// The most turns of one try, with `claude` and `gemini`. Default: no bound.
         #[schemars(range(min = 1, max = 10000))]
         max_turns: Option<u32>,

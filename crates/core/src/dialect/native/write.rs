@@ -168,6 +168,9 @@ fn agent_table(name: &str, agent: &Agent) -> String {
         toml += if agent.no_mcp { "mcp = false\n" } else { "" };
         toml += if agent.hooks { "hooks = true\n" } else { "" };
     }
+    if !agent.args.is_empty() {
+        toml += &format!("args = {}\n", list(&agent.args));
+    }
     for (key, value) in [("provider", &agent.provider), ("fallback", &agent.fallback)] {
         toml += &value.as_ref().map_or_else(String::new, |value| format!("{key} = {}\n", text(value)));
     }

@@ -30,7 +30,7 @@ fn unknown_keys() {
     9:8 `checks_` error: unknown key `checks_` in `[[task]]` | did you mean `checks`? | known here: `id`, `title`, `prompt`, `group`, `depends_on`, `files`, `criteria`, `checks`, `agent`, `attempts`, `priority`, `timeout`, `silence`, `confirm`, `may_change_nothing`, `check_first` and 2 more
     ");
     insta::assert_snapshot!(check("[agents.default]\ncommand = 'a'\nmodels = 'x'\n@T1\n[[group]]\nid = 'g'\nname = 'n'"), @r#"
-    3:1 `models` error: unknown key `models` in `[agents.NAME]` | did you mean `model`? | known here: `adapter`, `command`, `prompt`, `env`, `program`, `model`, `max_turns`, `budget_usd`, `permissions`, `provider`, `fallback`, `mcp`, `hooks`
+    3:1 `models` error: unknown key `models` in `[agents.NAME]` | did you mean `model`? | known here: `adapter`, `command`, `prompt`, `env`, `program`, `model`, `args`, `max_turns`, `budget_usd`, `permissions`, `provider`, `fallback`, `mcp`, `hooks`
     4:1 `[[task]]` error: this task is in no group | add `group = "g"` | a plan that declares groups has every task in one
     10:6 `'g'` warning: no task is in the group `g` | it will be passed over
     11:1 `name` error: unknown key `name` in `[[group]]` | Piton calls this `title` | known here: `id`, `title`
@@ -376,4 +376,17 @@ fn fences_have_no_holes_by_mistake() {
     7:45 `"/a\u0007b"` error: "/a\u{7}b" cannot be a place in `writable` | an absolute path, or one like `~/.cache`
     8:14 `1` error: `memory_mib` is out of range | 64 to 16777216 is allowed
     "#);
+}
+
+#[test]
+fn arguments_of_a_client_are_words_that_piton_does_not_pass_itself() {
+    insta::assert_snapshot!(check("[agents.a]\nadapter = 'claude'\nargs = ['--effort', 'high', '--output-format=text', 3]\n[agents.b]\nadapter = 'codex'\nargs = '--json'\n@T1\nagent = 'a'"), @r#"
+    3:29 `'--output-format=text'` error: Piton passes `--output-format=text` to `claude` itself | remove it; `model`, `permissions` and `max_turns` are keys of the profile
+    3:53 `3` error: an entry of `args` must be text | this is a number
+    6:8 `'--json'` error: `args` must be a list, in `[` and `]` | this is text
+    "#);
+    let known = "[agents.a]\nadapter = 'codex'\nargs = ['-c', 'web_search=\"live\"']\n";
+    let (config, wrong) = read_config(known);
+    assert_eq!(wrong, []);
+    assert_eq!(config.agents["a"].args, ["-c", "web_search=\"live\""]);
 }
