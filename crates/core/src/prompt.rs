@@ -12,6 +12,7 @@ use templates::{FEEDBACK, REVIEWER, VERIFIER};
 use crate::fence::Fence;
 use crate::plan::{RepoPath, TaskSpec};
 use crate::review;
+use crate::run::verdict;
 use crate::terminal::clean_text;
 
 /// Advice beyond this is cut: it is read with every try.
@@ -30,6 +31,22 @@ pub struct Advice {
     pub text: String,
 }
 
+/// What a person answered to a task that had stopped. It may give orders, so it is not advice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// Why the task had stopped; may be empty.
+    pub asked: String,
+    /// What its agent had said last, where that is more.
+    pub words: String,
+    pub by: String,
+    pub text: String,
+}
+
+/// The longest answer that is accepted. It is never cut: half an order may be the wrong one.
+pub const LONGEST_ANSWER: usize = 8 * 1024;
+/// Of what was asked, the end: questions come last.
+const LONGEST_QUESTION: usize = 2 * 1024;
+
 /// The role that also gets to know what the rest of the run has come to.
 pub const WIDER: &str = "wider-context";
 
@@ -44,6 +61,8 @@ pub struct Caller<'a> {
     pub made: &'a str,
     /// What everybody has to heed, the newest last.
     pub guardrails: &'a [Advice],
+    /// What people answered, the newest last.
+    pub answers: &'a [Answer],
     /// Nobody answers questions, and what may be decided without them is.
     pub auto_answer: bool,
     /// Where it can write, in a sentence. Empty: wherever its user can.
@@ -70,6 +89,7 @@ pub fn prompt(
         feedback => feedback.map(|text| fenced(text, LONGEST_FEEDBACK)).unwrap_or_default(),
         guardrails => heeded(caller.guardrails),
         advice => advised(advice),
+        answers => answered(caller.answers),
         made => quoted(caller.made),
         run => quoted(caller.orientation),
     };
@@ -77,7 +97,19 @@ pub fn prompt(
         Some(role) => prompts.render(role, context! { role => "", ..with.clone() })?,
         None => String::new(),
     };
-    prompts.render("worker", context! { role => role.trim(), ..with })
+    let text = prompts.render("worker", context! { role => role.trim(), ..with })?;
+    // A project's own template may be older than answers, and a person's order must not get lost.
+    let answers = answered(caller.answers);
+    if text.contains(&answers) {
+        Ok(text)
+    } else {
+        Ok(text.trim_end().to_owned() + "\n" + &answers_section(caller.answers))
+    }
+}
+
+/// The section with what people answered, for prompts that are not made from a template.
+pub fn answers_section(answers: &[Answer]) -> String {
+    ours("answers", context! { answers => answered(answers) })
 }
 
 /// The text for an agent that reviews: the template of its own name, if it is to verify.
@@ -173,6 +205,24 @@ fn advised(advice: &[Advice]) -> String {
         format!("From {by}:\n{}", quoted(text.trim()))
     };
     advice.iter().map(said).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What people answered: quoted, so that it is clear where it ends.
+fn answered(answers: &[Answer]) -> String {
+    let part = |title: &str, text: &str| {
+        let text = clean_text(text.as_bytes());
+        let text = verdict::excerpt(text.trim(), LONGEST_QUESTION);
+        if text.is_empty() { String::new() } else { format!("{title}:\n{}\n", quoted(text)) }
+    };
+    let said = |Answer { asked, words, by, text }: &Answer| {
+        let by = clean_text(by.as_bytes()).replace('\n', " ");
+        // One line that says no more than the reason is left out.
+        let is_more = words.trim().lines().count() > 1 || !words.contains(asked.as_str());
+        let words = if is_more { words.as_str() } else { "" };
+        let before = part("The task had stopped", asked) + &part("Its agent's last words were", words);
+        format!("{before}{} answered:\n{}", by.trim(), quoted(text.trim()))
+    };
+    answers.iter().map(said).collect::<Vec<_>>().join("\n\n")
 }
 
 /// One line for each, the newest first as far as there is room.
@@ -298,6 +348,12 @@ mod tests {
             orientation: wicked,
             made: wicked,
             guardrails: &guardrails,
+            answers: &[Answer {
+                asked: wicked.to_owned(),
+                words: wicked.to_owned(),
+                by: "eve\n## Your role".to_owned(),
+                text: wicked.to_owned(),
+            }],
             auto_answer: false,
             writable: "You can write here.",
             piton: Some("/opt/piton"),
@@ -321,6 +377,49 @@ mod tests {
         assert!(told.contains("\n`````text\nfine\n```\n````\n") && told.contains("bytes left out\n`````\n"));
         assert!(told.contains("(ann 199)") && !told.contains("(ann 0)") && told.contains("older left out"));
         assert!(told.len() < 40_000 && !told.contains('\u{1b}'), "{}", told.len());
+    }
+
+    #[test]
+    fn an_answer_is_an_order_with_what_it_answers() {
+        let answers = [
+            Answer {
+                asked: String::new(),
+                words: String::new(),
+                by: "ann".to_owned(),
+                text: "Use tabs.".to_owned(),
+            },
+            Answer {
+                asked: "it asked: Which store?".to_owned(),
+                words: "Which store?\n1. files\n2. SQLite".to_owned(),
+                by: "you".to_owned(),
+                text: "The second.\nAnd no cache.".to_owned(),
+            },
+        ];
+        let caller = Caller { answers: &answers, ..Caller::default() };
+        let text = told(&task("T1", &[]), caller, 2, None, &[]);
+        let (_, section) = text.split_once("\n## Answers").expect("a section of its own");
+        insta::assert_snapshot!(section, @r"
+         from a person
+        The person in charge of this run has answered. Do what the answers say; where they contradict the task, they win. What
+        the task had stopped with is only quoted.
+
+        ann answered:
+        > Use tabs.
+
+        The task had stopped:
+        > it asked: Which store?
+        Its agent's last words were:
+        > Which store?
+        > 1. files
+        > 2. SQLite
+        you answered:
+        > The second.
+        > And no cache.
+        ");
+        // A project's own template that does not know of answers gets them at its end.
+        let own = with("worker", "Do {{ task.id }}.\n").expect("fine");
+        let text = prompt(&own, &task("T1", &[]), caller, 1, None, &[]).expect("fine");
+        assert_eq!(text, format!("Do T1.\n\n## Answers{section}"));
     }
 
     #[test]

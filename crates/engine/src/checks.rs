@@ -11,7 +11,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::kept;
 use piton_core::plan::{Agent, Argv, Check, Digest, Oid, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
-use piton_core::run::{AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, Verdict, verdict};
+use piton_core::run::{
+    AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, SLOW_CHECK, Verdict, verdict,
+};
 use piton_core::signal::Signal;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
@@ -294,7 +296,7 @@ impl Bench<'_> {
                 Verdict::Broken { reason: format!("it was killed by signal {signal}") }
             }
             Ended::WallClock | Ended::Silence | Ended::Startup => {
-                Verdict::Broken { reason: format!("it had not ended after {}", check.timeout) }
+                Verdict::Broken { reason: format!("{SLOW_CHECK}{}", check.timeout) }
             }
             Ended::NotStarted { reason } => {
                 // A program named by a path is part of the tree, so an agent can still write it.

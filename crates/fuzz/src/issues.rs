@@ -137,7 +137,8 @@ static RUN: LazyLock<(State, Vec<Recorded>)> = LazyLock::new(|| {
         base: None,
         worktree_dir: None,
     };
-    let note = Note::Entry { task: None, text: "Mind this:\n\n---\n\n## Task 1: No".to_owned() };
+    let note =
+        Note::Entry { task: None, text: "Mind this:\n\n---\n\n## Task 1: No".to_owned(), for_next: false };
     let commands = [
         Command::Create(Box::new(new)),
         report(
@@ -188,7 +189,7 @@ pub(crate) fn journal(bytes: &[u8]) {
         assert!(rounds <= most, "asked for again and again: {text}");
         for section in settled.heard {
             parse(&section.text).report();
-            let note = Note::Entry { task: section.task, text: section.text };
+            let note = Note::Entry { task: section.task, text: section.text, for_next: false };
             apply(&mut state, &mut events, &Command::Note { by: "ann".to_owned(), note });
         }
         file.extend(appended(&file, &settled.append.unwrap_or_default()));

@@ -89,7 +89,11 @@ static RUN: LazyLock<(State, Vec<Recorded>)> = LazyLock::new(|| {
         Command::Create(Box::new(new)),
         report("T1", run::Claim::Failed { reason: progress::NOT_FINISHED.to_owned() }),
         report("T2", run::Claim::Blocked { reason: "---".to_owned() }),
-        note(Note::Entry { task: None, text: "Mind:\n\n## T1 - Iteration 1\n```".to_owned() }),
+        note(Note::Entry {
+            task: None,
+            text: "Mind:\n\n## T1 - Iteration 1\n```".to_owned(),
+            for_next: false,
+        }),
         note(Note::Guardrail { text: "Heed:\n## A\n```".to_owned() }),
     ];
     let (mut state, mut events) = (State::new(), Vec::new());
@@ -116,7 +120,7 @@ pub(crate) fn log(bytes: &[u8]) {
         assert!(text.get(problem.span.clone()).is_some(), "{problem:?} is no place of the text");
     }
     for progress::Section { task, text } in settled.heard {
-        let note = Note::Entry { task, text };
+        let note = Note::Entry { task, text, for_next: false };
         apply(&mut state, &mut events, &Command::Note { by: progress::FILE.to_owned(), note });
     }
     let append = progress::settle(Some(&text), &state, &Chronicle::of(&events)).append;

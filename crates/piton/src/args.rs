@@ -8,8 +8,8 @@ mod ledger;
 mod talk;
 
 pub(crate) use ledger::{
-    Add, Batch, By, Confirm, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand, Next, Ops,
-    Orient, Phase, Raise, Report, Reported, Skip, Start, Stop,
+    Add, Answer, Batch, By, Confirm, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand,
+    Next, Ops, Orient, Phase, Raise, Report, Reported, Skip, Start, Stop, Unblock,
 };
 pub(crate) use talk::{Client, Hook, HookAt, Init, Mcp, Prompt};
 
@@ -69,8 +69,10 @@ pub(crate) enum Command {
     Reset(OfTask),
     /// Go on without a task
     Skip(Skip),
+    /// Answer what a task asked: the next try is told, and a task that has stopped goes on
+    Answer(Answer),
     /// Release a task that needed a person
-    Unblock(OfTask),
+    Unblock(Unblock),
     /// Allow a task more attempts
     Raise(Raise),
     /// Take over a run that another system left half-done, judging each task by git

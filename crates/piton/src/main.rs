@@ -63,6 +63,7 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Retry(args) => cmd::people::retry(args),
         Command::Reset(args) => cmd::people::reset(args),
         Command::Skip(args) => cmd::people::skip(args),
+        Command::Answer(args) => cmd::people::answer(args),
         Command::Unblock(args) => cmd::people::unblock(args),
         Command::Raise(args) => cmd::people::raise(args),
         Command::Import(args) => cmd::import::import(args),

@@ -13,8 +13,8 @@ use piton_core::plan::{
     TaskSpec,
 };
 use piton_core::run::{
-    Action, AgentEnd, CheckResult, Command, Event, Holder, Intent, NewRun, Recorded, Selection, Session,
-    State, Status, Verdict, Work, decide, next,
+    Action, AgentEnd, CheckResult, Closing, Command, Event, Holder, Intent, NewRun, Recorded, Selection,
+    Session, State, Status, Verdict, Work, decide, next,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -296,6 +296,7 @@ impl World {
                 end: AgentEnd::Done,
                 took: Span(0),
                 report: None,
+                closing: Closing::default(),
             },
             Action::Capture { pass, .. } => {
                 let commit = Some(tree.clone());

@@ -90,7 +90,11 @@ fn resets(info: &Value) -> Option<Timestamp> {
 }
 
 fn result(line: &Value, subtype: &str) -> Vec<Happening> {
-    let mut happenings = Vec::new();
+    let denied = list(line, "permission_denials").iter().map(|denial| {
+        let what = format!("{} {}", name(text(denial, "tool_name")), what(&denial["tool_input"]));
+        Happening::Denied { what: what.trim().to_owned() }
+    });
+    let mut happenings: Vec<Happening> = denied.collect();
     if let Some(models) = line.get("modelUsage").and_then(Value::as_object) {
         let of: ByModel = models.iter().map(|(model, used)| (name(model), usage(used))).collect();
         happenings.push(Happening::Usage { so_far: true, of });

@@ -22,7 +22,8 @@ pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
         "item.started" if is_call(item) => vec![call(item)],
         "item.completed" if is_call(item) => {
             let failed = text(item, "status") != "completed";
-            vec![Happening::ToolResult { failed, text: came_back(item) }]
+            let result = Happening::ToolResult { failed, text: came_back(item) };
+            denied(item).into_iter().chain([result]).collect()
         }
         "item.completed" if text(item, "type") == "agent_message" => {
             vec![Happening::Message { of: text(item, "id").to_owned(), text: text(item, "text").to_owned() }]
@@ -87,6 +88,15 @@ fn called_with(item: &Value) -> String {
         "web_search" => one_line(text(item, "query")),
         _ => what(&item["arguments"]),
     }
+}
+
+/// A call that needs an approval which nobody is there to give.
+fn denied(item: &Value) -> Option<Happening> {
+    let words = text(&item["error"], "message");
+    let declined = text(item, "status") == "declined" || words.contains("requires approval");
+    let tool = [text(item, "tool"), text(item, "type")].into_iter().find(|tool| !tool.is_empty());
+    let what = format!("{} {}", name(tool.unwrap_or_default()), called_with(item));
+    declined.then(|| Happening::Denied { what: what.trim().to_owned() })
 }
 
 /// What a command printed, or a server of tools answered.

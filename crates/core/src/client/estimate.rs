@@ -53,7 +53,7 @@ impl Estimate {
                 self.request = Request::Sent;
                 self.context = OPENING;
             }
-            Happening::Session { .. } | Happening::Limit { .. } => {}
+            Happening::Session { .. } | Happening::Limit { .. } | Happening::Denied { .. } => {}
             Happening::Message { text, .. } => self.answer(text.len() as u64),
             Happening::ToolCall { .. } => self.answer(size),
             Happening::ToolResult { .. } => self.send(size),

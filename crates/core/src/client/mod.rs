@@ -36,6 +36,8 @@ pub enum Happening {
     ToolCall { tool: String, what: String },
     /// `failed` also where the call was refused: neither makes a try fail. `text` is the beginning of what came back.
     ToolResult { failed: bool, text: String },
+    /// The client did not let its agent do this, and there was nobody to ask.
+    Denied { what: String },
     /// The client tries again by itself. Only a warning.
     Retry { reason: String },
     /// A usage limit, with the time it ends where the client tells.
@@ -118,6 +120,8 @@ pub struct Story {
     pub unreported: ByModel,
     /// Calls of tools.
     pub calls: u32,
+    /// What the client did not let its agent do last.
+    pub denied: Option<String>,
     end: Option<End>,
     limit: Option<Timestamp>,
     retry: Option<String>,
@@ -142,6 +146,7 @@ impl Story {
             since: ByModel::new(),
             unreported: ByModel::new(),
             calls: 0,
+            denied: None,
             end: None,
             limit: None,
             retry: None,
@@ -161,6 +166,9 @@ impl Story {
             }
         }
         (story.used, story.since, story.unreported) = meter.told();
+        if adapter == Adapter::Opencode {
+            story.denied = opencode::refused(&story.noise);
+        }
         Some(story)
     }
 
@@ -189,6 +197,7 @@ impl Story {
                 self.end = None;
             }
             Happening::ToolResult { .. } => self.open_call = None,
+            Happening::Denied { what } => self.denied = Some(what),
             Happening::Retry { reason } => self.retry = Some(reason),
             Happening::Limit { until } => self.limit = until.or(self.limit),
             // The meter's.
@@ -220,9 +229,7 @@ impl Story {
             (None, Exit::Signal(_)) => broken(Fault::Outside, &format!("the client {}", told(exit))),
             // It goes no further when it was refused something, and has no last word then. The checks decide.
             (None, Exit::Code(0))
-                if self.adapter == Adapter::Opencode
-                    && self.has_counted
-                    && opencode::was_refused(&self.noise) =>
+                if self.adapter == Adapter::Opencode && self.has_counted && self.denied.is_some() =>
             {
                 Meaning::Finished
             }

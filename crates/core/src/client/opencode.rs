@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::json::{after, beginning, dollars, name, reason, session, text, tokens, what};
+use super::json::{after, beginning, dollars, name, one_line, reason, session, text, tokens, what};
 use super::{End, Fault, Happening};
 use crate::run::{ByModel, Usage};
 use crate::time::{Span, Timestamp};
@@ -75,6 +75,10 @@ pub(super) fn fault_of_words(words: &str) -> Fault {
 }
 
 /// What it writes beside its lines when nobody is there to be asked.
-pub(super) fn was_refused(words: &str) -> bool {
-    words.lines().any(|line| line.contains("permission requested:") && line.contains("auto-rejecting"))
+pub(super) fn refused(words: &str) -> Option<String> {
+    let asked = |line: &str| {
+        let (_, asked) = line.split_once("permission requested:")?;
+        Some(one_line(asked.split_once("auto-rejecting")?.0.trim_end_matches([' ', ';'])))
+    };
+    words.lines().rev().find_map(asked)
 }

@@ -24,8 +24,8 @@ mod passes;
 mod tests;
 
 pub use facts::{
-    BY_GIT, Changed, Commit, Context, Earlier, Entry, Failure, Feedback, Heard, Refused, Said, Stopped, Told,
-    Worktree,
+    Answered, BY_GIT, Changed, Commit, Context, Earlier, Entry, Failure, Feedback, Heard, Refused, Said,
+    Stopped, Told, Worktree,
 };
 pub use passes::Pass;
 
@@ -102,6 +102,8 @@ pub struct Story {
     pub changed: Option<Changed>,
     pub failures: Vec<Failure>,
     pub feedback: Vec<Feedback>,
+    /// What people answered since the last reset.
+    pub answers: Vec<Answered>,
     pub reports: Vec<Told>,
     /// As last counted or told.
     pub tests: Option<Tests>,
@@ -247,6 +249,15 @@ impl Chronicle {
             Event::Retried { task, .. } | Event::Unblocked { task, .. } | Event::Raised { task, .. } => {
                 self.on(task, |story| story.given_up = None);
             }
+            Event::Answered { task, by, text, .. } => {
+                self.on(task, |story| {
+                    let asked = story.failures.last().map(|failure| failure.message.clone());
+                    // It is an order, so it is kept whole.
+                    let said = Said { by: by.clone(), text: text.clone(), at };
+                    let answered = Answered { asked: asked.unwrap_or_default(), said };
+                    add(&mut story.answers, answered);
+                });
+            }
             Event::Reset { task, by } => self.on(task, |story| story.reset(by, at)),
             Event::Reopened { task, reason, .. } => {
                 self.context = None;
@@ -298,7 +309,11 @@ impl Chronicle {
     fn note(&mut self, by: &str, note: &Note, at: Timestamp) {
         match note {
             Note::Guardrail { text } => self.guardrails.push(said(by, text, at)),
-            Note::Entry { task, text } => {
+            Note::GuardrailRemoved { text } => {
+                let text = cut(text, TEXT);
+                self.guardrails.retain(|known| known.text != text);
+            }
+            Note::Entry { task, text, .. } => {
                 let (task, text) = (task.clone(), cut(text, LONGEST_ENTRY));
                 self.entries.push(Entry { task, by: by.to_owned(), text, at });
             }
@@ -481,6 +496,7 @@ impl Story {
             failures: std::mem::take(&mut self.failures),
             feedback: std::mem::take(&mut self.feedback),
         };
+        self.answers.clear();
         (self.confirmations, self.reworked) = (0, 0);
         self.passes.clear();
         add(&mut self.earlier, earlier);
@@ -614,7 +630,7 @@ fn short(texts: &[String]) -> Vec<String> {
 }
 
 /// The first so many characters.
-pub(super) fn cut(text: &str, limit: usize) -> String {
+pub fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => text[..end].to_owned(),
         None => text.to_owned(),

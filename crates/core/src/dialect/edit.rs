@@ -105,7 +105,9 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
     let task = match (&edit.task, &edit.what) {
         (Some(task), _) => task.clone(),
         (None, What::Stop) => return vec![Command::RequestStop { by, now: false }],
-        (None, What::Noted { text }) => return note(Note::Entry { task: None, text: text.clone() }),
+        (None, What::Noted { text }) => {
+            return note(Note::Entry { task: None, text: text.clone(), for_next: false });
+        }
         (None, What::Carried { fields }) => {
             return note(Note::Carried { file: file.to_owned(), fields: fields.clone() });
         }
@@ -134,7 +136,7 @@ pub fn commands(edit: &Edit, by: &str, file: &str) -> Vec<Command> {
         What::Abandon { reason } => vec![Command::Abandon { task, by, reason: reason.clone() }],
         What::Reset => vec![Command::Reset { task, by }],
         What::Told { report } => note(Note::Told { task, report: Box::new(report.clone()) }),
-        What::Noted { text } => note(Note::Entry { task: Some(task), text: text.clone() }),
+        What::Noted { text } => note(Note::Entry { task: Some(task), text: text.clone(), for_next: false }),
         What::Errors { errors } if errors.is_empty() => Vec::new(),
         What::Errors { errors } => note(Note::Errors { task, errors: errors.clone() }),
         What::Stop | What::Context { .. } | What::Carried { .. } | What::Nonsense { .. } => {

@@ -239,7 +239,11 @@ impl Beside {
     fn grow(self, found: Option<&[u8]>, state: &State, chronicle: &Chronicle) -> Settled {
         let text = found.map(entries::text);
         let shown = text.as_deref();
-        let entry = |section: issue::journal::Section| Note::Entry { task: section.task, text: section.text };
+        let entry = |section: issue::journal::Section| Note::Entry {
+            task: section.task,
+            text: section.text,
+            for_next: false,
+        };
         let (notes, problems, append): (Vec<Note>, Vec<Diagnostic>, Option<String>) = match self {
             Beside::Guardrails => {
                 let settled = guardrails::settle(shown, chronicle);

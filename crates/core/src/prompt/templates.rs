@@ -12,12 +12,13 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, context};
 
 use crate::diagnostic::{Diagnostic, nearest};
 
-/// Ours, by name. `worker` is the whole, of which `task` and `mend` are parts. Whoever takes over after a failure gets
+/// Ours, by name. `worker` is the whole, of which `task`, `mend` and `answers` are parts. Whoever takes over after a failure gets
 /// the words of the template with their name as their role.
-const OURS: [(&str, &str); 9] = [
+const OURS: [(&str, &str); 10] = [
     ("worker", include_str!("worker.md")),
     ("task", include_str!("task.md")),
     ("mend", include_str!("mend.md")),
+    ("answers", include_str!("answers.md")),
     ("debugger", include_str!("debugger.md")),
     ("specialist", include_str!("specialist.md")),
     ("wider-context", include_str!("wider-context.md")),
@@ -30,7 +31,7 @@ pub(super) const VERIFIER: &str = "verifier";
 pub(super) const FEEDBACK: &str = "feedback";
 
 /// What templates about work may speak of.
-const OF_WORK: [&str; 18] = [
+const OF_WORK: [&str; 19] = [
     "task",
     "task.id",
     "task.title",
@@ -46,6 +47,7 @@ const OF_WORK: [&str; 18] = [
     "feedback",
     "guardrails",
     "advice",
+    "answers",
     "made",
     "run",
     "range",
@@ -181,7 +183,7 @@ impl Prompts {
                 name,
                 context! {
                     task => task, attempt => if full { 2 } else { 1 }, role => said("x"), auto_answer => full,
-                    writable => said("x"), piton => "piton", feedback => said("x"), guardrails => said("x"), advice => said("x"), made => said("x"),
+                    writable => said("x"), piton => "piton", feedback => said("x"), guardrails => said("x"), advice => said("x"), answers => said("x"), made => said("x"),
                     run => said("x"), ask => "x", ending => "x", diff => said("x"),
                 },
             )?;

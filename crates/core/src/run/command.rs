@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::closing::Closing;
 use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Session, StopReason, Work};
 use super::evidence::{Evidence, Mark};
 use super::holding::HolderProcess;
@@ -87,6 +88,7 @@ pub enum Command {
         end: AgentEnd,
         took: Span,
         report: Option<Box<Report>>,
+        closing: Closing,
     },
     Captured {
         task: TaskId,
@@ -210,9 +212,17 @@ pub enum Command {
         by: String,
         reason: String,
     },
+    /// Release a task that needed a person; `note` is told to whoever works on it next.
     Unblock {
         task: TaskId,
         by: String,
+        note: String,
+    },
+    /// Tell whoever works on a task next what to do. A task that stopped for want of it goes on.
+    Answer {
+        task: TaskId,
+        by: String,
+        text: String,
     },
     Raise {
         task: TaskId,

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::closing::Closing;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
 use super::past::{Past, PastError};
@@ -135,6 +136,8 @@ pub enum Event {
         took: Span,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         report: Option<Box<Report>>,
+        #[serde(default, skip_serializing_if = "Closing::is_empty")]
+        closing: Closing,
     },
     /// What the agent left is a commit now.
     WorkCaptured {
@@ -267,6 +270,18 @@ pub enum Event {
         task: TaskId,
         by: String,
     },
+    /// A person answers what a task stopped for, or tells whoever works on it next what to do.
+    Answered {
+        task: TaskId,
+        by: String,
+        text: String,
+        /// Where in the journal the failure stands that this answers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<u64>,
+        /// Where the last words of the agent stand that this answers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<u64>,
+    },
     /// A completed task is open again, since what it was completed for is not what is asked now; or one that was under way
     /// begins again for that reason.
     Reopened {
@@ -339,9 +354,11 @@ impl Event {
             Noted { note, .. } => match note {
                 Note::Entry { task, .. } | Note::EditRefused { task, .. } => task.as_ref(),
                 Note::Told { task, .. } | Note::Spent { task, .. } | Note::Errors { task, .. } => Some(task),
-                Note::Guardrail { .. } | Note::Carried { .. } | Note::Heard { .. } | Note::Began { .. } => {
-                    None
-                }
+                Note::Guardrail { .. }
+                | Note::GuardrailRemoved { .. }
+                | Note::Carried { .. }
+                | Note::Heard { .. }
+                | Note::Began { .. } => None,
             },
             TaskAdded { spec, .. } | TaskChanged { spec, .. } => Some(&spec.id),
             TaskRemoved { task }
@@ -372,6 +389,7 @@ impl Event {
             | Reset { task, .. }
             | Skipped { task, .. }
             | Unblocked { task, .. }
+            | Answered { task, .. }
             | Reopened { task, .. }
             | Raised { task, .. }
             | Adopted { task, .. }
@@ -387,6 +405,10 @@ impl Event {
     /// What somebody says the next try should do about its task, and who says so.
     pub fn advice(&self) -> Option<(&str, &str)> {
         let (by, report) = match self {
+            Event::Noted { by, note: Note::Entry { task: Some(_), text, for_next: true } } => {
+                let text = text.trim();
+                return (!text.is_empty()).then_some((by.as_str(), text));
+            }
             Event::Noted { by, note: Note::Told { report, .. } } | Event::Reported { by, report, .. } => {
                 (by.as_str(), report)
             }
@@ -607,11 +629,16 @@ pub enum Verdict {
 pub enum Note {
     /// What everybody who works on this run has to heed.
     Guardrail { text: String },
+    /// A guardrail with this text holds no more.
+    GuardrailRemoved { text: String },
     /// An entry for those who read later, about one task or the whole run.
     Entry {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         text: String,
+        /// Whoever works on the task next is told of it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        for_next: bool,
     },
     /// Something about a task that does not say whether it is done.
     Told { task: TaskId, report: Box<Report> },

@@ -9,9 +9,9 @@ use super::event::{
 };
 use super::provider::{Outages, worker};
 use super::state::{Missing, Run, State};
-use super::task::{Holder, Pass, Progress, Proof, Status, Task};
+use super::task::{Answer, Holder, Pass, Progress, Proof, Status, Task};
 use super::usage::{Bills, Usage, book, is_of_a_worker};
-use crate::plan::{Budget, Oid, TaskId};
+use crate::plan::{Budget, Digest, Oid, TaskId};
 use crate::time::{Span, Timestamp};
 
 impl State {
@@ -167,6 +167,7 @@ impl State {
                     task.progress.confirmations = 0;
                     task.progress.confirmed &= recheck;
                     task.progress.already.take_if(|_| !recheck);
+                    task.progress.asks = None;
                     task.progress.worktree |= *holder == Holder::Engine;
                 })
             }
@@ -196,7 +197,7 @@ impl State {
                 let at_base = &mut task.progress.landed_at_base;
                 *at_base = if before.is_some() { (*at_base).min(*landed) } else { *landed };
             }),
-            Event::AgentEnded { task, agent, end, took, .. } => {
+            Event::AgentEnded { task, agent, end, took, closing, .. } => {
                 let agent = if agent.is_empty() { self.meant_for(task) } else { agent.clone() };
                 self.on_run(|run| {
                     run.worked = run.worked.plus(*took);
@@ -206,8 +207,10 @@ impl State {
                     task.worked = task.worked.plus(*took);
                     task.progress.agent_done = true;
                     task.progress.waits = None;
+                    task.progress.said = (!closing.words.is_empty()).then_some(seq);
                     // Whoever confirms has only to find nothing to do.
                     if task.decided == Status::InProgress {
+                        task.progress.asks.clone_from(&closing.asks);
                         task.progress.already = match end {
                             AgentEnd::Already { reason } => Some(reason.clone()),
                             _ => None,
@@ -356,6 +359,11 @@ impl State {
                 task.progress.rejections = 0;
                 task.decided = if task.attempt == 0 { Status::Pending } else { Status::Failed };
             }),
+            Event::Answered { task, text, to, .. } => self.update(task, at, |task| {
+                let answers = &mut task.progress.answers;
+                answers.drain(..(answers.len() + 1).saturating_sub(Progress::ADVICE));
+                answers.push(Answer { seq, to: *to, text: Digest::of_bytes(text.as_bytes()) });
+            }),
             Event::Reset { task, .. } => self.update(task, at, |task| {
                 release(task);
                 task.counts.clear();
@@ -372,6 +380,7 @@ impl State {
                 task.failure_seq = None;
                 task.progress.feedback = None;
                 task.progress.advice.clear();
+                task.progress.answers.clear();
                 task.progress.reworked = 0;
             }),
             Event::Reopened { task, reason, checks_first, .. } => {

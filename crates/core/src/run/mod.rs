@@ -1,8 +1,10 @@
 //! One run: what happened (`event`), what is true (`state`), what may happen (`rules`) and what should
 //! happen next (`schedule`).
 
+mod closing;
 mod command;
 mod create;
+mod ending;
 mod event;
 mod evidence;
 mod fold;
@@ -19,7 +21,9 @@ mod task;
 mod usage;
 pub mod verdict;
 
+pub use closing::{Asks, Closing};
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
+pub use ending::{CONFLICT, Ending, NO_TEST, SILENT, SLOW_CHECK, TIMED_OUT};
 pub use event::{
     AgentEnd, CheckResult, Class, ContextUpdate, Event, Next, Note, Recorded, Selection, Session, StopReason,
     Verdict, Work,
@@ -34,5 +38,5 @@ pub use rules::{decide, shell_word, waits_for};
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
 pub use state::{Changes, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
-pub use task::{Awaited, Holder, Intent, Pass, Progress, Proof, Status, Task};
+pub use task::{Answer, Awaited, Holder, Intent, Pass, Progress, Proof, Status, Task};
 pub use usage::{Bill, Bills, Bound, ByModel, Live, Usage, bound_reached, over_budget, usage_since};

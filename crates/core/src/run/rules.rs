@@ -4,6 +4,7 @@ mod agents;
 mod claims;
 mod failure;
 mod gates;
+mod people;
 
 use super::command::{Command, Refusal, Stop};
 use super::create::{create, extend, replan};
@@ -17,7 +18,6 @@ use crate::plan::{Check, Dialect, Digest, MAX_PARALLEL, Oid, TaskId};
 use crate::time::Timestamp;
 
 pub use claims::waits_for;
-use failure::how_to_say_already;
 
 type Decision = Result<Vec<Event>, Stop>;
 
@@ -74,7 +74,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 landed: *landed,
             }])
         }
-        Command::AgentEnded { task, fence, pass, end, took, report } => {
+        Command::AgentEnded { task, fence, pass, end, took, report, closing } => {
             let at = on.held(task, *fence, &[Status::InProgress, Status::Confirming])?;
             on.in_pass(at, *pass)?;
             if !at.progress.ready || at.progress.agent_done {
@@ -87,6 +87,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 end: on.believed(end),
                 took: *took,
                 report: report.clone(),
+                closing: closing.clone(),
             };
             Ok([ended].into_iter().chain(on.agent_failure(at, end)).collect())
         }
@@ -161,31 +162,9 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             events.insert(after_start, told);
             Ok(events)
         }
-        Command::Retry { task, by } => match on.task(task)?.decided {
-            Status::Failed | Status::Abandoned | Status::Blocked => {
-                Ok(vec![Event::Retried { task: task.clone(), by: by.clone() }])
-            }
-            Status::Skipped if on.task(task)?.progress.left_behind => {
-                Ok(vec![Event::Retried { task: task.clone(), by: by.clone() }])
-            }
-            Status::Skipped => Err(Refusal::hinted(
-                format!("{task} was skipped, not tried"),
-                format!("`piton reset {task}` puts it back into the plan"),
-            )),
-            status => {
-                Err(Refusal::because(format!("{task} is {status}: there is no failure to try again after")))
-            }
-        },
-        Command::Unblock { task, by } => match on.task(task)? {
-            at if at.decided == Status::Blocked => {
-                Ok(vec![Event::Unblocked { task: task.clone(), by: by.clone() }])
-            }
-            at if at.status() == Status::Unreachable => Err(Refusal::hinted(
-                format!("{task} itself is not blocked: what it depends on is"),
-                format!("`piton why {task}` names it"),
-            )),
-            at => Err(Refusal::because(format!("{task} is {}, not blocked", at.status()))),
-        },
+        Command::Retry { task, by } => on.retry(task, by),
+        Command::Unblock { task, by, note } => on.unblock(task, by, note),
+        Command::Answer { task, by, text } => on.answer(task, by, text),
         Command::Reset { task, by } => {
             on.may_take_away(task, "reset")?;
             Ok(vec![Event::Reset { task: task.clone(), by: by.clone() }])
@@ -479,10 +458,7 @@ impl<'a> Rules<'a> {
                 &format!("Resolve the conflict markers in: {files}\n"),
             )
         } else if !work.changed && !task.may_stay_as_it_is() {
-            fail(
-                "the agent changed nothing",
-                &format!("Your last attempt ended without changing any file.\n{}", how_to_say_already(id)),
-            )
+            self.idle(&task)
         } else if found_work && task.spent + task.progress.reworked >= task.budget {
             fail(
                 "every pass still finds work to do",

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::closing::Asks;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
 use super::usage::Bill;
@@ -352,10 +353,19 @@ pub struct Progress {
     pub feedback: Option<u64>,
     /// Where advice for it stands in the journal, oldest first.
     pub advice: Vec<u64>,
+    /// What people have answered, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answer>,
     pub commit: Option<Oid>,
     pub tree: Option<Oid>,
     /// Why nothing had to be changed, as the agent of this try says.
     pub already: Option<String>,
+    /// What the agent of this try waits for, where it ended with that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<Asks>,
+    /// Where the last words of its last agent stand in the journal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said: Option<u64>,
     /// Passes of agents asked to confirm, within this attempt.
     pub confirmations: u32,
     /// How many of them found work, which they did: each is worth an attempt.
@@ -386,6 +396,15 @@ pub struct Progress {
 impl Progress {
     /// So much advice is told to a try; more of it is rather a talk, of which the last words count.
     pub(super) const ADVICE: usize = 5;
+}
+
+/// A person's answer: where it stands in the journal, which failure it answers, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    pub seq: u64,
+    pub to: Option<u64>,
+    /// The same answer to the same failure is recorded once.
+    pub text: Digest,
 }
 
 /// The move of the target that is about to be made.

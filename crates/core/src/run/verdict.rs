@@ -1,5 +1,6 @@
 //! What a check's end says, and what of it the next attempt should be told.
 
+use super::ending::NO_TEST;
 use super::event::{CheckResult, Verdict};
 use super::report::Tests;
 use crate::plan::READ_TO_THE_END;
@@ -18,7 +19,7 @@ impl Verdict {
 /// Judge a check that ended by itself. Exit 0 counts only if something was tested.
 pub fn of_exit(exit: i32, output: &str) -> Verdict {
     match exit {
-        0 if runners::ran_none(output) => Verdict::Broken { reason: "it ran no test".to_owned() },
+        0 if runners::ran_none(output) => Verdict::Broken { reason: NO_TEST.to_owned() },
         0 => Verdict::Pass,
         exit => Verdict::Fail { exit },
     }

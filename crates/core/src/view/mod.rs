@@ -12,7 +12,7 @@ pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};
 pub use tell::{Told, Tone, tell};
 pub use usage::{bill, dollars, of_bill, used, used_in_all};
-pub use why::{Why, commit_command, why};
+pub use why::{Setting, Sources, Why, commit_command, why};
 
 /// Twenty cells, as many of them filled as is done.
 pub fn bar(done: u32, total: u32) -> String {

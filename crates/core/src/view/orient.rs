@@ -5,9 +5,9 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::dialect::chronicle::{Chronicle, Story};
+use crate::dialect::chronicle::{Answered, Chronicle, Story};
 use crate::plan::{Export, RepoPath, TaskId, TaskSpec};
-use crate::prompt::{asked, mend};
+use crate::prompt::{Answer, answers_section, asked, mend};
 use crate::run::Run;
 use crate::terminal::clean_text;
 
@@ -71,7 +71,9 @@ impl Orientation {
             let said = story.map(|story| story.feedback.as_slice()).unwrap_or_default();
             let last = said.iter().filter(|one| said.last().is_some_and(|last| last.attempt == one.attempt));
             let feedback = last.map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n\n");
-            (spec.id.clone(), asked(spec) + &mend(attempt, Some(&feedback)))
+            let answers: Vec<Answer> =
+                story.into_iter().flat_map(|story| &story.answers).map(answer).collect();
+            (spec.id.clone(), asked(spec) + &mend(attempt, Some(&feedback)) + &answers_section(&answers))
         });
         Orientation { head, run: run.id.to_string(), sections: all.0.into(), task, task_cut: 0 }
     }
@@ -161,6 +163,10 @@ impl fmt::Display for Orientation {
         }
         Ok(())
     }
+}
+
+fn answer(Answered { asked, said }: &Answered) -> Answer {
+    Answer { asked: asked.clone(), words: String::new(), by: said.by.clone(), text: said.text.clone() }
 }
 
 /// The tasks that are completed, the first one first.
@@ -346,7 +352,7 @@ mod tests {
         });
         commands.push(Command::Note {
             by: by(),
-            note: Note::Entry { task: Some(last), text: "Looked at it".into() },
+            note: Note::Entry { task: Some(last), text: "Looked at it".into(), for_next: false },
         });
         let (mut state, mut journal) = (State::new(), Vec::new());
         for command in commands {

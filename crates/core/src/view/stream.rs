@@ -119,6 +119,7 @@ impl Stream {
                 put(told, Tone::Plain, &format!("→ {tool}{what}"));
             }
             Happening::ToolResult { failed, text } => result(failed, &text, told),
+            Happening::Denied { what } => put(told, Tone::Warning, &format!("not permitted: {what}")),
             Happening::Retry { reason } => put(told, Tone::Warning, &format!("warning: {reason}")),
             Happening::Limit { until } => {
                 // Some clients say it twice.

@@ -142,6 +142,7 @@ pub fn tell(event: &Event) -> Told {
             (Tone::Warning, format!("skipped by {by}{why}"))
         }
         Event::Unblocked { by, .. } => (Tone::Plain, format!("unblocked by {by}")),
+        Event::Answered { by, text, .. } => (Tone::Plain, format!("answered by {by}: {}", one_line(text))),
         Event::Adopted { by, past, .. } => {
             let spent = match past.spent {
                 0 => String::new(),
@@ -173,6 +174,9 @@ pub fn tell(event: &Event) -> Told {
         Event::Raised { by, attempts, .. } => (Tone::Plain, format!("{by} allows {attempts} attempts")),
         Event::Noted { by, note } => match note {
             Note::Guardrail { text } => (Tone::Plain, format!("guardrail by {by}: {}", one_line(text))),
+            Note::GuardrailRemoved { text } => {
+                (Tone::Plain, format!("guardrail removed by {by}: {}", one_line(text)))
+            }
             Note::Entry { text, .. } => (Tone::Plain, format!("{by} notes: {}", one_line(text))),
             Note::Told { report, .. } => {
                 let said = [&report.note, &report.feedback].into_iter().find(|text| !text.is_empty());

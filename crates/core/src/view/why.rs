@@ -5,8 +5,11 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{after_attempts, counted};
-use crate::plan::{Fences, TaskId};
-use crate::run::{Holder, Proof, Run, State, Status, Task, shell_word, stand_in, waits_for, worker};
+use crate::plan::{Dialect, Fences, TaskId};
+use crate::run::{
+    Ending, Holder, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task, shell_word, stand_in,
+    waits_for, worker,
+};
 use crate::time::{Span, Timestamp};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -17,8 +20,35 @@ pub struct Why {
     pub waited_ms: Span,
     /// From the task itself to the root causes; the depth tells what follows from what.
     pub causes: Vec<Cause>,
+    /// The end of what its agent said last, where that explains more than the checks do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<String>,
     /// Commands that would help, most useful first.
     pub helps: Vec<String>,
+    /// Settings that would help.
+    pub settings: Vec<Setting>,
+}
+
+/// A line of a plan or of `piton.toml` that would help.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Setting {
+    pub line: String,
+    /// The file and the table.
+    pub place: String,
+    pub when: String,
+}
+
+/// What the state does not hold, and whoever asks looks up.
+#[expect(missing_debug_implementations, reason = "closures have nothing to show")]
+pub struct Sources<'a> {
+    /// Somebody holds the run's lock.
+    pub engine_lives: bool,
+    /// Why a task failed, by the place in the journal.
+    pub reason: &'a dyn Fn(u64) -> Option<String>,
+    /// What its agent said last, in the same way.
+    pub words: &'a dyn Fn(u64) -> Option<String>,
+    /// Where its worktree is, if there is one.
+    pub worktree: &'a dyn Fn(&TaskId) -> Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -35,42 +65,37 @@ const MOST_REFUSALS: usize = 3;
 /// As much as anybody reads of one line of an output.
 const LONGEST_LINE: usize = 200;
 
-/// `engine_lives`: somebody holds the run's lock. `reason` tells why a task failed at a place in the journal.
-pub fn why(
-    state: &State,
-    id: &TaskId,
-    now: Timestamp,
-    engine_lives: bool,
-    reason: &dyn Fn(u64) -> Option<String>,
-) -> Option<Why> {
+pub fn why(state: &State, id: &TaskId, now: Timestamp, sources: &Sources<'_>) -> Option<Why> {
     let run = state.run()?;
     let task = state.task(id).ok().flatten()?;
     let mut search = Search {
         state,
         run,
         now,
-        engine_lives,
-        reason,
+        sources,
         causes: Vec::new(),
         helps: Vec::new(),
+        settings: Vec::new(),
         seen: Vec::new(),
     };
     search.explain(task, 0);
+    let last_words = search.last_words(task);
     if let Some(reason) = run.noticed.get(id) {
         search.say(0, format!("its work was let pass, but look at it: {reason}"));
     }
-    let Search { causes, helps, .. } = search;
-    Some(Why { task: id.clone(), status: task.status(), waited_ms: now.since(task.since), causes, helps })
+    let Search { causes, helps, settings, .. } = search;
+    let (task, status, waited_ms) = (id.clone(), task.status(), now.since(task.since));
+    Some(Why { task, status, waited_ms, causes, last_words, helps, settings })
 }
 
 struct Search<'a> {
     state: &'a State,
     run: &'a Run,
     now: Timestamp,
-    engine_lives: bool,
-    reason: &'a dyn Fn(u64) -> Option<String>,
+    sources: &'a Sources<'a>,
     causes: Vec<Cause>,
     helps: Vec<String>,
+    settings: Vec<Setting>,
     seen: Vec<TaskId>,
 }
 
@@ -118,6 +143,7 @@ impl Search<'_> {
                 let reason = self.failure(task);
                 let tries = format!("{} of {} attempts spent", task.spent, task.budget);
                 self.say(depth, format!("{id} failed, {tries}: {reason}"));
+                self.would_help(task, &reason, depth + 1);
                 match task.not_before.filter(|&time| time > self.now) {
                     Some(time) => {
                         self.say(depth + 1, format!("it is tried again in {}", time.since(self.now)));
@@ -183,7 +209,9 @@ impl Search<'_> {
                 let reason = self.failure(task);
                 let after = after_attempts(task.spent);
                 self.say(depth, format!("{id} was abandoned {after}: {reason}"));
+                self.would_help(task, &reason, depth + 1);
                 self.look(id, &reason);
+                self.help(format!("piton answer {id} 'what to do'"));
                 self.help(format!("piton retry {id}"));
                 self.help(format!("piton raise {id} --attempts {}", task.budget + 2));
                 self.help(format!("piton skip {id}"));
@@ -191,6 +219,8 @@ impl Search<'_> {
             Status::Blocked => {
                 let reason = self.failure(task);
                 self.say(depth, format!("{id} is blocked and needs a person: {reason}"));
+                self.would_help(task, &reason, depth + 1);
+                self.help(format!("piton answer {id} 'what to do'"));
                 self.help(format!("piton unblock {id}"));
                 self.help(format!("piton skip {id}"));
             }
@@ -198,11 +228,12 @@ impl Search<'_> {
                 let reason = self.failure(task);
                 let after = after_attempts(task.spent);
                 self.say(depth, format!("the run went on without {id} {after}: {reason}"));
+                self.would_help(task, &reason, depth + 1);
                 self.look(id, &reason);
                 self.help(format!("piton retry {id}"));
             }
             Status::Skipped | Status::PassedOver => {
-                let reason = task.failure_seq.and_then(|seq| (self.reason)(seq));
+                let reason = task.failure_seq.and_then(|seq| (self.sources.reason)(seq));
                 let why = reason.filter(|reason| !reason.is_empty());
                 let why = why.map(|reason| format!(": {reason}")).unwrap_or_default();
                 self.say(depth, format!("{id} was skipped by a person{why}"));
@@ -229,7 +260,7 @@ impl Search<'_> {
             if let Some(other) = holding {
                 self.explain(other, depth + 1);
             }
-        } else if !self.engine_lives {
+        } else if !self.sources.engine_lives {
             self.say(depth, format!("{id} is ready; no engine is working on this run"));
             self.help(format!("piton run {}", self.run.plan));
         } else if self.run.stop.is_some() {
@@ -288,7 +319,7 @@ impl Search<'_> {
     }
 
     fn engine(&mut self, depth: u32) {
-        if !self.engine_lives {
+        if !self.sources.engine_lives {
             self.say(depth, "no engine is working on this run at the moment");
             self.help(format!("piton run {}", self.run.plan));
         }
@@ -305,6 +336,84 @@ impl Search<'_> {
         }
     }
 
+    /// What could be changed so that the next try does not end like that: settings, and where the work is.
+    fn would_help(&mut self, task: &Task, reason: &str, depth: u32) {
+        let id = &task.id;
+        let own = self.of_task(id);
+        let doubled = |words: &str| {
+            let limit = reason.split_once(words)?.1.split([';', ',']).next()?;
+            let limit = Span(Span::parse(limit.trim())?.0.saturating_mul(2)).to_string();
+            Some(limit.replace(" 00m", "").replace(" 00s", "").replace(' ', ""))
+        };
+        let ending = Ending::of(reason);
+        match ending {
+            Ending::Idle => {
+                self.set("may_change_nothing = true", &own, "if nothing may have to change for it");
+                self.set(
+                    "check_first = true",
+                    &own,
+                    "if it may be done already: its checks run before any agent",
+                );
+            }
+            Ending::Asked => {
+                let plan = shell_word(&self.run.plan);
+                self.help(format!("piton answer {id} 'what to do'"));
+                self.help(format!("piton run {plan} --auto-answer   lets agents decide what they would ask"));
+            }
+            Ending::Denied => {
+                let agent = worker(self.run, task);
+                let place = format!("[agents.{agent}] of {}", self.settings_file());
+                self.set("permissions = \"all\"", &place, "if it may do whatever its client can do");
+            }
+            Ending::TimedOut => {
+                let longer = doubled(TIMED_OUT).unwrap_or_else(|| "1h".to_owned());
+                self.set(&format!("timeout = \"{longer}\""), &own, "if a try needs more time");
+            }
+            Ending::Silent => {
+                let longer = doubled(SILENT).unwrap_or_else(|| "30m".to_owned());
+                self.set(&format!("silence = \"{longer}\""), &own, "or \"off\", if it works without a word");
+            }
+            Ending::SlowCheck => {
+                let longer = doubled(SLOW_CHECK).unwrap_or_else(|| "15m".to_owned());
+                let place = format!("the check, in {}", self.settings_file());
+                self.set(&format!("timeout = \"{longer}\""), &place, "if the check needs more time");
+            }
+            Ending::RedCheck | Ending::NoTest | Ending::NoProgram | Ending::Conflict | Ending::Other => {}
+        }
+        if let Some(path) = (self.sources.worktree)(id) {
+            self.say(depth, format!("its work is in {path}"));
+        }
+    }
+
+    fn set(&mut self, line: &str, place: &str, when: &str) {
+        let setting = Setting { line: line.to_owned(), place: place.to_owned(), when: when.to_owned() };
+        if !self.settings.contains(&setting) {
+            self.settings.push(setting);
+        }
+    }
+
+    /// Where settings of a task stand. Plans of other systems have no words for them.
+    fn of_task(&self, id: &TaskId) -> String {
+        match self.run.settings.dialect {
+            Dialect::Native => format!("task {id} of {}", self.run.plan),
+            _ => "[defaults] of piton.toml".to_owned(),
+        }
+    }
+
+    fn settings_file(&self) -> &str {
+        if self.run.settings.dialect == Dialect::Native { &self.run.plan } else { "piton.toml" }
+    }
+
+    /// What the agent said last, unless a check has the last word.
+    fn last_words(&self, task: &Task) -> Option<String> {
+        use Status::{Abandoned, Blocked, Failed, PassedOver};
+        matches!(task.status(), Failed | Abandoned | Blocked | PassedOver).then_some(())?;
+        use Ending::{Asked, Denied, Idle, Other, Silent, TimedOut};
+        matches!(Ending::of(&self.failure(task)), Idle | Asked | Denied | TimedOut | Silent | Other)
+            .then_some(())?;
+        (self.sources.words)(task.progress.said?).filter(|words| !words.trim().is_empty())
+    }
+
     /// What was printed where it went wrong: by a check, or by the agent.
     fn look(&mut self, id: &TaskId, reason: &str) {
         let checks = if reason.contains("check `") { " --checks" } else { "" };
@@ -313,7 +422,7 @@ impl Search<'_> {
 
     fn failure(&self, task: &Task) -> String {
         task.failure_seq
-            .and_then(|seq| (self.reason)(seq))
+            .and_then(|seq| (self.sources.reason)(seq))
             .unwrap_or_else(|| "no reason was recorded".to_owned())
     }
 }
@@ -348,10 +457,20 @@ impl fmt::Display for Why {
         for cause in &self.causes {
             writeln!(f, "{:indent$}- {}", "", cause.text, indent = 2 + 2 * cause.depth as usize)?;
         }
+        if let Some(words) = &self.last_words {
+            writeln!(f, "\nThe agent's last words:")?;
+            words.trim().lines().try_for_each(|line| writeln!(f, "  | {line}"))?;
+        }
         if !self.helps.is_empty() {
             writeln!(f, "\nWhat helps:")?;
             for help in &self.helps {
                 writeln!(f, "  {help}")?;
+            }
+        }
+        if !self.settings.is_empty() {
+            writeln!(f, "\nSettings that may help:")?;
+            for Setting { line, place, when } in &self.settings {
+                writeln!(f, "  {line}   in {place}, {when}")?;
             }
         }
         Ok(())

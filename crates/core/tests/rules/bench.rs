@@ -5,7 +5,7 @@ use piton_core::plan::{
     TaskSpec,
 };
 use piton_core::run::{
-    Action, AgentEnd, CheckResult, Class, Command, Event, Holder, Intent, NewRun, Recorded, Refusal,
+    Action, AgentEnd, CheckResult, Class, Closing, Command, Event, Holder, Intent, NewRun, Recorded, Refusal,
     Selection, Session, State, Status, Stop, Task, Verdict, Work, decide,
 };
 use piton_core::time::{Span, Timestamp};
@@ -174,7 +174,15 @@ impl Bench {
     pub(crate) fn agent_ends(&self, name: &str, end: AgentEnd) -> Command {
         let at = self.task(name);
         let (fence, pass) = (at.fence, at.progress.confirmations);
-        Command::AgentEnded { task: id(name), fence, pass, end, took: Span::seconds(1), report: None }
+        Command::AgentEnded {
+            task: id(name),
+            fence,
+            pass,
+            end,
+            took: Span::seconds(1),
+            report: None,
+            closing: Closing::default(),
+        }
     }
 
     pub(crate) fn captured(&self, name: &str, work: Work) -> Command {

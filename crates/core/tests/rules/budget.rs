@@ -192,7 +192,7 @@ fn a_reviewer_that_may_use_no_more_fails_nothing_and_is_booked_once() {
         });
         assert_eq!((bench.task("a").decided, bench.task("a").spent), (status, 0));
         if status == Status::Blocked {
-            bench.accept(&Command::Unblock { task: id("a"), by: "me".to_owned() });
+            bench.accept(&Command::Unblock { task: id("a"), by: "me".to_owned(), note: String::new() });
         }
         bench.start("a");
         assert_eq!(bench.task("a").decided, Status::Verifying, "its work is there");

@@ -1,10 +1,10 @@
 //! What a run ends as: what a person skips is not left over, what the run had to go on without is.
 
-use piton_core::plan::{Exhausted, Schedule, TaskSpec};
-use piton_core::run::{Class, Command, Event, Status, StopReason};
-use piton_core::view::{RunStatus, at_rest, tell, why};
+use piton_core::plan::{Exhausted, Schedule, TaskId, TaskSpec};
+use piton_core::run::{AgentEnd, Asks, Class, Closing, Command, Event, Status, StopReason, Work};
+use piton_core::view::{RunStatus, Sources, at_rest, tell, why};
 
-use crate::bench::{Bench, id, spec};
+use crate::bench::{Bench, id, spec, work};
 
 fn skip(name: &str) -> Command {
     Command::Skip { task: id(name), by: "ann".to_owned(), reason: "not this year".to_owned() }
@@ -22,7 +22,13 @@ fn said(bench: &Bench, name: &str) -> String {
             _ => None,
         }
     };
-    why(&bench.state, &id(name), bench.now, true, &reason).expect("there is such a task").to_string()
+    let words = |seq: u64| match &bench.journal.iter().find(|recorded| recorded.seq == seq)?.event {
+        Event::AgentEnded { closing, .. } => Some(closing.words.clone()),
+        _ => None,
+    };
+    let worktree = |_: &TaskId| Some("/w/a".to_owned());
+    let sources = Sources { engine_lives: true, reason: &reason, words: &words, worktree: &worktree };
+    why(&bench.state, &id(name), bench.now, &sources).expect("there is such a task").to_string()
 }
 
 fn status(bench: &Bench) -> RunStatus {
@@ -79,4 +85,110 @@ fn nothing_is_said_to_end_after_no_attempts() {
     let told = said(&bench, "a");
     assert!(told.contains("the run went on without a before any attempt was spent"), "{told}");
     assert!(!told.contains("0 attempts"), "{told}");
+}
+
+/// An agent that ends like this, has changed nothing and says these last words.
+fn stopped_with(task: TaskSpec, closing: Closing) -> Bench {
+    let mut bench = Bench::running(vec![task]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    let Command::AgentEnded { task, fence, pass, end, took, report, .. } =
+        bench.agent_ends("a", AgentEnd::Done)
+    else {
+        unreachable!("that is what it makes");
+    };
+    bench.accept(&Command::AgentEnded { task, fence, pass, end, took, report, closing });
+    bench.accept(&bench.captured("a", Work { changed: false, found_work: false, ..work(7) }));
+    bench
+}
+
+fn asks(question: &str) -> Closing {
+    let (words, text) = (format!("I looked at both.\n{question}"), question.to_owned());
+    Closing { words, asks: Some(Asks::Question { text }) }
+}
+
+#[test]
+fn who_asks_and_changes_nothing_is_told_to_decide_and_at_last_a_person_is_asked() {
+    let bench = stopped_with(spec("a", &[]), asks("Which store?"));
+    assert_eq!((bench.task("a").decided, bench.task("a").spent), (Status::Failed, 1));
+    let Some(Event::Failed { feedback, .. }) = bench.journal.last().map(|last| &last.event) else {
+        panic!("it failed");
+    };
+    assert!(feedback.contains("ended with a question: Which store?\nNobody answers"), "{feedback}");
+    let bench = stopped_with(TaskSpec { attempts: 1, ..spec("a", &[]) }, asks("Which store?"));
+    assert_eq!(bench.task("a").decided, Status::Blocked, "an answer lets it go on");
+    insta::assert_snapshot!(said(&bench, "a"), @r"
+    a is blocked for 0ms
+      - a is blocked and needs a person: the agent changed nothing and asked: Which store?
+        - its work is in /w/a
+
+    The agent's last words:
+      | I looked at both.
+      | Which store?
+
+    What helps:
+      piton answer a 'what to do'
+      piton run plan.toml --auto-answer   lets agents decide what they would ask
+      piton unblock a
+      piton skip a
+    ");
+    // A question after work is no reason to stop: the checks decide.
+    let may = TaskSpec { may_change_nothing: true, ..spec("a", &[]) };
+    assert_eq!(stopped_with(may, asks("Anything else?")).task("a").decided, Status::Verifying);
+}
+
+#[test]
+fn a_permission_that_was_denied_needs_a_person_and_spends_no_attempt() {
+    let asks = Some(Asks::Permission { denied: "Write /etc/no.txt".to_owned() });
+    let bench = stopped_with(spec("a", &[]), Closing { words: "I was not let.".to_owned(), asks });
+    assert_eq!((bench.task("a").decided, bench.task("a").spent), (Status::Blocked, 0));
+    insta::assert_snapshot!(said(&bench, "a"), @r#"
+    a is blocked for 0ms
+      - a is blocked and needs a person: the agent changed nothing: its client denied it Write /etc/no.txt
+        - its work is in /w/a
+
+    The agent's last words:
+      | I was not let.
+
+    What helps:
+      piton answer a 'what to do'
+      piton unblock a
+      piton skip a
+
+    Settings that may help:
+      permissions = "all"   in [agents.default] of plan.toml, if it may do whatever its client can do
+    "#);
+}
+
+#[test]
+fn each_end_names_the_setting_that_would_help() {
+    let ended = |reason: &str| {
+        let mut bench = Bench::running(vec![TaskSpec { attempts: 1, ..spec("a", &[]) }]);
+        bench.start("a");
+        bench.ready("a", 0, 0);
+        let end = AgentEnd::Failed { reason: reason.to_owned(), feedback: String::new() };
+        bench.accept(&bench.agent_ends("a", end));
+        let said = said(&bench, "a");
+        said.split_once("Settings that may help:\n").map(|(_, settings)| settings.to_owned())
+    };
+    let all: String = [
+        "the agent changed nothing",
+        "the agent had not finished after 30m",
+        "the agent said nothing for 10m",
+        "check `x` did not judge: it had not ended after 5m",
+    ]
+    .map(|reason| format!("{reason}\n{}", ended(reason).unwrap_or_default()))
+    .concat();
+    insta::assert_snapshot!(all, @r#"
+    the agent changed nothing
+      may_change_nothing = true   in task a of plan.toml, if nothing may have to change for it
+      check_first = true   in task a of plan.toml, if it may be done already: its checks run before any agent
+    the agent had not finished after 30m
+      timeout = "1h"   in task a of plan.toml, if a try needs more time
+    the agent said nothing for 10m
+      silence = "20m"   in task a of plan.toml, or "off", if it works without a word
+    check `x` did not judge: it had not ended after 5m
+      timeout = "10m"   in the check, in plan.toml, if the check needs more time
+    "#);
+    assert_eq!(ended("check `x` failed with exit status 1"), None);
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Budget, Plan, Schedule, TaskId, TaskSpec};
 use piton_core::run::{
-    Action, AgentEnd, Claim, Class, Command, Counts, Event, Holder, Links, Missing, Proof, Recorded, Report,
-    Selection, Session, State, Stop, StopReason, Verdict, Work, decide, next, wake_at,
+    Action, AgentEnd, Claim, Class, Closing, Command, Counts, Event, Holder, Links, Missing, Proof, Recorded,
+    Report, Selection, Session, State, Stop, StopReason, Verdict, Work, decide, next, wake_at,
 };
 use piton_core::time::{Span, Timestamp};
 use proptest::prelude::*;
@@ -80,7 +80,15 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
                 _ => AgentEnd::Stopped,
             };
             let report = (with % 2 == 0).then_some(report);
-            Command::AgentEnded { task, fence, pass, end, took: Span::seconds(1), report }
+            Command::AgentEnded {
+                task,
+                fence,
+                pass,
+                end,
+                took: Span::seconds(1),
+                report,
+                closing: Closing::default(),
+            }
         }
         8..=10 => {
             let markers = if with % 9 == 0 { vec!["file".to_owned()] } else { Vec::new() };
@@ -123,7 +131,8 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
         23 => Command::Retry { task, by },
         24 if with % 2 == 0 => Command::Reset { task, by },
         24 => Command::Skip { task, by, reason: text },
-        25 => Command::Unblock { task, by },
+        25 if with % 2 == 0 => Command::Unblock { task, by, note: text },
+        25 => Command::Answer { task, by, text },
         26 => Command::Raise { task, by, attempts: u32::from(with % 6) },
         27 => match known.and_then(|t| t.proof.clone()) {
             Some(Proof::Landed { commit, .. }) => Command::LandingLost { task, commit, reason: text },

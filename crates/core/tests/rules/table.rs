@@ -180,6 +180,23 @@ fn what_people_may_do() {
       passed over no: T1 is skipped, not blocked
       … by ann    no: T1 is in_progress, not blocked
       … by bob    no: T1 is in_progress, not blocked
+    answer
+      pending     answered
+      in_progress answered
+      confirming  answered
+      verifying   answered
+      verified    answered
+      merging     answered
+      completed   no: T1 is completed: nobody works on it any more [a new task in the plan can change what it did: `piton run PLAN --replan`]
+      failed      answered
+      abandoned   answered, retried
+      blocked     answered, unblocked
+      skipped     no: T1 was skipped: nobody works on it [`piton reset T1` puts it back into the plan]
+      unreachable answered
+      waiting     answered
+      passed over answered, retried
+      … by ann    answered
+      … by bob    answered
     raise to 5
       pending     raised
       in_progress raised
@@ -315,7 +332,11 @@ fn commands() -> Vec<(&'static str, Command)> {
         ("retry", Command::Retry { task: task.clone(), by: by.clone() }),
         ("reset", Command::Reset { task: task.clone(), by: by.clone() }),
         ("skip", Command::Skip { task: task.clone(), by: by.clone(), reason }),
-        ("unblock", Command::Unblock { task: task.clone(), by: by.clone() }),
+        ("unblock", Command::Unblock { task: task.clone(), by: by.clone(), note: String::new() }),
+        (
+            "answer",
+            Command::Answer { task: task.clone(), by: by.clone(), text: "use the other one".to_owned() },
+        ),
         ("raise to 5", Command::Raise { task: task.clone(), by: by.clone(), attempts: 5 }),
         ("raise to 1", Command::Raise { task, by, attempts: 1 }),
     ]

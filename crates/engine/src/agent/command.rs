@@ -5,7 +5,7 @@ use std::io;
 
 use piton_core::client::Fault;
 use piton_core::plan::{Agent, PromptBy, RunId, SILENCE, TaskId, TaskSpec};
-use piton_core::run::{AgentEnd, verdict};
+use piton_core::run::{AgentEnd, SILENT, TIMED_OUT, verdict};
 use piton_core::signal::Signal;
 use piton_core::time::Span;
 
@@ -91,10 +91,10 @@ pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskS
         Ended::Signalled { signal } => {
             return AgentEnd::Transient { reason: format!("the agent was killed by signal {signal}") };
         }
-        Ended::WallClock => return failed(format!("the agent had not finished after {}", spec.timeout)),
+        Ended::WallClock => return failed(format!("{TIMED_OUT}{}", spec.timeout)),
         Ended::Silence => {
             let limit = spec.silence.unwrap_or(SILENCE);
-            let reason = format!("the agent said nothing for {limit}");
+            let reason = format!("{SILENT}{limit}");
             return if heard.waits_for_others() { AgentEnd::Transient { reason } } else { failed(reason) };
         }
         Ended::Startup => return AgentEnd::Transient { reason: "the agent never said anything".to_owned() },

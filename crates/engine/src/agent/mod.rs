@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::answer;
 use piton_core::client::{Exit, Fault, GO_ON, Meaning, Story};
 use piton_core::plan::{Adapter, Agent, TaskId};
-use piton_core::run::{AgentEnd, ByModel, Usage, Verdict};
+use piton_core::run::{AgentEnd, Asks, ByModel, Closing, Usage, Verdict, verdict};
 use piton_core::signal::{Output, Reach, Signal, heard};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
@@ -119,6 +120,8 @@ pub struct Heard {
     /// When it ended, however much later somebody listens: what it said of times was said before that.
     pub(crate) ended_at: Timestamp,
     has_stream: bool,
+    /// What the client did not let its agent do.
+    denied: Option<String>,
     /// Whether it waited for a tool when it ended.
     in_call: bool,
     /// What it has used, by model, if it tells. `None` also for a client that never does.
@@ -152,6 +155,20 @@ impl Heard {
 }
 
 impl Heard {
+    /// Its last words. Whoever said that it is done, or ended otherwise, waits for nothing.
+    pub(crate) fn closing(&self, end: &AgentEnd, has_reported: bool) -> Closing {
+        let denied = || self.denied.clone().map(|denied| Asks::Permission { denied });
+        let question = || {
+            let text = answer::closing_question(&self.said)?;
+            let text = text.chars().take(LONGEST_QUESTION).collect();
+            // Who prints what it was told asks nothing.
+            (!self.asked.contains(&text)).then_some(Asks::Question { text })
+        };
+        let waits = *end == AgentEnd::Done && !has_reported;
+        let asks = if waits { denied().or_else(question) } else { None };
+        Closing { words: verdict::excerpt(self.said.trim(), Closing::WORDS).to_owned(), asks }
+    }
+
     /// Whether it ended since what it may use, by its own count, was used up.
     pub(crate) fn is_used_up(&self) -> bool {
         matches!(self.broken, Some((Fault::Own, _)))
@@ -186,6 +203,9 @@ impl Heard {
     }
 }
 
+/// Characters of a question as it stands in a reason.
+const LONGEST_QUESTION: usize = 300;
+
 /// How long a limit is waited for whose end nobody told: most end within hours, and a look costs little.
 const UNKNOWN_LIMIT: Span = Span::minutes(30);
 /// The same for too many requests, which are counted by the minute.
@@ -212,6 +232,7 @@ pub(crate) fn hear(
             until: None,
             ended_at,
             has_stream: false,
+            denied: None,
             in_call: false,
             used: None,
             estimate: ByModel::new(),
@@ -239,7 +260,7 @@ pub(crate) fn hear(
     let unreported = story.unreported.iter().map(|(model, usage)| (model, *usage)).chain(unpriced);
     let estimate = together(unreported.map(|(model, usage)| (named(model, agent), usage)));
     let said = clean_text(story.said.as_bytes());
-    let (until, in_call) = (story.limit(), story.is_in_call());
+    let (until, in_call, denied) = (story.limit(), story.is_in_call(), story.denied.clone());
     Ok(Heard {
         said,
         is_cut: false,
@@ -248,6 +269,7 @@ pub(crate) fn hear(
         until,
         ended_at,
         has_stream: true,
+        denied,
         in_call,
         used,
         estimate,

@@ -119,7 +119,11 @@ pub(super) fn notes(order: &Order, all: &[Told]) -> Vec<Command> {
     if order.run.settings.no_commits {
         return Vec::new();
     }
-    let entry = |text: &String| Note::Entry { task: Some(order.task.id.clone()), text: text.clone() };
+    let entry = |text: &String| Note::Entry {
+        task: Some(order.task.id.clone()),
+        text: text.clone(),
+        for_next: false,
+    };
     let lesson = |text: &String| Note::Guardrail { text: text.clone() };
     let entries = all.iter().flat_map(|told| &told.entries).map(entry);
     let lessons = all.iter().flat_map(|told| &told.guardrails).map(lesson);

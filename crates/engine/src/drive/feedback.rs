@@ -47,7 +47,10 @@ pub(super) fn written(order: &Order, commit: &Oid, results: &[CheckResult]) -> R
         }
         Err(reason) => {
             let text = format!("{by} did not help: {reason}");
-            Command::Note { by: "Piton".to_owned(), note: Note::Entry { task: Some(task), text } }
+            Command::Note {
+                by: "Piton".to_owned(),
+                note: Note::Entry { task: Some(task), text, for_next: false },
+            }
         }
     };
     Ok([note].into_iter().chain(told).collect())

@@ -93,7 +93,7 @@ pub(super) fn take_down(order: &Order, job: &Job, outcome: &Outcome) -> Result<V
     let mut said = uncontained(order.task.attempt, outcome);
     said.extend(seen(order, job, outcome)?);
     let note = |text: String| {
-        let note = Note::Entry { task: Some(order.task.id.clone()), text };
+        let note = Note::Entry { task: Some(order.task.id.clone()), text, for_next: false };
         Command::Note { by: "Piton".to_owned(), note }
     };
     Ok(said.into_iter().map(note).collect())

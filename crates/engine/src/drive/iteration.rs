@@ -88,7 +88,7 @@ pub(super) fn end(
         None => {}
     }
     let odd = heard.notes.iter().take(MOST_ODD).map(|text| {
-        let note = Note::Entry { task: Some(order.task.id.clone()), text: text.clone() };
+        let note = Note::Entry { task: Some(order.task.id.clone()), text: text.clone(), for_next: false };
         Command::Note { by: "piton".to_owned(), note }
     });
     Some((ending(&heard, &told), odd.collect()))

@@ -4,7 +4,7 @@ use std::thread;
 
 use piton_core::message;
 use piton_core::plan::{Check, Oid, TaskId};
-use piton_core::run::{AgentEnd, CheckResult, Class, Command, Intent, Verdict, verdict};
+use piton_core::run::{AgentEnd, CONFLICT, CheckResult, Class, Command, Intent, Verdict, verdict};
 
 use super::order::{Order, Trouble};
 use super::work;
@@ -53,7 +53,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
         Merged::Clean { tree } => repo.settle(tree, &tip, &order.site.owned)?,
         Merged::Conflict { files, messages } => {
             let files = files.join(", ");
-            let reason = format!("merge conflict in {files}");
+            let reason = format!("{CONFLICT}{files}");
             let feedback = format!(
                 "Your work conflicts with what landed in the meantime. The target has been merged into your worktree:\n\
                  resolve the conflict markers in {files}, keeping both sides' intent.\n\n{messages}\n"

@@ -445,7 +445,7 @@ impl<'o> Loop<'o> {
             self.specs.clear();
         }
         if let Some(guardrails) = &mut self.guardrails {
-            guardrails.extend(told::guardrail(recorded));
+            told::heed(guardrails, recorded);
         }
         self.observer.event(recorded, &self.state);
     }

@@ -1,9 +1,9 @@
 //! What an agent is told, gathered from the journal: the same by the engine and by whoever asks what it would say.
 
 use camino::Utf8Path;
-use piton_core::dialect::chronicle::Chronicle;
+use piton_core::dialect::chronicle::{self, Chronicle};
 use piton_core::plan::{RunId, TaskId, TaskSpec};
-use piton_core::prompt::{self, Advice, Broken, Caller, Prompts};
+use piton_core::prompt::{self, Advice, Answer, Broken, Caller, Prompts};
 use piton_core::run::{Event, Note, Proof, Recorded, Reopening, Run, Task};
 use piton_core::view::{Form, Orientation};
 
@@ -31,6 +31,8 @@ pub(super) struct Told {
     /// What people and scripts say it should do.
     pub advice: Vec<Advice>,
     pub guardrails: Vec<Advice>,
+    /// What people answered.
+    pub answers: Vec<Answer>,
     /// What the tasks that it rests on made.
     pub made: String,
     /// What the run has come to, for an agent that is to look further than its task.
@@ -69,6 +71,7 @@ impl Told {
             earlier: earlier(journal, &run.id, task)?,
             advice,
             guardrails,
+            answers: answers(journal, &run.id, task)?,
             made: made(journal, run, spec)?,
             orientation: if wider { orientation(journal, run)? } else { String::new() },
             failure,
@@ -93,6 +96,8 @@ impl Told {
             orientation: if first { "" } else { &self.orientation },
             made: &self.made,
             guardrails: &self.guardrails,
+            // Whoever confirms has to know them, too: they are part of what is asked.
+            answers: &self.answers,
             auto_answer: run.settings.auto_answer,
             writable: &here.writable,
             piton: Some(&here.piton),
@@ -132,18 +137,44 @@ pub fn next_prompt(
     let guard = Guard::new(&run.settings.fences, sandbox::wished(), project);
     let here = Here::new(&guard, &project.root, piton.as_deref());
     if let Some(text) = iteration::prompt(&project.root, run, &task, &spec, 0) {
-        return Ok(Some(with_rest(text, earlier(journal, &run.id, &task)?.as_ref(), &here)));
+        let earlier = earlier(journal, &run.id, &task)?;
+        let answers = answers(journal, &run.id, &task)?;
+        return Ok(Some(with_rest(text, earlier.as_ref(), &answers, &here)));
     }
     let told = Told::gather(journal, run, &task, &spec, guardrails(journal, &run.id)?)?;
     Ok(Some(told.text(prompts, run, &task, &spec, 0, &here)?))
 }
 
-/// The prompt of an iteration, with what was completed under its id before, and where it can write.
-pub(super) fn with_rest(text: String, earlier: Option<&Advice>, here: &Here) -> String {
+/// The prompt of an iteration, with what was completed under its id before, where it can write and what people answered.
+pub(super) fn with_rest(text: String, earlier: Option<&Advice>, answers: &[Answer], here: &Here) -> String {
     let earlier = earlier.map(|earlier| ("Before", earlier.text.as_str()));
     let writable = Some(("Where you can write", here.writable.as_str())).filter(|(_, text)| !text.is_empty());
     let with = |text: String, (title, more)| format!("{}\n\n## {title}\n\n{more}\n", text.trim_end());
-    earlier.into_iter().chain(writable).fold(text, with)
+    earlier.into_iter().chain(writable).fold(text, with) + &prompt::answers_section(answers)
+}
+
+/// What people answered, each with the reason for which the task had stopped then.
+fn answers(journal: &Journal, run: &RunId, task: &Task) -> Result<Vec<Answer>, JournalError> {
+    let mut answers = Vec::new();
+    for known in &task.progress.answers {
+        let Some(Event::Answered { by, text, to, said, .. }) = event(journal, run, Some(known.seq))? else {
+            continue;
+        };
+        let asked = match event(journal, run, to)? {
+            Some(Event::Failed { reason, .. }) => reason,
+            _ => String::new(),
+        };
+        let words = match event(journal, run, said)? {
+            Some(Event::AgentEnded { closing, .. }) => closing.words,
+            _ => String::new(),
+        };
+        answers.push(Answer { asked, words, by, text });
+    }
+    Ok(answers)
+}
+
+fn event(journal: &Journal, run: &RunId, seq: Option<u64>) -> Result<Option<Event>, JournalError> {
+    Ok(seq.map(|seq| journal.event(run, seq)).transpose()?.flatten().map(|recorded| recorded.event))
 }
 
 /// What its agent has to know about a task that was completed before and is open again.
@@ -216,15 +247,22 @@ fn advice(
 
 /// What everybody has to heed.
 pub(super) fn guardrails(journal: &Journal, run: &RunId) -> Result<Vec<Advice>, JournalError> {
-    Ok(journal.events_of_no_task(run)?.iter().filter_map(guardrail).collect())
+    let mut guardrails = Vec::new();
+    journal.events_of_no_task(run)?.iter().for_each(|recorded| heed(&mut guardrails, recorded));
+    Ok(guardrails)
 }
 
-pub(super) fn guardrail(recorded: &Recorded) -> Option<Advice> {
+/// Add a guardrail to the others, or take one out.
+pub(super) fn heed(guardrails: &mut Vec<Advice>, recorded: &Recorded) {
     match &recorded.event {
         Event::Noted { by, note: Note::Guardrail { text } } => {
-            Some(Advice { by: by.clone(), text: text.clone() })
+            guardrails.push(Advice { by: by.clone(), text: text.clone() });
         }
-        _ => None,
+        Event::Noted { note: Note::GuardrailRemoved { text }, .. } => {
+            // Lists show so much of it, and it is named by what they show.
+            guardrails.retain(|known| chronicle::cut(&known.text, chronicle::TEXT) != *text);
+        }
+        _ => {}
     }
 }
 

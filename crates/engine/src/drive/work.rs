@@ -263,6 +263,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let end = over.map_or(end, |bound| budget::end_at(bound, tail));
     // Of a client that never tells, nothing is said. First: what it means that it failed may depend on it.
     commands.extend(session.map(|_| spent(order, name, &job, used, heard.estimate.clone())));
+    let closing = heard.closing(&end, said.is_some());
     commands.push(Command::AgentEnded {
         task: order.task.id.clone(),
         fence: order.fence(),
@@ -270,6 +271,7 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
         end,
         took: Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0)),
         report: said.map(|message| Box::new(message.report)),
+        closing,
     });
     commands.extend(seen);
     Ok(commands)
@@ -290,7 +292,7 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     let earlier = order.told.earlier.as_ref().filter(|_| pass == 0);
     let (guard, piton) = (order.guard(), order.site.keeper.first());
     let here = told::Here::new(&guard, &order.workplace()?, piton.map(String::as_str));
-    let own = own.map(|text| told::with_rest(text, earlier, &here));
+    let own = own.map(|text| told::with_rest(text, earlier, &order.told.answers, &here));
     let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass, &here);
     let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
     // Nobody reads it before all of it is there.
@@ -318,7 +320,7 @@ fn spent(order: &Order, agent: &str, job: &Job, used: Option<ByModel>, estimate:
 fn noted(order: &Order, note: Note) -> Command {
     let task = order.task.id.clone();
     let note = match note {
-        Note::Entry { text, .. } => Note::Entry { task: Some(task.clone()), text },
+        Note::Entry { text, for_next, .. } => Note::Entry { task: Some(task.clone()), text, for_next },
         note => note,
     };
     Command::Note { by: task.to_string(), note }

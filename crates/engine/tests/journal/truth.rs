@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Budget, Digest, GroupId, Plan, Schedule, TaskId};
 use piton_core::run::{
-    Action, AgentEnd, ByModel, CheckResult, Claim, Class, Command, Holder, Intent, Note, Recorded, Refusal,
-    Selection, Session, State, Status, Stop, StopReason, Task, Usage, Verdict, Work, decide, startable,
+    Action, AgentEnd, ByModel, CheckResult, Claim, Class, Closing, Command, Holder, Intent, Note, Recorded,
+    Refusal, Selection, Session, State, Status, Stop, StopReason, Task, Usage, Verdict, Work, decide,
+    startable,
 };
 use piton_core::time::{Span, Timestamp};
 use piton_engine::journal::CommandError;
@@ -128,7 +129,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
             0 => Command::Retry { task: id, by },
             1 => Command::Reset { task: id, by },
             2 => Command::Skip { task: id, by, reason: text() },
-            3 => Command::Unblock { task: id, by },
+            3 => Command::Unblock { task: id, by, note: String::new() },
             4 => Command::Raise { task: id, by, attempts: 3 },
             5 => Command::LandingFound { task: id, commit: oid(77), reason: text() },
             6 => Command::Rescued { task: id, reference: "refs/x".into(), commit: oid(5) },
@@ -168,6 +169,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 end,
                 took: Span(9),
                 report: None,
+                closing: Closing::default(),
             }
         }
         Status::InProgress | Status::Confirming if task.is_engines() => {
@@ -315,6 +317,8 @@ fn a_long_chain_falls_as_one() {
     journal.command(&run_id(), &blocked("T0"), at(1)).unwrap();
     assert_eq!(journal.load(&run_id()).unwrap().counts().of(Status::Unreachable), 299);
     assert_eq!(journal.prove(&run_id()).unwrap(), [""; 0]);
-    journal.command(&run_id(), &Command::Unblock { task: id("T0"), by: "me".into() }, at(2)).unwrap();
+    journal
+        .command(&run_id(), &Command::Unblock { task: id("T0"), by: "me".into(), note: String::new() }, at(2))
+        .unwrap();
     assert_eq!(journal.load(&run_id()).unwrap().counts().of(Status::Unreachable), 0);
 }

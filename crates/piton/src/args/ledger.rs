@@ -260,6 +260,29 @@ pub(crate) struct Skip {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Answer {
+    pub task: TaskId,
+    /// What to do, for whoever works on the task next
+    pub text: String,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Unblock {
+    pub task: TaskId,
+    /// Tell whoever works on it next, as `piton answer` does
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub note: String,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Raise {
     pub task: TaskId,
     /// Attempts allowed in all
@@ -295,7 +318,7 @@ pub(crate) enum JournalCommand {
     /// Add an entry for those who read later
     Add {
         text: String,
-        /// The task it is about
+        /// The task it is about; its next prompts have it
         #[arg(long, value_name = "ID")]
         task: Option<TaskId>,
         #[command(flatten)]
@@ -315,6 +338,15 @@ pub(crate) struct Guardrail {
 pub(crate) enum GuardrailCommand {
     /// Add one
     Add {
+        text: String,
+        #[command(flatten)]
+        by: By,
+        #[command(flatten)]
+        of: OfRun,
+    },
+    /// Take one out again
+    Remove {
+        /// Its text, or a part of it that no other has
         text: String,
         #[command(flatten)]
         by: By,

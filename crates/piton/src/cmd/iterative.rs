@@ -106,7 +106,7 @@ pub(super) fn past(
     commands.extend(after);
     commands.extend(noted(&known, found));
     if let Some(text) = rebuild::logged(&rebuilt.differences, clock::now()) {
-        let note = Note::Entry { task: None, text };
+        let note = Note::Entry { task: None, text, for_next: false };
         commands.push(Command::Note { by: "piton".to_owned(), note });
     }
     commands.extend(lessons(&found.path));
@@ -131,7 +131,7 @@ pub(super) fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
     if words(&found.path.join(progress::FILE)).trim().is_empty() {
         return Ok(Vec::new());
     }
-    let note = Note::Entry { task: None, text: progress::ANEW.to_owned() };
+    let note = Note::Entry { task: None, text: progress::ANEW.to_owned(), for_next: false };
     Ok(vec![Command::Note { by: "piton".to_owned(), note }])
 }
 
@@ -281,7 +281,7 @@ pub(super) fn entry(run: &Run, task: &Task, args: &args::Report, told: &Report, 
         commit: told.commits.last().map(|commit| commit.hash.clone()).unwrap_or_default(),
         ..progress::Entry::default()
     };
-    let note = Note::Entry { task: Some(task.id.clone()), text: entry.write() };
+    let note = Note::Entry { task: Some(task.id.clone()), text: entry.write(), for_next: false };
     Some(Command::Note { by: by.to_owned(), note })
 }
 

@@ -2,12 +2,13 @@
 
 use piton_core::dialect::chronicle::Said;
 use piton_core::dialect::iterative::guardrails::{self, Guardrail as Lesson};
+use piton_core::plan::Dialect;
 use piton_core::run::{Command, Note};
 use piton_core::terminal::clean_text;
 use serde_json::json;
 
 use super::ledger::holder;
-use super::{Exit, FINE, people};
+use super::{Exit, FINE, people, status};
 use crate::args::{By, GuardrailCommand, JournalCommand, OfRun};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -18,12 +19,13 @@ const LONGEST: usize = 16 * 1024;
 
 pub(crate) fn journal(command: &JournalCommand) -> Outcome<Exit> {
     let JournalCommand::Add { text, task, by, of } = command;
-    keep(Note::Entry { task: task.clone(), text: words(text)? }, by, of)
+    keep(Note::Entry { task: task.clone(), text: words(text)?, for_next: task.is_some() }, by, of)
 }
 
 pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
     match command {
         GuardrailCommand::Add { text, by, of } => keep(Note::Guardrail { text: words(text)? }, by, of),
+        GuardrailCommand::Remove { text, by, of } => remove(text, by, of),
         GuardrailCommand::List { of } => {
             let said = guardrails_of(of)?;
             list(&said, of.json, "there is none; `piton guardrail add TEXT` adds one");
@@ -40,6 +42,34 @@ pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
                 hits.filter_map(|nth| lessons.get(nth)).map(|(_, said)| said.clone()).collect();
             list(&hits, of.json, "none has these words");
             Ok(FINE)
+        }
+    }
+}
+
+/// Take one out, by its text or a part of it that no other has.
+fn remove(part: &str, by: &By, of: &OfRun) -> Outcome<Exit> {
+    let found = find::run_to_change(&of.which)?;
+    if status::facts(&found.journal, &found.run)?.settings.dialect == Dialect::Iterative {
+        return Err(Failure::new("the guardrails of iterative work stand in a file: take it out there")
+            .hint(format!("edit {}/{}", status::facts(&found.journal, &found.run)?.plan, guardrails::FILE)));
+    }
+    let all = found.journal.chronicle(&found.run)?.guardrails;
+    let part = clean_text(part.as_bytes()).trim().to_lowercase();
+    let mut texts: Vec<&str> = all.iter().map(|said| said.text.as_str()).collect();
+    texts.dedup();
+    let whole: Vec<&str> = texts.iter().copied().filter(|text| text.to_lowercase() == part).collect();
+    let parts =
+        || texts.iter().copied().filter(|text| !part.is_empty() && text.to_lowercase().contains(&part));
+    let hits: Vec<&str> = if whole.is_empty() { parts().collect() } else { whole };
+    match &hits[..] {
+        [text] => {
+            let note = Note::GuardrailRemoved { text: (*text).to_owned() };
+            people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note })
+        }
+        [] => Err(Failure::new("no guardrail has these words").hint("piton guardrail list")),
+        several => {
+            let failure = Failure::new(format!("{} guardrails have these words", several.len()));
+            Err(failure.hint("piton guardrail list   shows them; give more of the text"))
         }
     }
 }

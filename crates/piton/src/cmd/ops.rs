@@ -118,6 +118,7 @@ const OPS: &[Op] = &[
         issue: Some("cat >> journal.md <<EOF …"),
     },
     Op { name: "guardrail", command: "piton guardrail add TEXT", execute: None, issue: None },
+    Op { name: "drop guardrail", command: "piton guardrail remove TEXT", execute: None, issue: None },
     Op {
         name: "merge queue",
         command: "piton queue",
@@ -130,6 +131,7 @@ const OPS: &[Op] = &[
         execute: Some("git worktree list; git branch | grep worktree-"),
         issue: None,
     },
+    Op { name: "answer", command: "piton answer ID TEXT", execute: None, issue: None },
     Op {
         name: "reset a task",
         command: "piton reset ID",
@@ -169,7 +171,7 @@ impl Op {
             (Dialect::Iterative, "initialise") => Some("piton next --plan SLUG"),
             (Dialect::Iterative, "start") => Some("piton start ID --by NAME   (an iteration)"),
             (Dialect::Iterative, "report done") => Some("piton report ID done --did TEXT --commit HASH"),
-            (Dialect::Iterative, "context update") => None,
+            (Dialect::Iterative, "context update" | "drop guardrail") => None,
             (Dialect::Rwkit, "journal") => Some("piton journal add 'LEVEL: TEXT'"),
             (Dialect::Rwkit, "context update") => None,
             _ => Some(self.command),

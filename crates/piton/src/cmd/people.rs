@@ -1,9 +1,11 @@
-//! What a person may say about a run: stop, retry, reset, skip, unblock, raise.
+//! What a person may say about a run: stop, retry, reset, skip, answer, unblock, raise.
 
-use piton_core::run::{Command, Recorded};
+use piton_core::prompt::LONGEST_ANSWER;
+use piton_core::run::{Command, Recorded, shell_word};
+use piton_core::terminal::clean_text;
 
-use super::{Exit, FINE};
-use crate::args::{OfTask, Raise, Skip, Stop, Which};
+use super::{Exit, FINE, status};
+use crate::args::{Answer, OfTask, Raise, Skip, Stop, Unblock, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::{progress, ui};
@@ -60,8 +62,39 @@ pub(crate) fn skip(args: &Skip) -> Outcome<Exit> {
     say(&args.which, args.json, &command)
 }
 
-pub(crate) fn unblock(args: &OfTask) -> Outcome<Exit> {
-    say(&args.which, args.json, &Command::Unblock { task: args.task.clone(), by: you() })
+pub(crate) fn unblock(args: &Unblock) -> Outcome<Exit> {
+    let note = answer_of(&args.note)?;
+    say(&args.which, args.json, &Command::Unblock { task: args.task.clone(), by: you(), note })
+}
+
+pub(crate) fn answer(args: &Answer) -> Outcome<Exit> {
+    let mut found = run(&args.which)?;
+    // Whoever calls by MCP has a name, and it need not be the person's.
+    let holder = std::env::var("PITON_HOLDER").ok().filter(|name| !name.trim().is_empty());
+    let by = holder.unwrap_or_else(you);
+    let command = Command::Answer { task: args.task.clone(), by, text: answer_of(&args.text)? };
+    let events = found.command(&command)?;
+    tell(&events, args.json);
+    if events.is_empty() {
+        ui::say(format!("{} has this answer already", args.task));
+    }
+    ui::say(format!("piton prompt {}   prints what the next try is told", args.task));
+    if !found.project.engine_lives(&found.run) {
+        let plan = status::facts(&found.journal, &found.run)?.plan;
+        ui::say(format!("no engine is working on this run; to go on: piton run {}", shell_word(&plan)));
+    }
+    Ok(FINE)
+}
+
+/// An answer as it may stand in a prompt. It is not cut there, so it has to fit.
+fn answer_of(text: &str) -> Outcome<String> {
+    let text = clean_text(text.as_bytes()).trim().to_owned();
+    match text.len() > LONGEST_ANSWER {
+        true => Err(Failure::usage(format!(
+            "the answer is longer than {LONGEST_ANSWER} bytes: write it into a file of the project, and name that"
+        ))),
+        false => Ok(text),
+    }
 }
 
 pub(crate) fn raise(args: &Raise) -> Outcome<Exit> {

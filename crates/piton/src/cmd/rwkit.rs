@@ -90,7 +90,8 @@ pub(super) fn past(
     if fields.as_object().is_some_and(|fields| !fields.is_empty()) {
         commands.push(Command::Note { by: by(), note: Note::Carried { file: by(), fields } });
     }
-    let entry = |text: String| Command::Note { by: by(), note: Note::Entry { task: None, text } };
+    let entry =
+        |text: String| Command::Note { by: by(), note: Note::Entry { task: None, text, for_next: false } };
     commands.extend(known.logs.iter().map(|log| entry(log.entry())));
     if done > 0 {
         ui::say(format!("{} done before, by the list or the state file", counted(done, "task")));

@@ -1,6 +1,8 @@
 //! `piton why`: the chain of causes.
 
+use piton_core::plan::TaskId;
 use piton_core::run::Event;
+use piton_core::terminal::clean_text;
 use piton_core::view;
 use piton_engine::{clock, sandbox};
 
@@ -19,7 +21,24 @@ pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
         Event::Adopted { past, .. } => past.failure().map(|(reason, _)| first_line(reason)),
         _ => None,
     };
-    let why = view::why(&state, &args.task, clock::now(), project.engine_lives(&run), &reason);
+    let words = |seq| match journal.event(&run, seq).ok().flatten()?.event {
+        Event::AgentEnded { closing, .. } => Some(clean_text(closing.words.as_bytes())),
+        _ => None,
+    };
+    let facts = state.run();
+    let worktree = |id: &TaskId| {
+        let facts = facts?;
+        let (dir, name) = (facts.worktree_dir.as_ref()?, facts.settings.worktree.place(id));
+        let path = project.worktree_path_if_owned(&run, dir.as_str().into(), name)?;
+        path.is_dir().then(|| path.into_string())
+    };
+    let sources = view::Sources {
+        engine_lives: project.engine_lives(&run),
+        reason: &reason,
+        words: &words,
+        worktree: &worktree,
+    };
+    let why = view::why(&state, &args.task, clock::now(), &sources);
     let mut why = why.ok_or_else(|| {
         Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
     })?;

@@ -161,7 +161,10 @@ fn ask(dice: &mut Rng) -> (String, Asked) {
         }
         12 | 13 => (format!("retry {anybodys} --json"), Command::Retry { task: id(&anybodys), by: you() }),
         14 | 15 => (format!("reset {anybodys} --json"), Command::Reset { task: id(&anybodys), by: you() }),
-        16 => (format!("unblock {anybodys} --json"), Command::Unblock { task: id(&anybodys), by: you() }),
+        16 => (
+            format!("unblock {anybodys} --json"),
+            Command::Unblock { task: id(&anybodys), by: you(), note: String::new() },
+        ),
         17 => {
             let attempts = 1 + u32::try_from(dice.below(9)).expect("a small number");
             let command = Command::Raise { task: id(&ledgers), by: you(), attempts };
@@ -220,6 +223,7 @@ fn is_ledgers(recorded: &Recorded, events: &[Recorded]) -> bool {
         | Event::Reset { .. }
         | Event::Skipped { .. }
         | Event::Unblocked { .. }
+        | Event::Answered { .. }
         | Event::Raised { .. } => true,
         Event::AttemptStarted { holder, .. } => *holder != Holder::Engine,
         // What a report came to stands right behind it.

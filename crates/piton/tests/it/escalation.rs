@@ -95,6 +95,7 @@ fn what_may_fail_is_left_behind_and_said_so() {
     --- stdout
     A is skipped for [SPAN]
       - the run went on without A after 1 attempt: check `test -s A.txt` failed with exit status 1
+        - its work is in [ROOT]/.worktrees/project/A
 
     What helps:
       piton output A --checks

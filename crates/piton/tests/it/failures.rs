@@ -29,9 +29,11 @@ fn an_abandoned_task_holds_nobody_else_up() {
     B is skipped for [SPAN]
       - B is skipped: a task it depends on cannot complete
         - A was abandoned after 2 attempts: check `test -s A.txt` failed with exit status 1
+          - its work is in [ROOT]/.worktrees/project/A
 
     What helps:
       piton output A --checks
+      piton answer A 'what to do'
       piton retry A
       piton raise A --attempts 4
       piton skip A
@@ -163,8 +165,10 @@ fn a_blocked_task_waits_for_a_person() {
     T2 is skipped for [SPAN]
       - T2 is skipped: a task it depends on cannot complete
         - T1 is blocked and needs a person: which of the two ridges?
+          - its work is in [ROOT]/.worktrees/project/T1
 
     What helps:
+      piton answer T1 'what to do'
       piton unblock T1
       piton skip T1
     ");

@@ -332,8 +332,10 @@ fn every_operation_is_listed_with_what_it_replaces() {
     log             piton log
     journal         piton journal add TEXT --task ID
     guardrail       piton guardrail add TEXT
+    drop guardrail  piton guardrail remove TEXT
     merge queue     piton queue
     worktrees       piton doctor
+    answer          piton answer ID TEXT
     reset a task    piton reset ID
     reset all       piton run PLAN --reset
     complete        piton complete
@@ -366,10 +368,12 @@ fn every_operation_is_listed_with_what_it_replaces() {
                     instead of: git log --all --oneline | grep "L2-"
     journal         piton journal add TEXT --task ID
     guardrail       piton guardrail add TEXT
+    drop guardrail  piton guardrail remove TEXT
     merge queue     piton queue
                     instead of: jq '.merge_queue' execute-state.json
     worktrees       piton doctor
                     instead of: git worktree list; git branch | grep worktree-
+    answer          piton answer ID TEXT
     reset a task    piton reset ID
                     instead of: jq '.tasks["ID"] = {"status": "pending", "attempts": 0}' execute-state.json > tmp && mv tmp execute-state.json
     reset all       piton run PLAN --reset

@@ -34,6 +34,7 @@ fn help_tells_the_commands_and_the_exit_codes() {
       retry         Try a failed, abandoned or blocked task again
       reset         Count a task's attempts anew; its worktree and what is in it stay
       skip          Go on without a task
+      answer        Answer what a task asked: the next try is told, and a task that has stopped goes on
       unblock       Release a task that needed a person
       raise         Allow a task more attempts
       import        Take over a run that another system left half-done, judging each task by git
@@ -140,7 +141,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 45);
+    assert_eq!(seen, 46);
 }
 
 #[test]

@@ -71,6 +71,9 @@ fn a_blocker_is_logged_and_answered_and_what_the_person_did_stays() {
     assert_eq!(unit["reason"], "which file: marks.csv or days.csv?");
     assert!(log(&sandbox).contains("**Blockers:** which file: marks.csv or days.csv?"), "{}", log(&sandbox));
     let _ = sandbox.run("why T1").exits(0).says("piton unblock T1").says("piton skip T1");
+    let _ = sandbox.piton(["answer", "T1", "marks.csv"]).run().exits(0).says("unblocked by you");
+    let asked = "> which file: marks.csv or days.csv?\nyou answered:\n> marks.csv\n";
+    let _ = sandbox.run("prompt T1").exits(0).says(asked);
     sandbox.write(sandbox.worktrees().join("T1/decided.txt"), "marks.csv");
     let _ = sandbox.run("retry T1").exits(0);
     act(&sandbox, "");

@@ -51,6 +51,7 @@ kinds![
     Reset,
     Skipped,
     Unblocked,
+    Answered,
     Reopened,
     Raised,
     Adopted,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Budget, Oid, Schedule, Settings};
 use piton_core::run::{
-    Action, AgentEnd, Command, Holder, Selection, Session, StopReason, is_current, next, owes_context,
-    wake_at,
+    Action, AgentEnd, Closing, Command, Holder, Selection, Session, StopReason, is_current, next,
+    owes_context, wake_at,
 };
 use piton_core::time::{Span, Timestamp};
 
@@ -225,7 +225,15 @@ impl Sim {
             return None;
         };
         let task = task_id(task);
-        Some(Command::AgentEnded { task, fence, pass, end, took: Span::minutes(1), report: None })
+        Some(Command::AgentEnded {
+            task,
+            fence,
+            pass,
+            end,
+            took: Span::minutes(1),
+            report: None,
+            closing: Closing::default(),
+        })
     }
 
     /// An agent's outcome is on disk: whoever waits for it takes it.

@@ -5,8 +5,8 @@ use crate::plan::{
     Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Oid, Plan, RunId, Settings, TaskId, TaskSpec,
 };
 use crate::run::{
-    AgentEnd, CheckResult, Claim, Command, CommitMade, Holder, Intent, NewRun, Note, Recorded, Report,
-    Selection, Session, State, StopReason, Task, Verdict, Work, decide,
+    AgentEnd, CheckResult, Claim, Closing, Command, CommitMade, Holder, Intent, NewRun, Note, Recorded,
+    Report, Selection, Session, State, StopReason, Task, Verdict, Work, decide,
 };
 use crate::time::{Span, Timestamp};
 
@@ -168,6 +168,7 @@ impl Bench {
             end,
             took: Span::minutes(1),
             report: report.map(Box::new),
+            closing: Closing::default(),
         });
     }
 

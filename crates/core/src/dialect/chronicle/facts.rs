@@ -111,6 +111,13 @@ pub struct Feedback {
     pub text: String,
 }
 
+/// What a person answered, and the reason for which the task had stopped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    pub asked: String,
+    pub said: Said,
+}
+
 /// Who tells what was seen and nobody said.
 pub const BY_GIT: &str = "git";
 

@@ -151,7 +151,7 @@ fn whoever_gives_up_is_named() {
 fn notes_are_kept_with_their_origin() {
     let mut bench = Bench::small();
     bench.note(Note::Guardrail { text: "never touch the schema".to_owned() });
-    bench.note(Note::Entry { task: Some(id("L0-001")), text: "half way".to_owned() });
+    bench.note(Note::Entry { task: Some(id("L0-001")), text: "half way".to_owned(), for_next: false });
     let file = || "execute-state.json".to_owned();
     bench.note(Note::Carried { file: file(), fields: json!({"a": 1, "b": {"c": 2}}) });
     bench.note(Note::Carried { file: file(), fields: json!({"a": null, "b": {"d": [3]}}) });

@@ -96,7 +96,7 @@ fn an_entry_that_was_appended_in_another_encoding_is_heard_once() {
     let entry = "\n---\n\n## Note\n\nAll is well.\n";
     let mixed = [b"# J\n".as_slice(), &wide(entry, u16::to_le_bytes)[2..]].concat();
     let heard = settled(Beside::Journal, &mixed, &bench).notes;
-    let note = Note::Entry { task: None, text: "## Note\n\nAll is well.".to_owned() };
+    let note = Note::Entry { task: None, text: "## Note\n\nAll is well.".to_owned(), for_next: false };
     assert_eq!(heard, [note]);
     let whole = grown(&mixed, &mut bench);
     asks_for_nothing(&whole, &bench);

@@ -2,6 +2,8 @@
 
 use super::Rules;
 use crate::plan::{Dialect, Exhausted, Oid, Settings, TaskId};
+use crate::run::closing::Asks;
+use crate::run::ending::{ASKED, DENIED, IDLE};
 use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next, Verdict};
 use crate::run::provider::LONGEST_LIMIT;
 use crate::run::task::Task;
@@ -86,6 +88,32 @@ impl Rules<'_> {
         }
     }
 
+    /// The failure of an agent that changed nothing, although its task asks for a change.
+    pub(super) fn idle(&self, task: &Task) -> Event {
+        let behind = task.progress.behind.clone();
+        match &task.progress.asks {
+            None => {
+                let already = how_to_say_already(&task.id);
+                let feedback = format!("Your last attempt ended without changing any file.\n{already}");
+                self.failure(task, Class::Code, IDLE, &feedback, behind)
+            }
+            // The next try would not be let do it either.
+            Some(Asks::Permission { denied }) => {
+                let reason = format!("{DENIED}{denied}");
+                self.failure(task, Class::Defect, &reason, "", behind)
+            }
+            Some(Asks::Question { text }) => {
+                let reason = format!("{ASKED}{text}");
+                let mut failed = self.failure(task, Class::Code, &reason, &decide_yourself(text), behind);
+                // It can go on as soon as a person answers.
+                if let Event::Failed { next: next @ Next::Abandoned, .. } = &mut failed {
+                    *next = Next::Blocked;
+                }
+                failed
+            }
+        }
+    }
+
     /// The failure that checks amount to, if not all of them passed.
     pub(super) fn not_passed(&self, task: &Task, results: &[CheckResult]) -> Option<Event> {
         if let Some(impossible) = results.iter().find(|r| matches!(r.verdict, Verdict::Impossible { .. })) {
@@ -117,10 +145,19 @@ impl Rules<'_> {
 }
 
 /// What an agent is told that changed nothing: only its explicit word can complete the task then.
-pub(super) fn how_to_say_already(task: &TaskId) -> String {
+fn how_to_say_already(task: &TaskId) -> String {
     format!(
         "If everything was already as the task asks, say so and why: end with the line\n\
          `<signal>{task}_ALREADY:why</signal>`, or run `piton report {task} already --reason WHY`.\n"
+    )
+}
+
+/// What an agent is told that ended with a question.
+fn decide_yourself(question: &str) -> String {
+    format!(
+        "Your last attempt changed no file and ended with a question: {question}\n\
+         Nobody answers while you work. Decide it yourself and do the task. Only if a person has to decide, end with the line\n\
+         `<signal>BLOCKED:the question</signal>`.\n"
     )
 }
 

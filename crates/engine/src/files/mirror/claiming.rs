@@ -174,7 +174,7 @@ impl Mirror {
         }
         // An entry is about a task of the run, or about none.
         let task = id.filter(|id| self.task(id).is_some()).cloned();
-        let note = Note::Entry { task, text: text.to_owned() };
+        let note = Note::Entry { task, text: text.to_owned(), for_next: false };
         self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
     }
 

@@ -19,7 +19,7 @@ fn settled(found: Option<&str>, bench: &Bench) -> Settled {
 fn after(found: Option<&str>, bench: &mut Bench) -> String {
     let settled = settled(found, bench);
     for Section { task, text } in settled.heard {
-        bench.note(Note::Entry { task, text });
+        bench.note(Note::Entry { task, text, for_next: false });
     }
     found.unwrap_or_default().to_owned() + &settled.append.unwrap_or_default()
 }
@@ -352,8 +352,8 @@ fn a_task_that_is_over_twice_has_both_its_ends_told() {
 fn what_was_noted_elsewhere_is_quoted_and_not_taken_for_an_entry() {
     let mut bench = fresh();
     let text = "Mind this:\n---\n\n## Task 1: Not an entry\n```\nopen";
-    bench.note(Note::Entry { task: Some(id("1")), text: text.to_owned() });
-    bench.note(Note::Entry { task: None, text: "The review is on Monday".to_owned() });
+    bench.note(Note::Entry { task: Some(id("1")), text: text.to_owned(), for_next: false });
+    bench.note(Note::Entry { task: None, text: "The review is on Monday".to_owned(), for_next: false });
     let whole = after(None, &mut bench);
     insta::assert_snapshot!(whole);
     assert_eq!(settled(Some(&whole), &bench), Settled::default());

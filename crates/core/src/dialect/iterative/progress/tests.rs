@@ -24,7 +24,7 @@ fn after(found: Option<&str>, bench: &mut Bench) -> String {
 }
 
 fn hear(bench: &mut Bench, by: &str, task: Option<TaskId>, text: String) {
-    bench.accept(&Command::Note { by: by.to_owned(), note: Note::Entry { task, text } });
+    bench.accept(&Command::Note { by: by.to_owned(), note: Note::Entry { task, text, for_next: false } });
 }
 
 fn nothing(settled: &Settled) -> bool {

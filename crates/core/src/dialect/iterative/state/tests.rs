@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::*;
 use crate::dialect::chronicle::bench::{Bench, id, oid, plan, spec};
 use crate::plan::{Dialect, Domain, Exhausted, Iterative, Mode, Plan, Schedule, TaskSpec};
-use crate::run::{AgentEnd, Claim, Command, CommitMade, Report, Status, Verdict, Work};
+use crate::run::{AgentEnd, Claim, Closing, Command, CommitMade, Report, Status, Verdict, Work};
 
 const UNITS: [&str; 5] = ["T1", "T2", "T3", "T4", "T5"];
 
@@ -68,6 +68,7 @@ fn pass(bench: &mut Bench, name: &str, commit: Option<(u64, &str)>) {
         end: AgentEnd::Done,
         took: crate::time::Span::minutes(1),
         report: None,
+        closing: Closing::default(),
     });
     let before = task.progress.commit.clone();
     // A capture names all that was committed since the base.

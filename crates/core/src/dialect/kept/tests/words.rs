@@ -79,7 +79,7 @@ fn what_an_agent_writes_into_its_copies_is_told() {
 #[test]
 fn what_is_added_has_the_line_ends_of_the_file() {
     let mut bench = Bench::small();
-    let note = Note::Entry { task: None, text: "## Note\n\nMind this".to_owned() };
+    let note = Note::Entry { task: None, text: "## Note\n\nMind this".to_owned(), for_next: false };
     bench.accept(&Command::Note { by: "ann".to_owned(), note });
     let file = kept(Beside::Progress, Some(&LOG.replace('\n', "\r\n")), &mut bench);
     assert!(file.ends_with("\r\n## Note\r\n\r\nMind this\r\n"), "{file:?}");
@@ -92,7 +92,7 @@ fn the_log_and_the_lessons_grow_in_whatever_encoding_they_have() {
     for bytes in [wide, b"\xff\xfe#\0x".to_vec(), b"# a\0b \xff\n".to_vec()] {
         for beside in [Beside::Progress, Beside::Guardrails] {
             let mut bench = Bench::small();
-            let note = Note::Entry { task: None, text: "## Note\n\nMind this".to_owned() };
+            let note = Note::Entry { task: None, text: "## Note\n\nMind this".to_owned(), for_next: false };
             bench.accept(&Command::Note { by: "ann".to_owned(), note });
             bench.note(Note::Guardrail { text: "Mind this".to_owned() });
             let look = |bytes: &[u8], bench: &Bench| {

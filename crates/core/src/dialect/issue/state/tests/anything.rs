@@ -31,11 +31,11 @@ pub(in crate::dialect::issue) fn act(bench: &mut Bench, task: usize, choice: u8)
         6 => {
             let entry =
                 format!("## Task {name}: By hand\n\n**Status**: ❌ Failed\n**Time**: {choice} → 9\n\nHard.");
-            vec![Command::Note { by, note: Note::Entry { task: Some(task), text: entry } }]
+            vec![Command::Note { by, note: Note::Entry { task: Some(task), text: entry, for_next: false } }]
         }
         7 => {
             let text = format!("Look at {choice}\n## Task 1: not\n```\nopen");
-            vec![Command::Note { by, note: Note::Entry { task: None, text } }]
+            vec![Command::Note { by, note: Note::Entry { task: None, text, for_next: false } }]
         }
         8 => {
             let fields = value_of!({"tasks": {name: {"mood": choice}}, "owner": "ann"});

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::plan::{Dialect, Iterative};
+use crate::run::Closing;
 use crate::time::Span;
 
 fn confirming() -> Bench {
@@ -26,7 +27,15 @@ fn looks(bench: &mut Bench, told: Option<&str>) {
         hear(bench, "T1", Some(id("T1")), own("T1", 1, words));
     }
     let (end, took) = (AgentEnd::Done, Span::minutes(1));
-    bench.accept(&Command::AgentEnded { task: id("T1"), fence, pass: 1, end, took, report: None });
+    bench.accept(&Command::AgentEnded {
+        task: id("T1"),
+        fence,
+        pass: 1,
+        end,
+        took,
+        report: None,
+        closing: Closing::default(),
+    });
     let work = Work {
         commit: Some(oid(7)),
         tree: tree.expect("captured"),

@@ -245,6 +245,7 @@ fn what_was_noted_elsewhere_is_quoted() {
     bench.note(Note::Entry {
         task: Some(id("T1")),
         text: "Mind this:\n## T1 - Iteration 1\n```\nopen".to_owned(),
+        for_next: false,
     });
     let file = after(None, &mut bench);
     insta::assert_snapshot!(file, @r"
@@ -353,7 +354,11 @@ fn any_run() -> impl Strategy<Value = Bench> {
                     passes(&mut bench, name);
                 }
                 4 => hear(&mut bench, name, Some(id(name)), own(name, 1, "told")),
-                5 => bench.note(Note::Entry { task: None, text: "---\n## T1 - Iteration 1\n```".to_owned() }),
+                5 => bench.note(Note::Entry {
+                    task: None,
+                    text: "---\n## T1 - Iteration 1\n```".to_owned(),
+                    for_next: false,
+                }),
                 6 => drop(bench.try_(&Command::Reset { task: id(name), by: "ann".to_owned() })),
                 7 => drop(bench.try_(&Command::Retry { task: id(name), by: "ann".to_owned() })),
                 8 if free => {

@@ -30,7 +30,10 @@ fn act(bench: &mut Bench, at: usize, choice: u8) {
         3 => Command::Retry { task, by },
         4 | 5 => report(Claim::Failed { reason: "red\nvery".to_owned() }, &[]),
         6 => report(Claim::Blocked { reason: "it contradicts itself".to_owned() }, &["a.ts"]),
-        7 => Command::Note { by, note: Note::Entry { task: Some(task), text: "warning: look".to_owned() } },
+        7 => Command::Note {
+            by,
+            note: Note::Entry { task: Some(task), text: "warning: look".to_owned(), for_next: false },
+        },
         8 => {
             let fields =
                 value_of!({"tasks": {name: {"mood": choice}}, "batches": {"1": {"compacted": true}}});

@@ -124,7 +124,7 @@ impl Bench {
 fn old_lines_of_the_log_make_room_and_their_number_is_told() {
     let mut bench = fresh();
     for n in 0..205 {
-        bench.note(Note::Entry { task: None, text: format!("line {n}") });
+        bench.note(Note::Entry { task: None, text: format!("line {n}"), for_next: false });
     }
     let file = json(&bench);
     let logs = file["logs"].as_array().expect("a list");
