@@ -186,7 +186,7 @@ impl Project {
     }
 
     fn owner_record(&self, path: &Utf8Path) -> Utf8PathBuf {
-        self.home.join("worktrees").join(Digest::of_bytes(path.as_str().as_bytes()).short())
+        git::owner_record(&self.home, path)
     }
 
     /// Give a worktree that is there to a run.

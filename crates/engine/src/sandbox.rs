@@ -44,8 +44,16 @@ const OWN_TEMPORARY: &str = "tmp";
 /// The caches that one attempt has for itself, in its folder.
 const OWN_CACHES: &str = "caches";
 /// What an agent's git does besides what it is asked: its commits are on the disk when it says so, and it does not
-/// clean up a repository that others work in.
-const GIT: [(&str, &str); 3] = [("core.fsync", "committed"), ("gc.auto", "0"), ("maintenance.auto", "false")];
+/// clean up a repository that others work in. It signs nothing: keys, and the programs that hold them, are not for agents.
+const GIT: [(&str, &str); 5] = [
+    ("core.fsync", "committed"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("commit.gpgSign", "false"),
+    ("tag.gpgSign", "false"),
+];
+/// Where git-lfs keeps files, in the git directory.
+const LFS: &str = "lfs";
 
 /// Whether a fence is put up, here and now.
 pub fn is_in_force(mode: Sandbox) -> bool {
@@ -204,13 +212,22 @@ impl Guard {
         Ok(all)
     }
 
-    /// What a commit on a detached HEAD writes: objects, and the worktree's own index, HEAD and log.
-    fn of_git(&self, place: &Utf8Path) -> Option<[Utf8PathBuf; 2]> {
+    /// What a commit on a detached HEAD writes: objects, and the worktree's own index, HEAD and log; with git-lfs, its files.
+    fn of_git(&self, place: &Utf8Path) -> Option<Vec<Utf8PathBuf>> {
         let common = self.common.as_ref()?;
         let link = fs::read_to_string(place.join(".git")).ok()?;
         let own = real(&place.join(link.strip_prefix("gitdir:")?.trim()));
-        let is_ours = own.parent() == Some(&common.join("worktrees"));
-        is_ours.then(|| [common.join("objects"), own])
+        // Whoever worked in there can write the link, but not what the git folder of another worktree says.
+        let back = fs::read_to_string(own.join("gitdir")).ok()?;
+        let is_its = own.join(back.trim_end()).parent().is_some_and(|folder| real(folder) == real(place));
+        let is_ours = own.parent() == Some(&common.join("worktrees")) && is_its;
+        let lfs = common.join(LFS);
+        let attributes = fs::read_to_string(place.join(".gitattributes")).unwrap_or_default();
+        if attributes.contains("filter=lfs") {
+            // Behind the fence git-lfs could not make it. Where that is impossible, it says so.
+            let _ = fs::create_dir_all(&lfs);
+        }
+        is_ours.then(|| vec![common.join("objects"), own, lfs])
     }
 
     /// Everybody's temporary folders, but for those in which the project itself is, or other worktrees are.

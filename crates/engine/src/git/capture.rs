@@ -1,15 +1,15 @@
 //! Taking an agent's work out of its worktree, and bringing the worktree up to a moved target.
 
-use std::fs;
-
 use piton_core::plan::Oid;
 
 use super::door::{fields, lossy};
 use super::error::GitError;
 use super::merge::Merged;
 use super::rescue::{Rescue, Rescued};
-use super::status::Status;
+use super::status::{self, Status};
+use super::view::View;
 use super::worktree::Worktree;
+use crate::disk;
 
 /// Git looks this far to call a file binary.
 const BINARY_WINDOW: usize = 8000;
@@ -33,53 +33,65 @@ impl Worktree {
     /// checked out is not moved: HEAD is detached first. Nobody may be working in it.
     pub fn capture(&self, message: &str, author: Option<&str>) -> Result<Captured, GitError> {
         self.break_stale_lock()?;
-        let status = self.status()?;
+        self.check_own()?;
+        let view = self.view()?;
+        let status = view.status(self)?;
         if !status.nested.is_empty() {
             return Err(GitError::NestedRepositories {
                 worktree: self.path().to_owned(),
                 paths: status.nested,
             });
         }
-        self.refuse_conflicts(&status)?;
+        self.refuse_conflicts(&view, &status)?;
         let made_commit = !status.is_clean();
-        if made_commit {
-            if status.branch.is_some() {
-                self.detach()?;
-            }
-            self.git().call(["add", "--all"]).run()?;
-            let mut call = self.git().call([
-                "commit",
-                "--quiet",
-                "--no-verify",
-                "--no-status",
-                "--cleanup=whitespace",
-                "--allow-empty",
-                "--allow-empty-message",
-                "--no-gpg-sign",
-                "-m",
-                message,
-            ]);
-            for (key, value) in self.repo().identity_env(author)? {
-                call = call.env(key, value);
-            }
-            call.run()?;
-        }
-        let head = self.head()?;
+        let head =
+            if made_commit { Some(self.commit(&view, &status, message, author)?) } else { status.head };
         let commit = head.ok_or_else(|| GitError::EmptyRepository { path: self.path().to_owned() })?;
+        if !made_commit && status.branch.is_some() {
+            self.set_head(&commit)?;
+        }
         let tree = self.repo().tree_of(&commit)?;
         Ok(Captured { commit, tree, made_commit })
+    }
+
+    fn commit(
+        &self,
+        view: &View,
+        status: &Status,
+        message: &str,
+        author: Option<&str>,
+    ) -> Result<Oid, GitError> {
+        let repo = self.repo();
+        view.index().add_all(status)?;
+        let tree = view.index().write_tree()?;
+        let mut parents: Vec<Oid> = status.head.iter().cloned().collect();
+        for merged in status::heads_in(&self.git_dir().join("MERGE_HEAD")) {
+            let is_there = match &status.head {
+                Some(head) => repo.is_ancestor(&merged, head)?,
+                None => false,
+            };
+            if !is_there && !parents.contains(&merged) {
+                parents.push(merged);
+            }
+        }
+        let parents: Vec<&Oid> = parents.iter().collect();
+        let commit = repo.commit_tree(&tree, &parents, &tidied(message), author)?;
+        self.take_over(view)?;
+        self.set_head(&commit)?;
+        self.end_operation()?;
+        Ok(commit)
     }
 
     /// Of `files`, those with conflict markers in them.
     pub fn conflict_markers(&self, files: &[String]) -> Vec<String> {
         let marked = |file: &&String| {
-            fs::read(self.path().join(file.as_str()))
+            disk::read_plain(&self.path().join(file.as_str()))
                 .is_ok_and(|bytes| !is_binary(&bytes) && has_markers(&bytes))
         };
         files.iter().filter(marked).cloned().collect()
     }
 
-    fn refuse_conflicts(&self, status: &Status) -> Result<(), GitError> {
+    fn refuse_conflicts(&self, view: &View, status: &Status) -> Result<(), GitError> {
         let mut files = status.unmerged.clone();
         if let (Some(head), Some(merging)) = (&status.head, &status.merge_head) {
             // `git add` makes git forget which files were in conflict; the merge can be asked again.
@@ -93,17 +105,17 @@ impl Worktree {
         if !marked.is_empty() {
             return Err(GitError::ConflictMarkers { files: marked });
         }
-        let undecided = self.undecided(status)?;
+        let undecided = self.undecided(view, status)?;
         if undecided.is_empty() { Ok(()) } else { Err(GitError::Undecided { files: undecided }) }
     }
 
     /// Conflicts that leave no markers: one side deleted the file, or it is binary. That the file looks
     /// whole proves nothing; only `git add` or its absence shows that somebody decided.
-    fn undecided(&self, status: &Status) -> Result<Vec<String>, GitError> {
+    fn undecided(&self, view: &View, status: &Status) -> Result<Vec<String>, GitError> {
         if status.unmerged.is_empty() {
             return Ok(Vec::new());
         }
-        let list = self.git().call(["ls-files", "--unmerged", "-z"]).bytes()?;
+        let list = view.git().call(["ls-files", "--unmerged", "-z"]).bytes()?;
         let lines: Vec<String> = fields(&list).map(lossy).collect();
         let stages = |file: &str| {
             let of_file =
@@ -111,7 +123,7 @@ impl Worktree {
             of_file.filter_map(|(facts, _)| facts.rsplit(' ').next()).collect::<Vec<_>>()
         };
         let undecided = |file: &&String| {
-            let Ok(bytes) = fs::read(self.path().join(file.as_str())) else { return false };
+            let Ok(bytes) = disk::read_plain(&self.path().join(file.as_str())) else { return false };
             let stages = stages(file);
             is_binary(&bytes) || !(stages.contains(&"2") && stages.contains(&"3"))
         };
@@ -132,13 +144,14 @@ impl Worktree {
         }
         let rescued = self.rescue(rescue)?;
         self.checkout_detached(from)?;
-        let call =
-            self.git().call(["merge", "--quiet", "--no-ff", "--no-commit", "--no-verify", "--no-autostash"]);
-        let mut call = call.args(["--no-edit", tip.as_str()]);
+        let view = self.view()?;
+        let merge = ["merge", "--quiet", "--no-ff", "--no-commit", "--no-verify", "--no-autostash"];
+        let mut call = view.index().call(merge).args(["--no-edit", tip.as_str()]);
         for (key, value) in self.repo().identity_env(None)? {
             call = call.env(key, value);
         }
         let answer = call.answer()?;
+        self.take_over(&view)?;
         let status = self.status()?;
         match answer.code {
             Some(0) => Ok(BroughtUp { conflicted: Vec::new(), rescued }),
@@ -146,6 +159,13 @@ impl Worktree {
             _ => Err(answer.failed()),
         }
     }
+}
+
+/// A message without needless space, as git itself leaves one.
+fn tidied(message: &str) -> String {
+    let mut lines: Vec<&str> = message.lines().map(str::trim_end).collect();
+    lines.dedup_by(|next, line| next.is_empty() && line.is_empty());
+    lines.join("\n").trim_matches('\n').to_owned()
 }
 
 fn is_binary(bytes: &[u8]) -> bool {
@@ -169,6 +189,12 @@ pub(super) fn has_markers(bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_have_no_needless_space() {
+        assert_eq!(tidied("\n\nOne  \n\n\n\nTwo\n  three\n\n"), "One\n\nTwo\n  three");
+        assert_eq!(tidied(" \n"), "");
+    }
 
     #[test]
     fn markers_are_told_from_headings() {

@@ -12,23 +12,11 @@ impl Worktree {
         self.check_place()?;
         self.break_stale_lock()?;
         self.quit_operation()?;
-        self.git().call(["checkout", "--quiet", "--force", "--detach", oid.as_str(), "--"]).run()?;
-        // `checkout` leaves alone what the index calls unchanged; with a missing index that is everything.
-        self.git().call(["reset", "--quiet", "--hard"]).run()?;
-        self.git().call(["clean", "--quiet", "-d", "--force"]).run()
-    }
-
-    /// Forget a rebase or a series of picks that an agent left unfinished, keeping files and HEAD.
-    pub(super) fn quit_operation(&self) -> Result<(), GitError> {
-        let there = |name: &str| self.git_dir().join(name).exists();
-        if there("rebase-apply/applying") {
-            self.git().call(["am", "--quit"]).run()?;
-        } else if there("rebase-merge") || there("rebase-apply") {
-            self.git().call(["rebase", "--quit"]).run()?;
-        }
-        if there("sequencer") {
-            self.git().call(["cherry-pick", "--quit"]).run()?;
-        }
-        Ok(())
+        let view = self.view()?;
+        view.index().call(["reset", "--quiet", "--hard", oid.as_str()]).run()?;
+        view.index().call(["clean", "--quiet", "-d", "--force"]).run()?;
+        self.end_operation()?;
+        self.take_over(&view)?;
+        self.set_head(oid)
     }
 }

@@ -62,6 +62,16 @@ pub struct Git {
     program: Arc<Program>,
     dir: Utf8PathBuf,
     guard: Option<Arc<Lock>>,
+    /// Where the repository is, if git is not to find that out from `dir`.
+    place: Option<Arc<Place>>,
+}
+
+/// What git is told instead of following the files that it finds in a checkout.
+#[derive(Debug)]
+struct Place {
+    git_dir: Utf8PathBuf,
+    common: Utf8PathBuf,
+    index: Utf8PathBuf,
 }
 
 #[derive(Debug)]
@@ -108,11 +118,24 @@ impl Git {
         let env = env.iter().map(|(key, value)| (key.into(), value.into())).collect();
         let program =
             Program { name: "git".to_owned(), env, version: OnceLock::new(), writers: Writers::default() };
-        Git { program: Arc::new(program), dir: dir.to_owned(), guard: None }
+        Git { program: Arc::new(program), dir: dir.to_owned(), guard: None, place: None }
     }
 
     pub fn at(&self, dir: &Utf8Path) -> Git {
-        Git { dir: dir.to_owned(), ..self.clone() }
+        Git { dir: dir.to_owned(), place: None, ..self.clone() }
+    }
+
+    /// In a checkout, with the git directory, the common one and the index that are named here: no `.git`, `commondir` or
+    /// `core.worktree` that somebody wrote has a say.
+    pub(super) fn told(
+        &self,
+        checkout: &Utf8Path,
+        git_dir: &Utf8Path,
+        common: &Utf8Path,
+        index: &Utf8Path,
+    ) -> Git {
+        let place = Place { git_dir: git_dir.to_owned(), common: common.to_owned(), index: index.to_owned() };
+        Git { dir: checkout.to_owned(), place: Some(Arc::new(place)), ..self.clone() }
     }
 
     /// Every child holds `guard` open as the standard stream that it does not need: a git that outlives a
@@ -358,8 +381,17 @@ impl Call<'_> {
             .env("GIT_EDITOR", "true")
             .env("GIT_SEQUENCE_EDITOR", "true")
             .env("GIT_PAGER", "cat")
-            .envs(git.program.env.iter().map(|(key, value)| (key, value)))
-            .envs(self.env.iter().map(|(key, value)| (key, value)));
+            .envs(git.program.env.iter().map(|(key, value)| (key, value)));
+        if let Some(place) = &git.place {
+            command
+                .env("GIT_DIR", &place.git_dir)
+                .env("GIT_COMMON_DIR", &place.common)
+                .env("GIT_WORK_TREE", &git.dir)
+                .env("GIT_INDEX_FILE", &place.index)
+                // Where the repository is bare and has only worktrees, its settings say so.
+                .args(["-c", "core.bare=false"]);
+        }
+        command.envs(self.env.iter().map(|(key, value)| (key, value)));
         for setting in PINNED {
             command.args(["-c", setting]);
         }

@@ -3,14 +3,16 @@
 
 use std::fs::{self, File};
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
 use super::door::Call;
 use super::error::GitError;
 use super::repo::Repo;
 use super::status::Status;
+use super::view::View;
 use super::worktree::{Worktree, remove_if_there};
+use crate::disk;
 
 /// What decides whether git takes a file for unchanged, or leaves it out. They win over every file of settings.
 const PINNED: [&str; 5] = [
@@ -22,8 +24,9 @@ const PINNED: [&str; 5] = [
 ];
 /// The same where the file system keeps modes and links.
 const MODES: [&str; 2] = ["core.fileMode=true", "core.symlinks=true"];
-/// Our index, in the worktree's git folder. The one beside it is a copy, for the git of those who run in there.
-const INDEX: &str = "piton-index";
+/// Where our indexes are, in Piton's folder. The one in a worktree's git folder is a copy, for the git of those who run in
+/// there: a reviewer could write to it.
+const INDEXES: &str = "indexes";
 /// What was last run in there, and for what it was set up.
 const LAST: &str = "piton-last";
 const SET_UP: &str = "piton-set-up";
@@ -55,20 +58,21 @@ impl ExactWorktree {
     /// The one at `path`, made at `commit` if there is none that was finished for `owner`. Nobody may be at work in it; what
     /// it holds is of no value.
     pub fn add(repo: &Repo, path: &Utf8Path, commit: &Oid, owner: &str) -> Result<ExactWorktree, GitError> {
+        let folder = repo.piton_dir().join(INDEXES);
+        disk::private_folder(&folder).map_err(GitError::io(folder))?;
         let found = Worktree::open(repo, path)?.filter(|found| found.is_for(owner) && found.is_whole());
         let worktree = if let Some(worktree) = found {
             if !worktree.is_ready() {
                 // What it holds since the machine started says nothing about what ran in there before.
-                for file in [LAST, INDEX] {
-                    remove_if_there(&worktree.git_dir().join(file))?;
-                }
+                remove_if_there(&worktree.git_dir().join(LAST))?;
+                remove_if_there(&index_of(repo, worktree.git_dir()))?;
                 worktree.break_stale_lock()?;
             }
             worktree
         } else {
             Worktree::remove_own(repo, path)?;
             let worktree = Worktree::add(repo, path, commit)?.worktree;
-            copy_with_age(&worktree.git_dir().join("index"), &worktree.git_dir().join(INDEX))?;
+            copy_with_age(&worktree.git_dir().join("index"), &index_of(repo, worktree.git_dir()))?;
             worktree
         };
         worktree.make_ready(owner)?;
@@ -89,18 +93,23 @@ impl ExactWorktree {
         for file in ["config.worktree", "info/sparse-checkout"] {
             remove_if_there(&worktree.git_dir().join(file))?;
         }
-        let head = fs::read_to_string(worktree.git_dir().join("HEAD")).unwrap_or_default();
-        if head.starts_with("ref:") {
-            worktree.detach()?;
-        }
-        self.call(["reset", "--quiet", "--hard", commit.as_str()]).run()?;
+        // Of a git that was killed.
+        remove_if_there(&Utf8PathBuf::from(format!("{}.lock", self.index())))?;
+        let view = worktree.view()?;
+        self.call(&view, ["reset", "--quiet", "--hard", commit.as_str()]).run()?;
         // Twice: also other repositories, which somebody made for a test.
-        let clean = self.call(["clean", "--quiet", "-d", "--force", "--force"]);
+        let clean = self.call(&view, ["clean", "--quiet", "-d", "--force", "--force"]);
         match ignored {
             Ignored::Stay => clean.run()?,
             Ignored::Go => clean.arg("-x").run()?,
         }
-        copy_with_age(&worktree.git_dir().join(INDEX), &worktree.git_dir().join("index"))
+        worktree.end_operation()?;
+        worktree.set_head(commit)?;
+        copy_with_age(&self.index(), &worktree.git_dir().join("index"))
+    }
+
+    fn index(&self) -> Utf8PathBuf {
+        index_of(self.worktree.repo(), self.worktree.git_dir())
     }
 
     /// How it differs from `commit` now.
@@ -120,17 +129,18 @@ impl ExactWorktree {
     }
 
     fn status(&self, more: &[&str]) -> Result<Status, GitError> {
-        let call = self.call(["status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"]);
+        let view = self.worktree.view()?;
+        let call = self.call(&view, ["status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all"]);
         let call = call.args(["--ignore-submodules=dirty", "--no-renames"]).args(more);
         Ok(Status::parse(&call.bytes()?))
     }
 
-    fn call<'a>(&'a self, args: impl IntoIterator<Item = &'a str>) -> Call<'a> {
-        let mut call = self.worktree.git().call(args);
+    fn call<'a>(&self, view: &'a View, args: impl IntoIterator<Item = &'a str>) -> Call<'a> {
+        let mut call = view.git().call(args);
         for setting in settings(self.keeps_modes) {
             call = call.global("-c").global(setting);
         }
-        call.env("GIT_INDEX_FILE", self.worktree.git_dir().join(INDEX).as_str())
+        call.env("GIT_INDEX_FILE", self.index().as_str())
     }
 
     /// Write down what is about to run in there, or what it was set up for.
@@ -153,6 +163,10 @@ impl ExactWorktree {
 
     fn note(&self, name: &str, text: &str) -> Result<(), GitError> {
         let path = self.worktree.git_dir().join(name);
+        if path.is_symlink() {
+            // It would be followed.
+            remove_if_there(&path)?;
+        }
         fs::write(&path, text).map_err(GitError::io(path))
     }
 }
@@ -172,8 +186,19 @@ fn last(worktree: &Worktree) -> Option<String> {
     fs::read_to_string(worktree.git_dir().join(LAST)).ok()
 }
 
+fn index_of(repo: &Repo, entry: &Utf8Path) -> Utf8PathBuf {
+    repo.piton_dir().join(INDEXES).join(entry.file_name().unwrap_or_default())
+}
+
+/// Remove the index of a worktree that goes.
+pub(super) fn forget(repo: &Repo, entry: &Utf8Path) -> Result<(), GitError> {
+    remove_if_there(&index_of(repo, entry)).map(drop)
+}
+
 /// The age of an index tells git which files may have changed in the very moment it was written.
 fn copy_with_age(from: &Utf8Path, to: &Utf8Path) -> Result<(), GitError> {
+    // A link there would be followed.
+    remove_if_there(to)?;
     fs::copy(from, to).map_err(GitError::io(from))?;
     let age = fs::metadata(from).and_then(|meta| meta.modified());
     let set = |age| File::options().write(true).open(to)?.set_modified(age);

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
@@ -13,9 +14,19 @@ use super::door::{Call, Git, fields, lossy, oid, os, portions};
 use super::error::GitError;
 use super::merge::Difference;
 use super::repo::Repo;
-use super::status;
+use super::status::{self, Status};
+use super::view::Inside;
 use crate::disk;
 use crate::lock::Lock;
+
+/// A folder for a moment, gone when dropped.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    path: Utf8PathBuf,
+    /// Held as long as the folder is in use, so that one left by a killed process can be told.
+    _lock: Lock,
+    _folder: TempDir,
+}
 
 /// An index of our own, gone when dropped.
 pub(super) struct TempIndex {
@@ -23,23 +34,36 @@ pub(super) struct TempIndex {
     path: Utf8PathBuf,
     /// What the checkout's index was when it was copied.
     copied: Option<Stamp>,
-    /// Held as long as the folder is in use, so that one left by a killed process can be told.
-    _lock: Lock,
-    _folder: TempDir,
+    _scratch: Arc<Scratch>,
 }
 
-impl TempIndex {
-    pub(super) fn empty(repo: &Repo) -> Result<TempIndex, GitError> {
+impl Scratch {
+    pub(super) fn make(repo: &Repo) -> Result<Scratch, GitError> {
         let parent = repo.piton_dir().join("tmp");
         disk::private_folder(&parent).map_err(GitError::io(parent.clone()))?;
         let _making = repo.take_lock("tmp.lock")?;
         let folder =
             tempfile::Builder::new().prefix("index-").tempdir_in(&parent).map_err(GitError::io(parent))?;
-        let path = Utf8PathBuf::from_path_buf(folder.path().join("index"))
+        let path = Utf8PathBuf::from_path_buf(folder.path().to_owned())
             .map_err(|path| GitError::NotUtf8(path.to_string_lossy().into_owned()))?;
-        let lock = path.with_file_name("in-use");
+        let lock = path.join("in-use");
         let _lock = Lock::take(&lock).map_err(GitError::io(lock))?;
-        Ok(TempIndex { git: repo.git().clone(), path, copied: None, _lock, _folder: folder })
+        Ok(Scratch { path, _lock, _folder: folder })
+    }
+
+    pub(super) fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+}
+
+impl TempIndex {
+    pub(super) fn empty(repo: &Repo) -> Result<TempIndex, GitError> {
+        Ok(TempIndex::empty_in(Arc::new(Scratch::make(repo)?), repo.git()))
+    }
+
+    fn empty_in(scratch: Arc<Scratch>, git: &Git) -> TempIndex {
+        let path = scratch.path.join("index");
+        TempIndex { git: git.clone(), path, copied: None, _scratch: scratch }
     }
 
     /// Remove the folders of processes that were killed.
@@ -57,9 +81,18 @@ impl TempIndex {
 
     /// A copy of a checkout's index, so that unchanged files need not be read again and flags stay.
     pub(super) fn copy(repo: &Repo, git: &Git, git_dir: &Utf8Path) -> Result<TempIndex, GitError> {
+        TempIndex::copy_in(Arc::new(Scratch::make(repo)?), git, git_dir)
+    }
+
+    /// The same in a folder that is there already.
+    pub(super) fn copy_in(
+        scratch: Arc<Scratch>,
+        git: &Git,
+        git_dir: &Utf8Path,
+    ) -> Result<TempIndex, GitError> {
         let original = git_dir.join("index");
         let copied = Stamp::of(&original);
-        let index = TempIndex { git: git.clone(), copied, ..TempIndex::empty(repo)? };
+        let index = TempIndex { copied, ..TempIndex::empty_in(scratch, git) };
         match fs::copy(&original, &index.path) {
             Ok(_) => {
                 // The age of the index tells git which files may have changed in the very moment it was
@@ -91,14 +124,24 @@ impl TempIndex {
         self.call(["write-tree"]).oid()
     }
 
-    /// Everything in the checkout but ignored files and `without`.
-    pub(super) fn add_all(&self, without: &[String]) -> Result<(), GitError> {
+    /// Everything in the checkout but ignored files and other repositories. Of a submodule, where it is.
+    pub(super) fn add_all(&self, status: &Status) -> Result<(), GitError> {
         let call = self.call(["add", "--all"]);
-        if without.is_empty() {
+        if status.nested.is_empty() && status.gitlinks.is_empty() {
             return call.run();
         }
-        let excluded = without.iter().map(|path| format!(":(exclude,literal,top){path}"));
-        call.env("GIT_LITERAL_PATHSPECS", "0").args(["--", ":(top)"]).args(excluded).run()
+        // To see whether a submodule has changes of its own, `add` would run a git in there, with the settings in there.
+        let without = status.nested.iter().map(OsString::from).chain(status.gitlinks.iter().cloned());
+        let excluded = without.map(|path| {
+            let mut excluded = OsString::from(":(exclude,literal,top)");
+            excluded.push(path);
+            excluded
+        });
+        call.env("GIT_LITERAL_PATHSPECS", "0").args(["--", ":(top)"]).args(excluded).run()?;
+        for portion in portions(&status.gitlinks) {
+            self.call(["update-index", "--remove", "--"]).args(portion).run()?;
+        }
+        Ok(())
     }
 
     /// The same at `paths`, also where it is ignored. Other repositories there stay out, as they do elsewhere.
@@ -129,12 +172,19 @@ impl TempIndex {
         }
         // Piton's folder may be on another file system than the checkout's git folder.
         let near = git_dir.join("index.piton");
+        // A link of that name would be followed.
+        super::worktree::remove_if_there(&near).map_err(io::Error::other)?;
         fs::copy(&self.path, &near)?;
         let copy = File::options().write(true).open(&near)?;
         // As old as the original: a younger index would hide changes of the moment in which it was written.
         copy.set_modified(fs::metadata(&self.path)?.modified()?)?;
         copy.sync_all()?;
         fs::rename(&near, &index)
+    }
+
+    /// The same, unless nothing was there to make one of.
+    pub(super) fn keep_if_made(&self, git_dir: &Utf8Path) -> Result<(), GitError> {
+        if self.path.exists() { self.keep(git_dir).map_err(GitError::io(git_dir)) } else { Ok(()) }
     }
 
     /// What the checkout has at `paths`, whatever the index says about them. A folder is no file.
@@ -225,21 +275,20 @@ impl Repo {
 
     /// The same, with what is at `also`, ignored or not.
     pub fn worktree_tree_with(&self, checkout: &Utf8Path, also: &[RepoPath]) -> Result<Oid, GitError> {
-        let top = Utf8PathBuf::from(self.git().at(checkout).call(["rev-parse", "--show-toplevel"]).line()?);
-        let git = self.git().at(&top);
-        let git_dir = Utf8PathBuf::from(git.call(["rev-parse", "--absolute-git-dir"]).line()?);
-        let status = status::read(&git, &top, &git_dir)?;
+        let inside = self.inside(checkout)?;
+        let Inside { git, top, git_dir, .. } = &inside;
+        let status = status::read(git, top, git_dir)?;
         let also: Vec<&str> =
-            also.iter().map(RepoPath::as_str).filter(|path| is_plainly_there(&top, path)).collect();
+            also.iter().map(RepoPath::as_str).filter(|path| is_plainly_there(top, path)).collect();
         if let Some(head) = status.head.as_ref().filter(|_| status.is_clean() && also.is_empty()) {
             return self.tree_of(head);
         }
-        let index = TempIndex::copy(self, &git, &git_dir)?;
-        index.add_all(&status.nested)?;
-        index.add_ignored(&top, &also)?;
+        let index = TempIndex::copy(self, git, git_dir)?;
+        index.add_all(&status)?;
+        index.add_ignored(top, &also)?;
         let tree = index.write_tree()?;
         if self.is_own() {
-            index.keep(&git_dir).map_err(GitError::io(git_dir))?;
+            index.keep(git_dir).map_err(GitError::io(git_dir))?;
         }
         Ok(tree)
     }
@@ -257,7 +306,8 @@ pub struct Extra {
 impl Repo {
     /// What a checkout holds that `commit` does not say. Every file is read.
     pub fn uncommitted_in(&self, checkout: &Utf8Path, commit: &Oid) -> Result<Extra, GitError> {
-        let index = TempIndex { git: self.git().at(checkout), ..TempIndex::empty(self)? };
+        let inside = self.inside(checkout)?;
+        let index = TempIndex { git: inside.git.clone(), ..TempIndex::empty(self)? };
         index.call(["read-tree", commit.as_str()]).run()?;
         let mut call = index.call(["status", "--porcelain=v2", "-z", "--no-renames"]);
         call = call.args(["--ignored=traditional", "--untracked-files=normal", "--ignore-submodules=dirty"]);
@@ -267,7 +317,7 @@ impl Repo {
         let list = call.bytes()?;
         let ignored = fields(&list).filter_map(|field| field.strip_prefix(b"! "));
         let ignored = ignored.map(|path| lossy(path).trim_end_matches('/').to_owned()).collect();
-        Ok(Extra { changed: status::Status::parse(&list).dirty, ignored })
+        Ok(Extra { changed: Status::parse(&list).dirty, ignored })
     }
 
     /// The tree of what is at one place in the checkout and nothing else, ignored or not.

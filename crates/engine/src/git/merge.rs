@@ -95,7 +95,8 @@ impl Repo {
 
     /// A commit of a tree that a checkout holds: the one it is at if that has it, else one that no ref names.
     pub fn commit_of(&self, checkout: &Utf8Path, tree: &Oid) -> Result<Oid, GitError> {
-        let head = super::repo::resolve(&self.git().at(checkout), "HEAD")?;
+        let inside = self.inside(checkout)?;
+        let head = super::repo::resolve(&inside.git, "HEAD")?;
         match head {
             Some(head) if self.tree_of(&head)? == *tree => Ok(head),
             head => self.commit_tree(tree, &head.iter().collect::<Vec<_>>(), "What is judged", None),

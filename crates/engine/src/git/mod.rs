@@ -37,6 +37,7 @@ mod status;
 mod store;
 mod talk;
 mod target;
+mod view;
 mod witness;
 mod worktree;
 
@@ -54,4 +55,5 @@ pub use rescue::{PLACE as RESCUED, Rescue, Rescued, RestoreInto};
 pub use status::Status;
 pub use target::{LandedState, LandingLease, Moved, Wait};
 pub use witness::{Fate, Uncommitted};
+pub(crate) use worktree::owner_record;
 pub use worktree::{Added, Making, Removed, Worktree};

@@ -13,7 +13,7 @@ use crate::{boot, disk};
 
 /// In a worktree's git folder: the boot in which its folder was made, or last seen to be it, and its device and inode.
 /// Not in the note about its owner: all worktrees of a run share that one file.
-const RECORD: &str = "piton-folder";
+pub(super) const RECORD: &str = "piton-folder";
 
 /// Which folder it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +48,10 @@ pub(super) fn record(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> 
     let Identity { device, inode } = Identity::of(&meta);
     let file = entry.join(RECORD);
     let text = format!("{} {} {inode}\n", boot::id(), device.unwrap_or_default());
+    if file.is_symlink() {
+        // It would be followed.
+        fs::remove_file(&file).map_err(GitError::io(&file))?;
+    }
     disk::fill(&file, text.as_bytes()).map_err(GitError::io(file))
 }
 

@@ -6,10 +6,13 @@ use std::fs;
 use camino::Utf8Path;
 use piton_core::plan::Oid;
 
-use super::door::oid;
+use super::door::{lossy, oid};
 use super::error::GitError;
 use super::repo::Repo;
 use super::rescue::Rescue;
+use super::status;
+use super::worktree::Worktree;
+use crate::disk;
 
 /// Files in a worktree's git folder that name commits, besides HEAD.
 const NOTES: [&str; 14] = [
@@ -28,6 +31,8 @@ const NOTES: [&str; 14] = [
     "sequencer/head",
     "sequencer/abort-safety",
 ];
+/// Those of them that name uncommitted work.
+const ASIDE: [&str; 3] = ["MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"];
 /// The newest so many commits that are named are looked at; a command line has room for no more. Older ones are as a rule
 /// ancestors of these.
 const MOST: usize = 1000;
@@ -80,6 +85,21 @@ impl Repo {
     }
 }
 
+impl Worktree {
+    /// What a rebase or a merge put aside: uncommitted work, which is named nowhere else.
+    pub(super) fn set_aside(&self) -> Result<Vec<Oid>, GitError> {
+        let mut found = Vec::new();
+        for note in ASIDE {
+            for commit in status::heads_in(&self.git_dir().join(note)) {
+                if self.repo().has_object(&commit)? {
+                    found.push(commit);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
 /// The commits that the records of a worktree name, the newest first.
 fn named_in(git_dir: &Utf8Path) -> Vec<Oid> {
     let mut found: Vec<Oid> = Vec::new();
@@ -90,7 +110,7 @@ fn named_in(git_dir: &Utf8Path) -> Vec<Oid> {
         }
     };
     for note in NOTES {
-        for line in fs::read_to_string(git_dir.join(note)).unwrap_or_default().lines() {
+        for line in lossy(&disk::read_plain(&git_dir.join(note)).unwrap_or_default()).lines() {
             add(line.trim_end());
         }
     }

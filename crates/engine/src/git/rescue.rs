@@ -68,7 +68,8 @@ impl Worktree {
     /// Keep what this worktree holds and nothing else does, without touching it: uncommitted and untracked
     /// files (not ignored ones, not nested repositories) and commits that no ref reaches. `None`: nothing.
     pub fn rescue(&self, rescue: &Rescue) -> Result<Option<Rescued>, GitError> {
-        self.rescue_seen(rescue, self.status()?, Vec::new())
+        let aside = self.set_aside()?;
+        self.rescue_seen(rescue, self.status()?, aside)
     }
 
     /// The same for a status that was just read, with commits that only its own records reach.
@@ -82,10 +83,11 @@ impl Worktree {
         if status.is_clean() {
             return repo.rescue_commits(rescue, status.head, lonely);
         }
-        let index = TempIndex::copy(repo, self.git(), self.git_dir())?;
+        let view = self.view()?;
+        let index = view.index();
         // An index with conflicts is no tree; their files have it all, with markers.
         let staged = if status.unmerged.is_empty() { Some(index.write_tree()?) } else { None };
-        index.add_all(&status.nested)?;
+        index.add_all(&status)?;
         let tree = index.write_tree()?;
         let head_tree = status.head.as_ref().map(|head| repo.tree_of(head)).transpose()?;
         if Some(&tree) == head_tree.as_ref() && staged.as_ref().is_none_or(|staged| *staged == tree) {

@@ -11,6 +11,7 @@ use piton_core::plan::Oid;
 use super::door::{Git, fields, lossy, oid, os};
 use super::error::GitError;
 use super::index::Entry;
+use crate::disk;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Status {
@@ -29,6 +30,8 @@ pub struct Status {
     pub merge_head: Option<Oid>,
     /// The same paths as git has them.
     pub(super) raw: Vec<OsString>,
+    /// Submodules, with a checkout or without.
+    pub(super) gitlinks: Vec<OsString>,
 }
 
 impl Status {
@@ -112,6 +115,7 @@ fn find_repositories(git: &Git, top: &Utf8Path, status: &mut Status) -> Result<(
             if has_git(&top.as_std_path().join(path)) {
                 status.submodules.push(path.to_string_lossy().into_owned());
             }
+            status.gitlinks.push(entry.path);
             continue;
         }
         for folder in path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty()) {
@@ -136,7 +140,13 @@ fn after(field: &[u8], n: usize) -> &[u8] {
 
 /// A pseudo-ref such as `MERGE_HEAD`; its first line, should there be several.
 fn head_file(path: &Utf8Path) -> Option<Oid> {
-    fs::read_to_string(path).ok().as_deref().and_then(|text| text.lines().next()).and_then(oid)
+    heads_in(path).into_iter().next()
+}
+
+/// All of them: a merge may be of several.
+pub(super) fn heads_in(path: &Utf8Path) -> Vec<Oid> {
+    let text = disk::read_plain(path).unwrap_or_default();
+    lossy(&text).lines().filter_map(oid).collect()
 }
 
 /// The operation a checkout is in the middle of, as people call it.

@@ -163,6 +163,11 @@ impl Repo {
                 return Ok(Moved::Waits(Wait::Away { checkout: holder.path.clone() }));
             }
             let here: Vec<&Checkout> = holders.iter().filter(|holder| holder.path.exists()).collect();
+            if let Some(holder) = here.iter().find(|holder| repo.is_pitons(&holder.path)) {
+                // An agent put it on the target. Nothing of Piton's is written where agents work, and it is not for long.
+                let (checkout, what) = (holder.path.clone(), "the work of an agent");
+                return Ok(Moved::Waits(Wait::Operation { checkout, what }));
+            }
             match here[..] {
                 [] => break repo.move_ref(lease, old, candidate, recovering)?,
                 [holder] => {
@@ -200,7 +205,8 @@ impl Repo {
         if repo.branch_tip(&lease.branch)?.as_ref() != Some(candidate) {
             return Ok(None);
         }
-        for holder in repo.holders(&lease.branch)?.iter().filter(|holder| holder.path.exists()) {
+        let is_a_persons = |holder: &&Checkout| holder.path.exists() && !repo.is_pitons(&holder.path);
+        for holder in repo.holders(&lease.branch)?.iter().filter(is_a_persons) {
             let git = repo.git().at(&holder.path);
             let git_dir = repo::git_dir_of(&git)?;
             forward::clear_of_merges(&git_dir, &lease.branch, &holder.path, Some(since))?;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::Oid;
+use piton_core::plan::{Digest, Oid};
 
 use super::door::{Git, lossy, oid};
 use super::error::GitError;
@@ -25,7 +25,6 @@ const READY: &str = "piton-ready";
 #[derive(Debug, Clone)]
 pub struct Worktree {
     repo: Repo,
-    git: Git,
     path: Utf8PathBuf,
     git_dir: Utf8PathBuf,
 }
@@ -87,7 +86,10 @@ impl Worktree {
         // What is handed out must not go on holding the lock.
         let worktree = Worktree::at(repo, &worktree.path, worktree.git_dir);
         if is_half_made(&worktree.git_dir) {
-            worktree.git.call(["reset", "--quiet", "--hard"]).run_while(meanwhile)?;
+            // Nobody has worked in it yet, so its git directory is as git has made it.
+            let index = worktree.git_dir.join("index");
+            let git = repo.git().told(&worktree.path, &worktree.git_dir, repo.common_dir(), &index);
+            git.call(["reset", "--quiet", "--hard"]).run_while(meanwhile)?;
             // A mark that says nothing yet: to make a file takes a busy file system longer than to fill it.
             let (locked, mark) = (worktree.git_dir.join("locked"), worktree.git_dir.join(READY));
             fs::rename(&locked, &mark).map_err(GitError::io(locked))?;
@@ -156,10 +158,6 @@ impl Worktree {
         &self.repo
     }
 
-    pub(super) fn git(&self) -> &Git {
-        &self.git
-    }
-
     pub(super) fn git_dir(&self) -> &Utf8Path {
         &self.git_dir
     }
@@ -170,13 +168,18 @@ impl Worktree {
     }
 
     pub fn status(&self) -> Result<Status, GitError> {
+        self.check_own()?;
+        self.view()?.status(self)
+    }
+
+    /// Refuse what is not its folder, and a repository that an agent made in there: its commits are not the worktree's.
+    pub(super) fn check_own(&self) -> Result<(), GitError> {
         self.check_place()?;
-        if !points_to(&self.path, &self.git_dir) {
-            // An agent made a repository of its own here: git would speak of that one.
-            let paths = vec![".".to_owned()];
-            return Err(GitError::NestedRepositories { worktree: self.path.clone(), paths });
+        if points_to(&self.path, &self.git_dir) {
+            return Ok(());
         }
-        status::read(&self.git, &self.path, &self.git_dir)
+        let paths = vec![".".to_owned()];
+        Err(GitError::NestedRepositories { worktree: self.path.clone(), paths })
     }
 
     /// Whether its maker has finished it since the machine started. Nothing syncs its files while an agent works:
@@ -214,7 +217,7 @@ impl Worktree {
 
     /// Tracked files that differ from HEAD.
     pub fn dirty(&self) -> Result<Vec<String>, GitError> {
-        Ok(status::look(&self.git, &self.git_dir, &[])?.dirty)
+        Ok(status::look(self.view()?.git(), &self.git_dir, &[])?.dirty)
     }
 
     pub fn head(&self) -> Result<Option<Oid>, GitError> {
@@ -224,8 +227,10 @@ impl Worktree {
 
     /// Leave whatever branch it is on, with files and index as they are.
     pub fn detach(&self) -> Result<(), GitError> {
-        let Some(head) = self.head()? else { return Ok(()) };
-        self.git.call(["update-ref", "--no-deref", "-m", "piton: detach", "HEAD", head.as_str()]).run()
+        match self.head()? {
+            Some(head) => self.set_head(&head),
+            None => Ok(()),
+        }
     }
 
     /// Remove the locks of a git that died in here: of the index, of HEAD, ORIG_HEAD, AUTO_MERGE and their
@@ -239,8 +244,8 @@ impl Worktree {
         let index = self.git_dir.join("index");
         if is_torn(&index) {
             remove_if_there(&index)?;
-            // What was staged is in the files, or lost. Where there is no HEAD, an absent index will do.
-            self.git.call(["read-tree", "HEAD"]).answer()?;
+            // What was staged is in the files, or lost. A look without an index has that of HEAD.
+            self.view()?.index().keep_if_made(&self.git_dir)?;
         }
         Ok(())
     }
@@ -314,13 +319,21 @@ impl Worktree {
             disk::remove_folder(&path, |_, _| true).map_err(GitError::io(&path))?;
         }
         match registered {
-            Some(entry) => fs::remove_dir_all(&entry).map_err(GitError::io(&entry)),
+            Some(entry) => {
+                super::exact::forget(repo, &entry)?;
+                fs::remove_dir_all(&entry).map_err(GitError::io(&entry))
+            }
             None => Ok(()),
         }
     }
 
     fn at(repo: &Repo, path: &Utf8Path, git_dir: Utf8PathBuf) -> Worktree {
-        Worktree { repo: repo.clone(), git: repo.git().at(path), path: path.to_owned(), git_dir }
+        Worktree { repo: repo.clone(), path: path.to_owned(), git_dir }
+    }
+
+    /// One that git knows, in good health or not.
+    pub(super) fn registered(repo: &Repo, path: &Utf8Path, git_dir: Utf8PathBuf) -> Worktree {
+        Worktree::at(repo, path, git_dir)
     }
 
     fn make(repo: &Repo, path: &Utf8Path, base: &Oid) -> Result<Worktree, GitError> {
@@ -467,16 +480,42 @@ impl Folder {
 
 /// The entry in `<common>/worktrees` that belongs to `path`, whatever its health.
 fn find_entry(repo: &Repo, path: &Utf8Path) -> Result<Option<Utf8PathBuf>, GitError> {
-    for entry in status::git_dirs(repo.common_dir()).into_iter().skip(1) {
-        let Ok(text) = fs::read_to_string(entry.join("gitdir")) else { continue };
+    let mut found: Vec<Utf8PathBuf> =
+        entries(repo).filter(|(folder, _)| folder == path).map(|(_, entry)| entry).collect();
+    // Whoever works in another worktree can write this path into its entry, and nothing into this one's folder.
+    let own = found.iter().position(|entry| points_to(path, entry)).unwrap_or(0);
+    Ok((!found.is_empty()).then(|| found.swap_remove(own)))
+}
+
+/// The innermost worktree that a path is in, and its entry.
+pub(super) fn entry_around(repo: &Repo, path: &Utf8Path) -> Option<(Utf8PathBuf, Utf8PathBuf)> {
+    let around = entries(repo).filter(|(folder, _)| path.starts_with(folder));
+    around.max_by_key(|(folder, entry)| (folder.as_str().len(), points_to(folder, entry)))
+}
+
+/// The name of the record in Piton's folder that says which run has the worktree at `path`.
+pub(crate) fn owner_record(piton: &Utf8Path, path: &Utf8Path) -> Utf8PathBuf {
+    piton.join("worktrees").join(Digest::of_bytes(path.as_str().as_bytes()).short())
+}
+
+impl Repo {
+    /// Whether a checkout is one of those that Piton makes. Who works in there can remove all marks but the record.
+    pub(super) fn is_pitons(&self, checkout: &Utf8Path) -> bool {
+        let Ok(Some(entry)) = find_entry(self, checkout) else { return false };
+        let record = owner_record(&self.piton_dir(), checkout);
+        let marks = [record, entry.join(READY), entry.join(place::RECORD)];
+        entry != *self.git_dir() && marks.iter().any(|mark| mark.exists())
+    }
+}
+
+/// The folders of all linked worktrees, each with its entry.
+fn entries(repo: &Repo) -> impl Iterator<Item = (Utf8PathBuf, Utf8PathBuf)> {
+    status::git_dirs(repo.common_dir()).into_iter().skip(1).filter_map(|entry| {
+        let text = fs::read_to_string(entry.join("gitdir")).ok()?;
         // Relative with `worktree.useRelativePaths`.
         let dot_git = entry.join(text.trim_end());
-        let Some(folder) = dot_git.parent() else { continue };
-        if absolute(folder).is_ok_and(|folder| folder == path) {
-            return Ok(Some(entry));
-        }
-    }
-    Ok(None)
+        Some((absolute(dot_git.parent()?).ok()?, entry))
+    })
 }
 
 /// Take one entry away whose folder is gone, keeping the commits that only its HEAD had.
@@ -633,6 +672,10 @@ pub(super) fn ref_part(path: &Utf8Path) -> String {
 }
 
 fn write(path: &Utf8Path, line: &str) -> Result<(), GitError> {
+    if path.is_symlink() {
+        // Whoever worked here may have put it in the way.
+        remove_if_there(path)?;
+    }
     disk::fill(path, format!("{line}\n").as_bytes()).map_err(GitError::io(path))
 }
 

@@ -94,12 +94,11 @@ fn whatever_a_power_cut_leaves_of_an_exact_worktree_is_used_or_made_again_and_ne
     let base = sandbox.oid("HEAD");
     let add = || ExactWorktree::add(&repo, &path, &base, "run/checks").unwrap();
     let own = sandbox.project().join(".git/worktrees/-exact");
-    let files: Vec<_> =
-        ["HEAD", "commondir", "gitdir", "index", "piton-ready", "piton-index", "piton-folder"]
-            .map(|name| own.join(name))
-            .into_iter()
-            .chain([path.join(".git"), path.join("a")])
-            .collect();
+    let files: Vec<_> = ["HEAD", "commondir", "gitdir", "index", "piton-ready", "piton-folder"]
+        .map(|name| own.join(name))
+        .into_iter()
+        .chain([sandbox.project().join(".git/piton/indexes/-exact"), path.join(".git"), path.join("a")])
+        .collect();
     add().make_exact(&base, Ignored::Stay).unwrap();
     for file in &files {
         assert!(file.is_file(), "{file}");

@@ -7,6 +7,7 @@ mod finding;
 #[cfg(target_os = "linux")]
 mod killed;
 mod merging;
+mod planted;
 mod refs;
 mod removal;
 mod sandbox;

@@ -74,13 +74,17 @@ fn no_file_gets_its_name_before_its_content_is_on_the_disk() {
 }
 
 /// A lock says something to the living only; and so does what is noted of a job under way, and of whose a worktree is: with
-/// the power goes all that it is about. And who finds an old note of what files showed, or none, only says less.
+/// the power goes all that it is about. A worktree is made again after that, with its git folder, and so is the index of one
+/// for checks. And who finds an old note of what files showed, or none, only says less.
 fn is_passing(path: &str) -> bool {
     let path = Utf8Path::new(path);
     let of_a_job_or_worktree =
         matches!(path.file_name(), Some("started.json" | "piton-ready" | "files-shown.json"));
     let owner = path.parent().is_some_and(|folder| folder.ends_with(".git/piton/worktrees"));
-    path.extension() == Some("lock") || of_a_job_or_worktree || owner
+    let folder = path.parent().unwrap_or(path);
+    let of_a_worktree = folder.parent().is_some_and(|all| all.ends_with(".git/worktrees"));
+    let index = folder.ends_with(".git/piton/indexes");
+    path.extension() == Some("lock") || of_a_job_or_worktree || owner || of_a_worktree || index
 }
 
 /// What a thread has written and has to sync itself before it goes by it: the folder of a file it named, or the file

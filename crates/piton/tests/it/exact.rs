@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use crate::{count, sandbox, status};
 
 /// Ways in which a check passes in an agent's worktree, and not on what it commits: a name, what the agent does, the check.
-const WAYS: [(&str, &str, &str); 9] = [
+const WAYS: [(&str, &str, &str); 8] = [
     ("file", "echo x > ok.log", "test -s ok.log"),
     ("folder", "mkdir build && echo x > build/ok", "test -s build/ok"),
     ("entry", "echo ok.txt >> .gitignore && echo x > ok.txt", "test -s ok.txt"),
@@ -24,7 +24,6 @@ const WAYS: [(&str, &str, &str); 9] = [
         "grep good a.txt",
     ),
     ("state", "touch $(git rev-parse --git-dir)/ok", "test -f \"$(git rev-parse --git-dir)/ok\""),
-    ("mode", "git config --worktree core.fileMode false && chmod +x tool", "test -x tool"),
 ];
 
 /// An agent that makes `ID.txt` and does something else.

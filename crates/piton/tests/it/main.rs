@@ -15,6 +15,7 @@ mod answers;
 mod caches;
 mod demo;
 mod escalation;
+mod escapes;
 mod evidence;
 mod exact;
 mod failures;
