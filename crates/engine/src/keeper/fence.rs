@@ -1,4 +1,5 @@
-//! A fence around a child: it reads what it likes, and writes, makes and removes only below the folders it was given.
+//! A fence around a child: it reads what it likes, and writes, makes and removes only below the folders it was given. It
+//! signals nobody outside, and connects to no abstract socket there, where the kernel can keep it from that.
 //!
 //! It is the kernel's (Landlock), holds for everything the child ever starts, and cannot be taken down again. There is
 //! no helper program: it is prepared before the fork, and the child puts it up around itself. A `view` holds back what
@@ -51,10 +52,26 @@ pub fn fences_are_possible() -> Result<(), String> {
 /// Before version 2 no file could be renamed from one folder to another, not even inside the fence: then rather none.
 #[cfg(target_os = "linux")]
 fn ruleset() -> Result<landlock::RulesetCreated, landlock::RulesetError> {
-    use landlock::{ABI, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr};
+    use landlock::{ABI, AccessFs, CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
     let needed = AccessFs::from_write(ABI::V2);
     let set = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(needed)?;
-    set.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::Truncate)?.create()
+    let set = set.set_compatibility(CompatLevel::BestEffort).handle_access(AccessFs::Truncate)?;
+    // Otherwise it could stop the engine, and talk to programs outside that do what they are told.
+    set.scope(Scope::Signal | Scope::AbstractUnixSocket)?.create()
+}
+
+/// Whether this kernel keeps signals and abstract sockets inside a fence, or why it does not.
+#[cfg(target_os = "linux")]
+pub fn scopes_are_possible() -> Result<(), String> {
+    use landlock::{CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
+    let set = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    let set = set.scope(Scope::Signal | Scope::AbstractUnixSocket).and_then(Ruleset::create);
+    set.map(drop).map_err(|_| "this kernel's Landlock has no scopes, which came with Linux 6.12".to_owned())
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn scopes_are_possible() -> Result<(), String> {
+    fences_are_possible()
 }
 
 /// What is put up around a child, between fork and exec: nothing, a fence, or a fence with a view.

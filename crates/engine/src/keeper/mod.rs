@@ -38,7 +38,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 pub use cgroup::groups_are_possible;
 pub use child::views_are_possible;
-pub use fence::{Fence, fences_are_possible};
+pub use fence::{Fence, fences_are_possible, scopes_are_possible};
 #[doc(hidden)]
 pub use job::Started;
 pub use job::{Ended, Job, JobSpec, Keeper, Limits, Outcome, StopSignal};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use piton_engine::keeper::{Fence, Limits, StopSignal, fences_are_possible, groups_are_possible};
+use piton_engine::keeper::{
+    Fence, Limits, StopSignal, fences_are_possible, groups_are_possible, scopes_are_possible,
+};
 
 use super::*;
 
@@ -133,6 +135,45 @@ fn a_fence_keeps_writing_inside_and_reading_free() {
     let bench = Bench::new();
     let spec = JobSpec { fence: Some(fence), ..JobSpec::new(["no-such-program"], bench.root.join("work")) };
     assert!(reason(&bench.run(&spec)).starts_with("cannot run no-such-program: No such file"));
+}
+
+/// It reaches its own processes and sockets, and none outside: not the engine, not the person's programs.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fence_keeps_signals_and_abstract_sockets_inside() {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixListener};
+    if let Err(why) = scopes_are_possible() {
+        return skipped(&why);
+    }
+    if std::process::Command::new("perl").arg("-e0").status().is_err() {
+        return skipped("there is no perl to connect with");
+    }
+    let bench = Bench::new();
+    let name = format!("piton-test-{}", std::process::id());
+    let address = SocketAddr::from_abstract_name(&name).unwrap();
+    let _listener = UnixListener::bind_addr(&address).unwrap();
+    let connect = |name: &str| {
+        format!(
+            "perl -MSocket -e 'socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die; exit !connect($s, pack(\"Sa*\", AF_UNIX, \"\\0{name}\"))'"
+        )
+    };
+    let own = "perl -MSocket -e 'my $at = pack(\"Sa*\", AF_UNIX, \"\\0own-$$\"); socket(my $l, PF_UNIX, SOCK_STREAM, 0); \
+               bind($l, $at) && listen($l, 1) or die; socket(my $s, PF_UNIX, SOCK_STREAM, 0); exit !connect($s, $at)'";
+    let script = format!(
+        "exec 2>/dev/null\nsleep 100 & kill -0 $! && kill $! && echo 'own process'\n{own} && echo 'own socket'\n\
+         kill -0 {0} && echo signalled\nkill -CONT $PPID && echo 'the keeper signalled'\n{1} && echo connected\ntrue",
+        std::process::id(),
+        connect(&name),
+    );
+    // The same without a fence: all of it can be done.
+    bench.run(&bench.sh(&script));
+    let all = "own process\nown socket\nsignalled\nthe keeper signalled\nconnected\n";
+    assert_eq!(bench.text(), all);
+    let bench = Bench::new();
+    let fence = Fence { writable: vec![bench.root.join("work")], required: true, view: false };
+    bench.run(&JobSpec { fence: Some(fence), ..bench.sh(&script) });
+    assert_eq!(bench.text(), "own process\nown socket\n");
 }
 
 /// The kernel puts up sixteen around a process, and no more.
