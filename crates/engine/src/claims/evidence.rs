@@ -224,7 +224,7 @@ fn landing(
     }
     let (prefix, author) = (run.settings.commit_prefix.as_deref(), run.settings.author.as_deref());
     let message = message::work(spec, &run.id, prefix, task.spent + 1, task.budget, None);
-    let commit = repo.commit_tree(&tree, &[tip], &message, author)?;
+    let commit = repo.commit_work(&tree, &[tip], &message, author)?;
     Ok(Some(Landing { branch, old: tip.clone(), commit, tree, worktree: path.to_owned() }))
 }
 

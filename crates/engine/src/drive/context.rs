@@ -149,7 +149,7 @@ impl Errand {
         let (tree, blob) = repo.with_file(&tip, FILE, &folded.text)?;
         let settings = &self.run.settings;
         let text = message::context(&entered(&folded), &self.run.id, settings.commit_prefix.as_deref());
-        let candidate = repo.commit_tree(&tree, &[&tip], &text, settings.author.as_deref())?;
+        let candidate = repo.commit_work(&tree, &[&tip], &text, settings.author.as_deref())?;
         repo.sync_objects([&blob, &tree, &candidate])?;
         repo.change_refs(&[RefChange::pin(&pin_name(&self.run.id), &candidate)?])?;
         crash::point("context.pinned");

@@ -66,7 +66,7 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let group = order.run.group(order.task.group).map_or("main", |group| group.id.as_str());
     let settings = &order.run.settings;
     let text = message::merge(&order.spec, &order.run.id, group, commits, settings.commit_prefix.as_deref());
-    let candidate = repo.commit_tree(&tree, &[&tip, verified], &text, settings.author.as_deref())?;
+    let candidate = repo.commit_work(&tree, &[&tip, verified], &text, settings.author.as_deref())?;
     let untouched = untouched(order, &tip, &tree)?;
     let all = judges(order, &untouched);
     let results = prove(order, &candidate, &tree, &all)?;

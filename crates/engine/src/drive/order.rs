@@ -229,6 +229,7 @@ impl Trouble {
                 | GitError::Locked { .. }
                 | GitError::BadAuthor(_)
                 | GitError::NotKept { .. }
+                | GitError::NotSigned { .. }
                 | GitError::Unrelated { .. },
             )
             | Trouble::Defect(_) => Class::Defect,

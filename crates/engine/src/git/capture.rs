@@ -75,7 +75,7 @@ impl Worktree {
             }
         }
         let parents: Vec<&Oid> = parents.iter().collect();
-        let commit = repo.commit_tree(&tree, &parents, &tidied(message), author)?;
+        let commit = repo.commit_work(&tree, &parents, &tidied(message), author)?;
         self.take_over(view)?;
         self.set_head(&commit)?;
         self.end_operation()?;

@@ -55,6 +55,10 @@ pub enum GitError {
     WrongLease,
     #[error("git {args} failed ({status}): {stderr}")]
     Failed { args: String, status: String, stderr: String },
+    #[error(
+        "a commit could not be signed, as `commit.gpgSign` asks for: {stderr}. `git config piton.sign false` lets Piton commit without a signature"
+    )]
+    NotSigned { stderr: String },
     #[error("git {args} was killed ({status})")]
     Killed { args: String, status: String },
     #[error("git {args} answered something Piton does not understand: {answer}")]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use camino::Utf8Path;
 use piton_core::plan::{Oid, RepoPath};
 
-use super::door::{fields, lossy, oid, os};
+use super::door::{Call, fields, lossy, oid, os};
 use super::error::GitError;
 use super::index::TempIndex;
 use super::repo::Repo;
@@ -75,7 +75,7 @@ impl Repo {
         Ok(Merged::Conflict { files, messages })
     }
 
-    /// A commit of `tree`. `author` is `Name <email>`; without one it is whoever commits.
+    /// A commit of `tree` for Piton itself. `author` is `Name <email>`; without one it is whoever commits.
     pub fn commit_tree(
         &self,
         tree: &Oid,
@@ -83,14 +83,43 @@ impl Repo {
         message: &str,
         author: Option<&str>,
     ) -> Result<Oid, GitError> {
-        let mut call = self.git().call(["commit-tree", tree.as_str(), "-m", message]);
+        self.commit_tree_as(&["commit-tree"], tree, parents, message, author)?.oid()
+    }
+
+    /// The same for the person's history: signed if their own commits are.
+    pub fn commit_work(
+        &self,
+        tree: &Oid,
+        parents: &[&Oid],
+        message: &str,
+        author: Option<&str>,
+    ) -> Result<Oid, GitError> {
+        if !self.signs()? {
+            return self.commit_tree(tree, parents, message, author);
+        }
+        let signed = self.commit_tree_as(&["commit-tree", "-S"], tree, parents, message, author)?;
+        signed.oid().map_err(|error| match error {
+            GitError::Failed { stderr, .. } if is_about_signing(&stderr) => GitError::NotSigned { stderr },
+            error => error,
+        })
+    }
+
+    fn commit_tree_as(
+        &self,
+        command: &[&str],
+        tree: &Oid,
+        parents: &[&Oid],
+        message: &str,
+        author: Option<&str>,
+    ) -> Result<Call<'_>, GitError> {
+        let mut call = self.git().call(command).args([tree.as_str(), "-m", message]);
         for parent in parents {
             call = call.args(["-p", parent.as_str()]);
         }
         for (key, value) in self.identity_env(author)? {
             call = call.env(key, value);
         }
-        call.oid()
+        Ok(call)
     }
 
     /// A commit of a tree that a checkout holds: the one it is at if that has it, else one that no ref names.
@@ -158,6 +187,11 @@ impl Repo {
             ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--stat", "--patch"];
         Ok(lossy(&self.git().call(args).args([from.as_str(), to.as_str(), "--"]).bytes()?))
     }
+}
+
+/// Git names the program, or the key.
+fn is_about_signing(said: &str) -> bool {
+    ["gpg", "sign", "key"].iter().any(|word| said.contains(word))
 }
 
 /// What `diff-tree -z --raw` lists.

@@ -40,6 +40,7 @@ pub struct Repo {
 struct Known {
     oracle: Oracle,
     identity: OnceLock<Identity>,
+    signs: OnceLock<bool>,
     /// Folders that were found fit to make worktrees in.
     fit: Mutex<HashSet<Utf8PathBuf>>,
     /// What was last found to differ, and between which trees.
@@ -47,6 +48,9 @@ struct Known {
 }
 
 type Trees = (Oid, Oid);
+
+/// The settings that say whether commits are signed.
+const SIGNING: &str = r"^(commit\.gpgsign|piton\.sign)$";
 
 /// One entry of `git worktree list`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -118,8 +122,13 @@ impl Repo {
         let git_dir = real(Utf8Path::new(&git.call(["rev-parse", "--absolute-git-dir"]).line()?))?;
         let submodules = top.join(".gitmodules").exists();
         let oracle = Oracle::new(&git, &common);
-        let known =
-            Known { oracle, identity: OnceLock::new(), fit: Mutex::default(), differences: Mutex::default() };
+        let known = Known {
+            oracle,
+            identity: OnceLock::new(),
+            signs: OnceLock::new(),
+            fit: Mutex::default(),
+            differences: Mutex::default(),
+        };
         let known = Arc::new(known);
         let repo = Repo {
             git: git.at(&top),
@@ -324,6 +333,25 @@ impl Repo {
                 Identity { name: "Piton".to_owned(), email: "piton@localhost".to_owned(), configured: false }
             }
         })
+    }
+
+    /// Whether commits that become part of the person's history are signed: as theirs are, unless they say otherwise.
+    pub(super) fn signs(&self) -> Result<bool, GitError> {
+        if let Some(signs) = self.known.signs.get() {
+            return Ok(*signs);
+        }
+        let asked = ["config", "--show-scope", "--type=bool", "--get-regexp", SIGNING];
+        let answer = self.git.call(asked).answer()?;
+        // What this very call is told is not what the person said.
+        let said = lossy(&answer.stdout);
+        let said = said.lines().filter(|line| !line.starts_with("command"));
+        // A scope, a tab, a name and a value. Of several, the last one counts.
+        let said = said.filter_map(|line| line.split_once('\t')?.1.split_once(' '));
+        let is = |key: &str| {
+            said.clone().filter(|(name, _)| *name == key).last().map(|(_, value)| value == "true")
+        };
+        let signs = is("piton.sign").or_else(|| is("commit.gpgsign")).unwrap_or(false);
+        Ok(*self.known.signs.get_or_init(|| signs))
     }
 
     /// The variables that make `git commit` sign with the right names.

@@ -1,9 +1,11 @@
 //! Finding the repository, and holding its guard.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use camino::Utf8Path;
+use piton_core::plan::Oid;
 use piton_engine::git::*;
 use piton_engine::lock::Lock;
 
@@ -127,4 +129,30 @@ fn a_git_holds_the_guard_as_long_as_it_works() {
     write(&place.join("held"), "work\n");
     worktree.capture("work", None).unwrap();
     assert_eq!(fs::read_to_string(&seen).unwrap().trim_end(), path);
+}
+
+#[test]
+fn commits_of_work_are_signed_where_the_persons_are() {
+    let sandbox = Sandbox::new();
+    let gpg = sandbox.root.join("gpg");
+    let script =
+        "#!/bin/sh\ncat > /dev/null; printf '\\n[GNUPG:] SIG_CREATED x\\n' >&2; echo 'a signature'\n";
+    write(&gpg, script);
+    fs::set_permissions(&gpg, fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.git(&format!("config gpg.program {gpg}"));
+    let (base, repo) = (sandbox.oid("HEAD"), || sandbox.repo());
+    let tree = repo().tree_of(&base).unwrap();
+    let is_signed =
+        |commit: &Oid| sandbox.git(&format!("cat-file commit {commit}")).contains("gpgsig a signature");
+    let work = || repo().commit_work(&tree, &[&base], "Work", None).unwrap();
+    assert!(!is_signed(&work()));
+    sandbox.git("config commit.gpgSign true");
+    assert!(is_signed(&work()));
+    assert!(!is_signed(&repo().commit_tree(&tree, &[&base], "Piton's own", None).unwrap()));
+    sandbox.git("config piton.sign false");
+    assert!(!is_signed(&work()));
+    sandbox.git("config --unset piton.sign");
+    sandbox.git("config gpg.program /bin/false");
+    let refused = repo().commit_work(&tree, &[&base], "Work", None).unwrap_err().to_string();
+    assert!(refused.contains("`git config piton.sign false` lets Piton commit"), "{refused}");
 }
