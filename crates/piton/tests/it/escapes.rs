@@ -105,6 +105,8 @@ fn an_agents_commit_works_where_the_person_signs_theirs() {
     sandbox.git(["config", "commit.gpgSign", "true"]);
     sandbox.git(["config", "tag.gpgSign", "true"]);
     sandbox.git(["config", "gpg.program", "/bin/false"]);
+    // Nor is it for Piton, then: nobody is here to unlock it.
+    sandbox.git(["config", "piton.sign", "false"]);
     let _ = sandbox.run("run plan.toml").exits(0);
     assert!(sandbox.git(["log", "--format=%s", "main"]).contains("By the agent"));
 }
