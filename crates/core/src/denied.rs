@@ -72,7 +72,7 @@ fn path_in(line: &str) -> Option<&str> {
         // A comment in code, or a division.
         (path.len() > 1 && !path.starts_with("//")).then_some(path)
     };
-    starts.filter(begins).filter_map(path).last()
+    starts.filter(begins).filter_map(path).next_back()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::process::Command as Process;
 use camino::Utf8PathBuf;
 use piton_core::dialect::execute::context::{self, FILE};
 use piton_core::plan::{
-    Budget, Dialect, Export, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
+    Budget, Dialect, Export, Fences, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
 };
 use piton_core::prompt::Prompts;
 use piton_core::run::{
@@ -151,6 +151,7 @@ impl Shop {
                 selection,
                 agent: None,
                 budget: Budget::default(),
+                fences: Fences::default(),
                 verbose: false,
                 quiet: false,
             },

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use piton_core::plan::{
-    Argv, Budget, Check, Digest, Graph, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId,
+    Argv, Budget, Check, Digest, Fences, Graph, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId,
     TaskSpec,
 };
 use piton_core::run::{
@@ -210,6 +210,7 @@ impl World {
             selection: Selection::All,
             agent: None,
             budget: Budget::default(),
+            fences: Fences::default(),
             verbose: false,
             quiet: false,
         };

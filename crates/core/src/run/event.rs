@@ -14,7 +14,7 @@ use super::report::{CommitMade, Report, Tests};
 use super::task::{Holder, Intent, Proof};
 use super::usage::ByModel;
 use crate::plan::{
-    Budget, Digest, Group, GroupId, Oid, Outside, RunId, Schedule, Settings, TaskId, TaskSpec,
+    Budget, Digest, Fences, Group, GroupId, Oid, Outside, RunId, Schedule, Settings, TaskId, TaskSpec,
 };
 use crate::time::{Span, Timestamp};
 
@@ -433,6 +433,9 @@ pub struct Session {
     /// As the plan says it now: it can be raised while a run waits.
     #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
     pub budget: Budget,
+    /// As the plan and `piton.toml` say it now: what a task was refused can be allowed without a new run.
+    #[serde(default, skip_serializing_if = "Fences::is_default")]
+    pub fences: Fences,
     /// How much whoever started it wants to see.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verbose: bool,

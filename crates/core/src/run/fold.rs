@@ -61,6 +61,7 @@ impl State {
                         selection: Selection::All,
                         agent: None,
                         budget: Budget::default(),
+                        fences: settings.fences.clone(),
                         verbose: false,
                         quiet: false,
                     },

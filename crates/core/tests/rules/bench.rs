@@ -1,8 +1,8 @@
 //! A run to try commands on: small plans, and the way of a task through its states.
 
 use piton_core::plan::{
-    Argv, Budget, Check, Digest, Exhausted, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId,
-    TaskSpec,
+    Argv, Budget, Check, Digest, Exhausted, Fences, Group, GroupId, Oid, Plan, RunId, Schedule, Settings,
+    TaskId, TaskSpec,
 };
 use piton_core::run::{
     Action, AgentEnd, CheckResult, Class, Closing, Command, Event, Holder, Intent, NewRun, Recorded, Refusal,
@@ -64,6 +64,7 @@ pub(crate) fn session(schedule: Schedule) -> Session {
         selection: Selection::All,
         agent: None,
         budget: Budget::default(),
+        fences: Fences::default(),
         verbose: false,
         quiet: false,
     }

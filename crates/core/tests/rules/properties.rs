@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Budget, Plan, Schedule, TaskId, TaskSpec};
+use piton_core::plan::{Budget, Fences, Plan, Schedule, TaskId, TaskSpec};
 use piton_core::run::{
     Action, AgentEnd, Claim, Class, Closing, Command, Counts, Event, Holder, Links, Missing, Proof, Recorded,
     Report, Selection, Session, State, Stop, StopReason, Verdict, Work, decide, next, wake_at,
@@ -154,6 +154,7 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
                 selection,
                 agent: None,
                 budget: Budget::default(),
+                fences: Fences::default(),
                 verbose: false,
                 quiet: false,
             };

@@ -364,7 +364,7 @@ impl Order {
 
     /// Who keeps its agents inside.
     pub(super) fn guard(&self) -> Guard {
-        Guard::new(&self.run.settings.fences, self.site.sandbox, &self.site.project)
+        Guard::new(&self.run.session.fences, self.site.sandbox, &self.site.project)
     }
 
     /// How this attempt's checks of a tree run: in place, unless they are given another place.

@@ -134,7 +134,7 @@ pub fn next_prompt(
         task.attempt = task.spent + 1;
     }
     let piton = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
-    let guard = Guard::new(&run.settings.fences, sandbox::wished(), project);
+    let guard = Guard::new(&run.session.fences, sandbox::wished(), project);
     let here = Here::new(&guard, &project.root, piton.as_deref());
     if let Some(text) = iteration::prompt(&project.root, run, &task, &spec, 0) {
         let earlier = earlier(journal, &run.id, &task)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Budget, Digest, GroupId, Plan, Schedule, TaskId};
+use piton_core::plan::{Budget, Digest, Fences, GroupId, Plan, Schedule, TaskId};
 use piton_core::run::{
     Action, AgentEnd, ByModel, CheckResult, Claim, Class, Closing, Command, Holder, Intent, Note, Recorded,
     Refusal, Selection, Session, State, Status, Stop, StopReason, Task, Usage, Verdict, Work, decide,
@@ -107,6 +107,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                     selection,
                     agent: None,
                     budget: Budget::default(),
+                    fences: Fences::default(),
                     verbose: false,
                     quiet: false,
                 },
@@ -144,7 +145,8 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 let usage = Usage { input: Some(fence), output: Some(1), ..Usage::default() };
                 let used = (!dice.one_in(3)).then(|| ByModel::from([("m".to_owned(), usage)]));
                 let (agent, took, job) = ("default".into(), Span(fence), format!("{}.check", dice.below(3)));
-                Command::Note { by, note: Note::Spent { task: id, fence, agent, used, took, job } }
+                let estimate = ByModel::default();
+                Command::Note { by, note: Note::Spent { task: id, fence, agent, used, estimate, took, job } }
             }
             _ => Command::LandingLost { task: id, commit: oid(9000 + fence), reason: text() },
         };

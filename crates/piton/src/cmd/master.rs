@@ -153,6 +153,7 @@ pub(super) fn plan(args: &Plan) -> Outcome<Exit> {
             selection: Selection::All,
             agent: None,
             budget: found.plan.settings.budget,
+            fences: found.plan.settings.fences.clone(),
             verbose: false,
             quiet: false,
         };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::{execute, native, rwkit};
 use piton_core::plan::{
-    Adapter, Budget, Dialect, Domain, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec,
+    Adapter, Budget, Dialect, Domain, Fences, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec,
 };
 use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
@@ -138,6 +138,7 @@ pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
         selection: Selection::All,
         agent: None,
         budget: Budget::default(),
+        fences: Fences::default(),
         verbose: false,
         quiet: false,
     };

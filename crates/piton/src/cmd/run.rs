@@ -326,6 +326,7 @@ fn session(args: &Run, plan: &Plan) -> Session {
         },
         agent: args.agent.clone(),
         budget: plan.settings.budget,
+        fences: plan.settings.fences.clone(),
         verbose: args.loudness.verbose,
         quiet: args.loudness.quiet,
     }

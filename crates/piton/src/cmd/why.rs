@@ -43,7 +43,7 @@ pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
         Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
     })?;
     if !why.status.is_finished() {
-        let fences = state.run().map(|run| run.settings.fences.clone()).unwrap_or_default();
+        let fences = state.run().map(|run| run.session.fences.clone()).unwrap_or_default();
         // What cannot be read says nothing about the task.
         let refused = sandbox::guesses(&project.task_folder(&run, &args.task)).unwrap_or_default();
         why.add_refusals(refused.iter().map(|guess| (guess.line.as_str(), guess.allow.as_str())), &fences);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Budget, Oid, Schedule, Settings};
+use piton_core::plan::{Budget, Fences, Oid, Schedule, Settings};
 use piton_core::run::{
     Action, AgentEnd, Closing, Command, Holder, Selection, Session, StopReason, is_current, next,
     owes_context, wake_at,
@@ -60,6 +60,7 @@ impl Sim {
             selection: Selection::All,
             agent: None,
             budget: Budget::default(),
+            fences: Fences::default(),
             verbose: false,
             quiet: false,
         };
