@@ -450,9 +450,9 @@ pub(crate) struct Output {
     /// The checks' output instead of the agent's
     #[arg(long)]
     pub checks: bool,
-    /// Of this attempt's start number, as `--list` shows it [default: the last]
+    /// Of this attempt [default: the last]
     #[arg(long, value_name = "N")]
-    pub fence: Option<u64>,
+    pub attempt: Option<u32>,
     /// Name what there is
     #[arg(long)]
     pub list: bool,

@@ -1,6 +1,7 @@
 //! Which project, which run.
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::diagnostic::nearest;
 use piton_core::dialect::Addition;
 use piton_core::dialect::iterative::state;
 use piton_core::plan::{AboutTask, Check, Dialect, RunId, TaskId, TaskSpec};
@@ -207,11 +208,17 @@ impl Aide for AtOnce {
 
 /// The run that is meant, opened for reading: nothing is created.
 pub(crate) fn run(which: &Which) -> Outcome<FoundRun> {
-    run_in(which, Journal::open_existing)
+    run_in(which, None, Journal::open_existing)
+}
+
+/// The same for what is asked about one of its tasks: where several are unfinished, the only one that has it.
+pub(crate) fn run_of(task: &TaskId, which: &Which) -> Outcome<FoundRun> {
+    run_in(which, Some(task), Journal::open_existing)
 }
 
 fn run_in(
     which: &Which,
+    task: Option<&TaskId>,
     open: impl FnOnce(&Utf8Path) -> Result<Option<Journal>, JournalError>,
 ) -> Outcome<FoundRun> {
     let plan = which.plan.as_deref().map(|given| reading::place(given, None)).transpose()?;
@@ -237,8 +244,15 @@ fn run_in(
             Some(run) => run.id,
             None => run_of_same_plan(plan, &project, &journal)?,
         },
-        None => choose(&runs, which.run.as_deref(), &project)?,
+        None => choose(&runs, which.run.as_deref(), &project, |run| {
+            task.is_none_or(|task| journal.task(&run.id, task).is_ok_and(|found| found.is_some()))
+        })?,
     };
+    if let Some(task) = task
+        && journal.task(&run, task)?.is_none()
+    {
+        return Err(no_task(&journal, &run, task));
+    }
     refusals::say(&project, &journal, &run);
     gone::say(&journal, &run);
     Ok(FoundRun { project, journal, run })
@@ -309,10 +323,21 @@ fn outside_of_attempts() -> Outcome {
         .hint(format!("piton report {task} blocked --reason TEXT   if a person has to decide")))
 }
 
+/// What is said of a task that a run does not have.
+pub(crate) fn no_task(journal: &Journal, run: &RunId, task: &TaskId) -> Failure {
+    let failure = Failure::new(format!("there is no task {task} in the run {run}"));
+    let known: Vec<TaskId> = journal.specs(run).into_iter().flatten().map(|spec| spec.id).collect();
+    let twin = known.iter().map(TaskId::as_str).find(|id| id.eq_ignore_ascii_case(task.as_str()));
+    match twin.or_else(|| nearest(task.as_str(), known.iter().map(TaskId::as_str))) {
+        Some(near) => failure.hint(format!("did you mean {near}?")),
+        None => failure.hint("piton status --all"),
+    }
+}
+
 /// The same, opened for a command.
-pub(crate) fn run_to_change(which: &Which) -> Outcome<FoundRun> {
+pub(crate) fn run_to_change(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
     outside_of_attempts()?;
-    run_in(which, |home| match Journal::exists(home) {
+    run_in(which, task, |home| match Journal::exists(home) {
         true => Journal::open(home).map(Some),
         false => Ok(None),
     })
@@ -320,9 +345,9 @@ pub(crate) fn run_to_change(which: &Which) -> Outcome<FoundRun> {
 
 /// The same for somebody who keeps the ledger: a plan named for the first time gets its run here, without
 /// an engine and, if need be, without git.
-pub(crate) fn run_for_ledger(which: &Which) -> Outcome<FoundRun> {
+pub(crate) fn run_for_ledger(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
     outside_of_attempts()?;
-    let Some(given) = &which.plan else { return run_to_change(which) };
+    let Some(given) = &which.plan else { return run_to_change(which, task) };
     let how = How { project: which.project_path.as_deref(), ..How::default() };
     let mut found = reading::plan(given, how)?;
     let flags =
@@ -380,7 +405,12 @@ fn no_run(project: &Project, plan: Option<&Utf8Path>) -> Failure {
         .hint(format!("or keep the ledger yourself: piton next --plan {plan}"))
 }
 
-fn choose(runs: &[RunSummary], wish: Option<&str>, project: &Project) -> Outcome<RunId> {
+fn choose(
+    runs: &[RunSummary],
+    wish: Option<&str>,
+    project: &Project,
+    is_meant: impl Fn(&RunSummary) -> bool,
+) -> Outcome<RunId> {
     if let Some(prefix) = wish {
         let matching: Vec<&RunSummary> =
             runs.iter().filter(|run| run.id.as_str().starts_with(prefix)).collect();
@@ -408,6 +438,10 @@ fn choose(runs: &[RunSummary], wish: Option<&str>, project: &Project) -> Outcome
         ([run], _) | ([], [run, ..]) => Ok(run.id.clone()),
         ([], []) => Err(no_run(project, None)),
         (several, _) => {
+            let mut meant = several.iter().filter(|run| is_meant(run));
+            if let (Some(run), None) = (meant.next(), meant.next()) {
+                return Ok(run.id.clone());
+            }
             let several: Vec<RunSummary> = several.iter().map(|&run| run.clone()).collect();
             Err(list(Failure::usage("several runs are unfinished here: say which with --run"), &several))
         }

@@ -136,7 +136,7 @@ struct Site {
 impl Site {
     fn find(which: &Which) -> Outcome<Site> {
         let Some(given) = &which.plan else {
-            let found = find::run_to_change(which)?;
+            let found = find::run_to_change(which, None)?;
             let facts = found.journal.facts(&found.run)?;
             let facts =
                 facts.ok_or_else(|| Failure::new(format!("the run {} has no beginning", found.run)))?;

@@ -288,7 +288,7 @@ pub(super) fn entry(run: &Run, task: &Task, args: &args::Report, told: &Report, 
 /// `piton phase`: where the whole stands. Most of it is derived; what only a person knows can be said, as in the file.
 pub(crate) fn phase(args: &Phase) -> Outcome<Exit> {
     let mut found =
-        if args.word.is_some() { find::run_to_change(&args.which) } else { find::run(&args.which) }?;
+        if args.word.is_some() { find::run_to_change(&args.which, None) } else { find::run(&args.which) }?;
     if args.word.is_some() {
         found.settle_file()?;
     }

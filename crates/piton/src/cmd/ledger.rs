@@ -26,13 +26,16 @@ use crate::{progress, ui};
 
 pub(crate) fn next(args: &Next) -> Outcome<Exit> {
     // Only a plan named for the first time has to be written down; otherwise this just looks.
-    let mut found =
-        if args.which.plan.is_some() { find::run_for_ledger(&args.which) } else { find::run(&args.which) }?;
+    let mut found = if args.which.plan.is_some() {
+        find::run_for_ledger(&args.which, None)
+    } else {
+        find::run(&args.which)
+    }?;
     if find::attempt()?.is_none() && found.may_have_changed()? {
         // Unless somebody wrote into the state file, has committed what a claim waits for, or is not alive any more: what
         // is next may depend on it.
         let (run, project) = (Some(found.run.to_string()), Some(found.project.root.clone()));
-        found = find::run_to_change(&Which { run, plan: None, project_path: project })?;
+        found = find::run_to_change(&Which { run, plan: None, project_path: project }, None)?;
         found.settle_file()?;
     }
     let FoundRun { mut journal, run, .. } = found;
@@ -86,7 +89,7 @@ pub(crate) fn start(args: &Start) -> Outcome<Exit> {
     let holder = Holder::Ledger(holder(&args.by.by)?);
     let named = args.held_while.map(living).transpose()?;
     let process = named.or_else(|| holders::client_around(&args.by.by));
-    let mut found = find::run_for_ledger(&args.which)?;
+    let mut found = find::run_for_ledger(&args.which, Some(&args.task))?;
     look_again(&mut found, &args.task)?;
     let task = args.task.clone();
     let command = match args.ahead {
@@ -254,14 +257,13 @@ fn claim(args: &Report, confirms: bool) -> Outcome<Exit> {
         return leave(args, reason, told, &attempt);
     }
     let by = holder(&args.by.by)?;
-    let mut found = find::run_for_ledger(&args.which)?;
+    let mut found = find::run_for_ledger(&args.which, Some(&args.task))?;
     found.settle_but(Some(&args.task))?;
     look_again(&mut found, &args.task)?;
     let FoundRun { journal, run, .. } = &mut found;
     let task = journal.task(run, &args.task)?;
     let Some(task) = task else {
-        return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
-            .hint("piton status --all"));
+        return Err(find::no_task(journal, run, &args.task));
     };
     let mut seen = None;
     let claim = match args.what {
@@ -460,10 +462,9 @@ fn leave(args: &Report, reason: String, told: Told, attempt: &Attempt) -> Outcom
 
 /// Run a task's checks now, and only look at what they say.
 pub(crate) fn verify(args: &OfTask) -> Outcome<Exit> {
-    let FoundRun { project, journal, run } = find::run(&args.which)?;
+    let FoundRun { project, journal, run } = find::run_of(&args.task, &args.which)?;
     let (Some(task), Some(spec)) = (journal.task(&run, &args.task)?, journal.spec(&run, &args.task)?) else {
-        return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
-            .hint("piton status --all"));
+        return Err(find::no_task(&journal, &run, &args.task));
     };
     if spec.checks.is_empty() {
         return Err(Failure::new(format!("{} has no check, so nothing can prove it", args.task)));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use piton_core::run::{Event, Recorded};
 use piton_core::view::{self, Tone};
 
 use super::{Exit, FINE};
@@ -15,14 +16,30 @@ const PAGE: usize = 500;
 /// How often a followed journal is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
+/// The number before the last so many events that are shown, by looking at more and more of them.
+fn before_last(
+    wanted: usize,
+    last: impl Fn(usize) -> Outcome<Vec<Recorded>>,
+    is_shown: impl Fn(&Event) -> bool,
+) -> Outcome<u64> {
+    let mut many = wanted.max(16);
+    loop {
+        let events = last(many)?;
+        let shown: Vec<&Recorded> = events.iter().filter(|recorded| is_shown(&recorded.event)).collect();
+        if shown.len() >= wanted || events.len() < many {
+            let first = shown.get(shown.len().saturating_sub(wanted)).map(|first| first.seq - 1);
+            return Ok(first.or(events.last().map(|last| last.seq)).unwrap_or(0));
+        }
+        many *= 4;
+    }
+}
+
 pub(crate) fn log(args: &args::Log) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run(&args.which)?;
-    let is_shown =
-        |event: &piton_core::run::Event| args.verbose || args.json || view::tell(event).tone != Tone::Quiet;
+    let is_shown = |event: &Event| args.verbose || args.json || view::tell(event).tone != Tone::Quiet;
     let mut after = match args.last {
         Some(last) => {
-            let events = journal.last_events(&run, args.task.as_ref(), last)?;
-            events.first().map_or(0, |first| first.seq.saturating_sub(1))
+            before_last(last, |many| Ok(journal.last_events(&run, args.task.as_ref(), many)?), is_shown)?
         }
         None => 0,
     };

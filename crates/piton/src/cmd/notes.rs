@@ -48,7 +48,7 @@ pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
 
 /// Take one out, by its text or a part of it that no other has.
 fn remove(part: &str, by: &By, of: &OfRun) -> Outcome<Exit> {
-    let found = find::run_to_change(&of.which)?;
+    let found = find::run_to_change(&of.which, None)?;
     if status::facts(&found.journal, &found.run)?.settings.dialect == Dialect::Iterative {
         return Err(Failure::new("the guardrails of iterative work stand in a file: take it out there")
             .hint(format!("edit {}/{}", status::facts(&found.journal, &found.run)?.plan, guardrails::FILE)));

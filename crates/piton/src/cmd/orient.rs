@@ -4,20 +4,22 @@ use piton_core::view::{Form, Orientation};
 
 use super::{Exit, FINE, status};
 use crate::args::Orient;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::find::{self, FoundRun};
 use crate::ui;
 
 pub(crate) fn orient(args: &Orient) -> Outcome<Exit> {
-    let FoundRun { journal, run, .. } = find::run(&args.which)?;
+    let FoundRun { journal, run, .. } = match &args.task {
+        Some(task) => find::run_of(task, &args.which),
+        None => find::run(&args.which),
+    }?;
     let (facts, specs) = (status::facts(&journal, &run)?, journal.specs(&run)?);
     let chronicle = journal.chronicle(&run)?;
     let task = match &args.task {
         None => None,
         Some(id) => {
-            let spec = specs.iter().find(|spec| spec.id == *id).ok_or_else(|| {
-                Failure::new(format!("there is no task {id} in the run {run}")).hint("piton status --all")
-            })?;
+            let spec = specs.iter().find(|spec| spec.id == *id);
+            let spec = spec.ok_or_else(|| find::no_task(&journal, &run, id))?;
             let spent = journal.task(&run, id)?.map_or(0, |task| task.spent);
             Some((spec, spent + 1))
         }

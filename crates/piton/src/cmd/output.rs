@@ -1,14 +1,16 @@
 //! `piton output` and `piton diff`: what a task's programs printed, and what it has changed.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::client::happenings;
-use piton_core::plan::{Adapter, Settings};
-use piton_core::run::Proof;
+use piton_core::plan::{Adapter, RunId, Settings, TaskId};
+use piton_core::run::{Event, Proof};
 use piton_core::terminal::clean_text;
 use piton_core::time::Timestamp;
 use piton_core::view::{Lines, Stream, Told};
+use piton_engine::journal::Journal;
 use piton_engine::keeper::{Ended, Job};
 use piton_engine::{agent, clock};
 use serde_json::json;
@@ -22,6 +24,8 @@ use crate::ui;
 const LOOK: Duration = Duration::from_millis(200);
 /// Bytes read at once while following.
 const CHUNK: usize = 64 * 1024;
+/// Events read at once.
+const PAGE: usize = 500;
 
 /// A job's folder, taken apart: `7.agent0`, `7.check.0123.4567`.
 struct Listed {
@@ -31,15 +35,13 @@ struct Listed {
 }
 
 pub(crate) fn output(args: &args::Output) -> Outcome<Exit> {
-    let FoundRun { project, journal, run } = find::run(&args.which)?;
-    if journal.task(&run, &args.task)?.is_none() {
-        return Err(Failure::new(format!("there is no task {} in the run {run}", args.task))
-            .hint("piton status --all"));
-    }
-    let jobs = list(&project.task_folder(&run, &args.task))?;
+    let FoundRun { project, journal, run } = find::run_of(&args.task, &args.which)?;
+    let (jobs, attempts) =
+        (list(&project.task_folder(&run, &args.task))?, attempts(&journal, &run, &args.task)?);
     if args.list {
         for job in &jobs {
-            ui::answer_line(format!("{:4}  {:28} {}", job.fence, ended(job), ui::plain(&job.told())));
+            let attempt = attempt_of(&attempts, job).map(|attempt| attempt.to_string()).unwrap_or_default();
+            ui::answer_line(format!("{attempt:>4}  {:28} {}", ended(job), ui::plain(&job.told())));
         }
         return Ok(FINE);
     }
@@ -49,7 +51,7 @@ pub(crate) fn output(args: &args::Output) -> Outcome<Exit> {
         } else {
             job.what.starts_with("agent") || job.what == "setup"
         };
-        kind && args.fence.is_none_or(|fence| fence == job.fence)
+        kind && args.attempt.is_none_or(|attempt| attempt_of(&attempts, job) == Some(attempt))
     };
     let chosen: Vec<&Listed> = jobs.iter().filter(wanted).collect();
     let Some(last) = chosen.last() else {
@@ -60,18 +62,41 @@ pub(crate) fn output(args: &args::Output) -> Outcome<Exit> {
     // All checks of the last start, or its one agent.
     let shown: Vec<&&Listed> = chosen.iter().filter(|job| job.fence == last.fence).collect();
     let settings = status::facts(&journal, &run)?.settings;
-    for job in &shown {
+    for listed in &shown {
         // A check may have nothing to say but how it ended.
         if shown.len() > 1 || args.checks {
-            ui::say(ui::styled(ui::BOLD, format!("── {} · {}", ui::plain(&job.told()), ended(job))));
+            ui::say(ui::styled(ui::BOLD, format!("── {} · {}", ui::plain(&listed.told()), ended(listed))));
         }
-        let job = Job::at(&job.path);
+        let job = Job::at(&listed.path);
         // Some clients tell the end of a limit by the clock: the one that went when they did.
         let ended = job.outcome().ok().flatten().map(|outcome| Timestamp(outcome.ended_at_ms));
         let form = Form::of(args, adapter_of(&job, &settings), ended.unwrap_or_else(clock::now));
-        show(&job, args.follow, form)?;
+        if show(&job, args.follow, form)? == 0 && !args.checks {
+            ui::say(format!("its agent has printed nothing ({})", self::ended(listed)));
+        }
     }
     Ok(FINE)
+}
+
+/// At which start each attempt of a task began: it may be taken up again under a later number.
+fn attempts(journal: &Journal, run: &RunId, task: &TaskId) -> Outcome<BTreeMap<u64, u32>> {
+    let (mut found, mut after) = (BTreeMap::new(), 0);
+    loop {
+        let page = journal.events(run, after, Some(task), PAGE)?;
+        for recorded in &page {
+            after = recorded.seq;
+            if let Event::AttemptStarted { attempt, fence, .. } = recorded.event {
+                found.insert(fence, attempt);
+            }
+        }
+        if page.len() < PAGE {
+            return Ok(found);
+        }
+    }
+}
+
+fn attempt_of(attempts: &BTreeMap<u64, u32>, job: &Listed) -> Option<u32> {
+    attempts.range(..=job.fence).next_back().map(|(_, attempt)| *attempt)
 }
 
 /// Which client it was, by the program that was started.
@@ -210,7 +235,8 @@ fn started(job: &Listed) -> Option<i64> {
     Job::at(&job.path).started_at_ms()
 }
 
-fn show(job: &Job, follow: bool, mut form: Form) -> Outcome {
+/// How many bytes were shown.
+fn show(job: &Job, follow: bool, mut form: Form) -> Outcome<u64> {
     let unreadable = || Failure::io(format!("cannot read the output in {}", job.dir()));
     if !follow {
         let whole = job.output().read_all().map_err(unreadable())?;
@@ -220,7 +246,7 @@ fn show(job: &Job, follow: bool, mut form: Form) -> Outcome {
         }
         form.put(&whole.tail);
         form.end();
-        return Ok(());
+        return Ok((whole.head.len() + whole.tail.len()) as u64);
     }
     let mut at = 0;
     loop {
@@ -234,7 +260,7 @@ fn show(job: &Job, follow: bool, mut form: Form) -> Outcome {
         at = chunk.next();
         if idle && over {
             form.end();
-            return Ok(());
+            return Ok(at);
         }
         if idle {
             std::thread::sleep(LOOK);
@@ -244,11 +270,9 @@ fn show(job: &Job, follow: bool, mut form: Form) -> Outcome {
 
 /// What a task has changed: what landed, or what is in its worktree so far.
 pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
-    let FoundRun { project, journal, run } = find::run(&args.which)?;
+    let FoundRun { project, journal, run } = find::run_of(&args.task, &args.which)?;
     let task = journal.task(&run, &args.task)?;
-    let task = task.ok_or_else(|| {
-        Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
-    })?;
+    let task = task.ok_or_else(|| find::no_task(&journal, &run, &args.task))?;
     let repo = project
         .repo_or_store()?
         .ok_or_else(|| Failure::new("without git there is nothing to compare with"))?;

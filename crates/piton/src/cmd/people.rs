@@ -1,5 +1,7 @@
 //! What a person may say about a run: stop, retry, reset, skip, answer, unblock, raise.
 
+use camino::Utf8Path;
+use piton_core::plan::TaskId;
 use piton_core::prompt::LONGEST_ANSWER;
 use piton_core::run::{Command, Recorded, shell_word};
 use piton_core::terminal::clean_text;
@@ -17,15 +19,33 @@ fn you() -> String {
 
 /// Carry a command out, and tell what came of it.
 pub(super) fn say(which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
-    let mut found = run(which)?;
-    let events = found.command(command)?;
-    tell(&events, json);
+    let mut found = run(which, None)?;
+    tell(&found.command(command)?, json);
+    Ok(FINE)
+}
+
+/// The same about a task.
+fn say_of(task: &TaskId, which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
+    let mut found = run(which, Some(task))?;
+    tell(&found.command(command)?, json);
+    go_on(&found, json)
+}
+
+/// Where nobody is at work any more, name the command that goes on.
+fn go_on(found: &FoundRun, json: bool) -> Outcome<Exit> {
+    let facts = status::facts(&found.journal, &found.run)?;
+    // A run that no engine has ever worked on is kept by somebody else.
+    let had_engine = facts.engine.is_some() || facts.stopped.is_some();
+    if !json && had_engine && !found.project.engine_lives(&found.run) {
+        let plan = find::shown(Utf8Path::new(&facts.plan));
+        ui::hint(format!("piton run {}   goes on", shell_word(&plan)));
+    }
     Ok(FINE)
 }
 
 /// The run that a person means. Whoever did not name it hears which one it is, where there are several.
-fn run(which: &Which) -> Outcome<FoundRun> {
-    let found = find::run_to_change(which)?;
+fn run(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
+    let found = find::run_to_change(which, task)?;
     if which.run.is_none() && which.plan.is_none() && found.journal.runs()?.len() > 1 {
         ui::say(format!("in the run {}", found.run));
     }
@@ -39,7 +59,7 @@ pub(super) fn tell(events: &[Recorded], json: bool) {
 }
 
 pub(crate) fn stop(args: &Stop) -> Outcome<Exit> {
-    let mut found = run(&args.which)?;
+    let mut found = run(&args.which, None)?;
     if !found.project.engine_lives(&found.run) {
         let failure = Failure::new(format!("no engine is working on the run {}", found.run));
         return Err(failure.hint("piton status"));
@@ -50,25 +70,26 @@ pub(crate) fn stop(args: &Stop) -> Outcome<Exit> {
 }
 
 pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {
-    say(&args.which, args.json, &Command::Retry { task: args.task.clone(), by: you() })
+    say_of(&args.task, &args.which, args.json, &Command::Retry { task: args.task.clone(), by: you() })
 }
 
 pub(crate) fn reset(args: &OfTask) -> Outcome<Exit> {
-    say(&args.which, args.json, &Command::Reset { task: args.task.clone(), by: you() })
+    say_of(&args.task, &args.which, args.json, &Command::Reset { task: args.task.clone(), by: you() })
 }
 
 pub(crate) fn skip(args: &Skip) -> Outcome<Exit> {
     let command = Command::Skip { task: args.task.clone(), by: you(), reason: args.reason.clone() };
-    say(&args.which, args.json, &command)
+    say_of(&args.task, &args.which, args.json, &command)
 }
 
 pub(crate) fn unblock(args: &Unblock) -> Outcome<Exit> {
     let note = answer_of(&args.note)?;
-    say(&args.which, args.json, &Command::Unblock { task: args.task.clone(), by: you(), note })
+    let command = Command::Unblock { task: args.task.clone(), by: you(), note };
+    say_of(&args.task, &args.which, args.json, &command)
 }
 
 pub(crate) fn answer(args: &Answer) -> Outcome<Exit> {
-    let mut found = run(&args.which)?;
+    let mut found = run(&args.which, Some(&args.task))?;
     // Whoever calls by MCP has a name, and it need not be the person's.
     let holder = std::env::var("PITON_HOLDER").ok().filter(|name| !name.trim().is_empty());
     let by = holder.unwrap_or_else(you);
@@ -79,11 +100,7 @@ pub(crate) fn answer(args: &Answer) -> Outcome<Exit> {
         ui::say(format!("{} has this answer already", args.task));
     }
     ui::say(format!("piton prompt {}   prints what the next try is told", args.task));
-    if !found.project.engine_lives(&found.run) {
-        let plan = status::facts(&found.journal, &found.run)?.plan;
-        ui::say(format!("no engine is working on this run; to go on: piton run {}", shell_word(&plan)));
-    }
-    Ok(FINE)
+    go_on(&found, args.json)
 }
 
 /// An answer as it may stand in a prompt. It is not cut there, so it has to fit.
@@ -99,5 +116,5 @@ fn answer_of(text: &str) -> Outcome<String> {
 
 pub(crate) fn raise(args: &Raise) -> Outcome<Exit> {
     let command = Command::Raise { task: args.task.clone(), by: you(), attempts: args.attempts };
-    say(&args.which, args.json, &command)
+    say_of(&args.task, &args.which, args.json, &command)
 }

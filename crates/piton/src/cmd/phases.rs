@@ -86,7 +86,7 @@ pub(crate) fn batch(args: &Batch) -> Outcome<Exit> {
         let fields = json!({ "batches": { number.to_string(): { "compacted": true } } });
         let note = Note::Carried { file: state::FILE.to_owned(), fields };
         let command = Command::Note { by: ledger::holder(&args.by.by)?, note };
-        let events = find::run_to_change(&args.which)?.command(&command)?;
+        let events = find::run_to_change(&args.which, None)?.command(&command)?;
         if args.json {
             people::tell(&events, true);
         } else {

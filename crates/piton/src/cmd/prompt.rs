@@ -13,7 +13,7 @@ use crate::find::{self, FoundRun};
 use crate::{picture, ui};
 
 pub(crate) fn prompt(args: &Prompt) -> Outcome<Exit> {
-    let FoundRun { project, journal, run } = find::run(&args.which)?;
+    let FoundRun { project, journal, run } = find::run_of(&args.task, &args.which)?;
     let facts = status::facts(&journal, &run)?;
     let prompts = in_force(&project, &facts.settings.escalation)?;
     let text =
@@ -21,9 +21,7 @@ pub(crate) fn prompt(args: &Prompt) -> Outcome<Exit> {
             NoPrompt::Journal(error) => error.into(),
             NoPrompt::Broken(broken) => Failure::new(broken.to_string()),
         })?;
-    let text = text.ok_or_else(|| {
-        Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
-    })?;
+    let text = text.ok_or_else(|| find::no_task(&journal, &run, &args.task))?;
     ui::answer_raw(text.as_bytes());
     Ok(FINE)
 }

@@ -38,7 +38,8 @@ pub(crate) fn status(args: &args::Status) -> Outcome<Exit> {
     if let Some(plan) = which.plan.as_ref().filter(|plan| plan.is_file() && rwkit::is_master(plan.as_str())) {
         return master::status(plan, which.project_path.as_deref(), args.json);
     }
-    let FoundRun { project, mut journal, run } = find::run(&which)?;
+    let found = task.as_ref().map_or_else(|| find::run(&which), |task| find::run_of(task, &which));
+    let FoundRun { project, mut journal, run } = found?;
     match (task, args.json) {
         (Some(task), json) => one(&journal, &run, &task, json)?,
         (None, true) => ui::answer_json(&document(&project, &mut journal, &run)?),
@@ -276,9 +277,7 @@ fn reason(journal: &Journal, run: &RunId, task: &Task) -> Outcome<String> {
 
 fn one(journal: &Journal, run: &RunId, id: &TaskId, as_json: bool) -> Outcome {
     let Some(task) = journal.task(run, id)? else {
-        return Err(
-            Failure::new(format!("there is no task {id} in the run {run}")).hint("piton status --all")
-        );
+        return Err(find::no_task(journal, run, id));
     };
     if task.removed {
         return Err(Failure::new(format!("{id} is no longer in the plan")).hint("piton status --all"));

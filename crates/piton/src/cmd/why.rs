@@ -8,12 +8,12 @@ use piton_engine::{clock, sandbox};
 
 use super::{Exit, FINE};
 use crate::args::OfTask;
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::find::{self, FoundRun};
 use crate::ui;
 
 pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
-    let FoundRun { project, mut journal, run } = find::run(&args.which)?;
+    let FoundRun { project, mut journal, run } = find::run_of(&args.task, &args.which)?;
     let state = journal.load(&run)?;
     let first_line = |text: String| ui::plain(text.lines().next().unwrap_or_default());
     let reason = |seq| match journal.event(&run, seq).ok().flatten()?.event {
@@ -39,9 +39,7 @@ pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
         worktree: &worktree,
     };
     let why = view::why(&state, &args.task, clock::now(), &sources);
-    let mut why = why.ok_or_else(|| {
-        Failure::new(format!("there is no task {} in the run {run}", args.task)).hint("piton status --all")
-    })?;
+    let mut why = why.ok_or_else(|| find::no_task(&journal, &run, &args.task))?;
     if !why.status.is_finished() {
         let fences = state.run().map(|run| run.session.fences.clone()).unwrap_or_default();
         // What cannot be read says nothing about the task.

@@ -26,7 +26,7 @@ fn an_answer_lets_a_blocked_task_go_on_and_is_in_its_next_prompt() {
     [TIME] T1       unblocked by you
     --- stderr
     piton prompt T1   prints what the next try is told
-    no engine is working on this run; to go on: piton run [ROOT]/project/plan.toml
+    hint: piton run plan.toml   goes on
     ");
     let prompt = sandbox.run("prompt T1").exits(0).stdout;
     let (_, section) = prompt.split_once("## Answers from a person\n").expect("told");

@@ -105,10 +105,23 @@ fn outputs_can_be_listed_and_chosen() {
     let list = sandbox.run("output T1 --list").exits(0);
     assert_eq!(list.stdout.lines().count(), 4, "{list}");
     let _ = sandbox.run("output T1").exits(0).says("second try").lacks("first try");
-    let _ = sandbox.run("output T1 --fence 1").exits(0).says("first try");
-    let _ = sandbox.run("output T1 --checks --fence 1").exits(0).says("one");
-    let _ = sandbox.run("output T1 --fence 9").exits(1).says("no agent of T1 has run");
+    let _ = sandbox.run("output T1 --attempt 1").exits(0).says("first try");
+    let _ = sandbox.run("output T1 --checks --attempt 1").exits(0).says("one");
+    let _ = sandbox.run("output T1 --attempt 9").exits(1).says("no agent of T1 has run");
     let _ = sandbox.run("output Z").exits(1).says("there is no task Z");
+    let _ = sandbox.run("why t1").exits(1).says("there is no task t1").says("did you mean T1?");
+    let _ = sandbox.run("retry t1").exits(1).says("did you mean T1?");
+    let lines = |command: &str| sandbox.run(command).exits(0).stdout.lines().count();
+    assert_eq!([lines("log -n 1"), lines("log -n 3"), lines("log -n 3 -v"), lines("log -n 0")], [1, 3, 3, 0]);
+}
+
+#[test]
+fn an_agent_that_printed_nothing_is_said_to_have_printed_nothing() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let _ = sandbox.run("output T1").exits(0).says("its agent has printed nothing (exit status 0)");
 }
 
 #[test]

@@ -23,7 +23,11 @@ fn ended() -> Sandbox {
 #[test]
 fn an_abandoned_task_can_be_tried_again_with_its_work_kept() {
     let sandbox = ended();
-    let _ = sandbox.run("retry B").exits(0).says("to be tried again, says you");
+    let _ = sandbox
+        .run("retry B")
+        .exits(0)
+        .says("to be tried again, says you")
+        .says("piton run plan.toml   goes on");
     sandbox.script(&format!("[B]\nrun cat other.txt\nwrite B.txt x\n{}", writers(&["E"])));
     let _ = sandbox.run("run plan.toml").exits(4).says("B        attempt 2 started").says("E        landed");
     assert_eq!(sandbox.git(["show", "main:other.txt"]), "x");
@@ -60,6 +64,19 @@ fn whoever_names_no_run_hears_which_one_was_taken_where_there_are_several() {
     let newest = newest.as_str().expect("an id");
     let _ = sandbox.run("skip C").exits(0).says(&format!("in the run {newest}"));
     let _ = sandbox.run("unblock C --plan plan.toml").lacks("in the run");
+}
+
+#[test]
+fn of_several_unfinished_runs_the_one_that_has_the_task_is_meant() {
+    let sandbox = ended();
+    let other = sandbox.plan_text("", &task("X1", "attempts = 1"));
+    sandbox.write("other.toml", &other);
+    sandbox.script("[X1]\nsay no\n");
+    let _ = sandbox.run("run other.toml").exits(4);
+    let _ = sandbox.run("why X1").exits(0).says("X1");
+    let _ = sandbox.run("retry X1").exits(0).says("piton run other.toml   goes on");
+    let _ = sandbox.run("unblock C").exits(0).says("piton run plan.toml   goes on");
+    let _ = sandbox.run("why Z").exits(2).says("several runs are unfinished here");
 }
 
 #[test]
@@ -139,7 +156,7 @@ fn refusals_say_why_and_what_would_help() {
     $ piton retry Z
     error: there is no task Z in the run plan-[RUN]
 
-    hint: `piton status` lists the tasks
+    hint: piton status --all
     $ piton reset A
     error: A is completed and cannot be reset
 

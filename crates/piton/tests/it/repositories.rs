@@ -238,6 +238,8 @@ fn two_runs_with_the_same_ids_do_not_meet() {
     one.until_at(&sandbox, "one-here");
     two.until_at(&sandbox, "two-here");
     let _ = sandbox.run("status").exits(2).says("several runs are unfinished here: say which with --run");
+    // A task that both have could be either.
+    let _ = sandbox.run("why T1").exits(2).says("several runs are unfinished here: say which with --run");
     assert_eq!(sandbox.git(["worktree", "list"]).lines().count(), 3);
     one.until_at(&sandbox, "one-gate");
     two.until_at(&sandbox, "two-gate");

@@ -5,14 +5,14 @@ use std::ops::Range;
 /// What a file holds besides JSON.
 pub(super) struct Relaxed {
     /// The same text with spaces in place of all that: everything stands where it stood.
-    pub plain: String,
-    pub comments: Vec<Range<usize>>,
+    pub(super) plain: String,
+    pub(super) comments: Vec<Range<usize>>,
     /// Commas behind the last member or item.
     commas: Vec<usize>,
 }
 
 impl Relaxed {
-    pub fn of(text: &str) -> Relaxed {
+    pub(super) fn of(text: &str) -> Relaxed {
         let comments = comments(text);
         let mut plain = text.as_bytes().to_vec();
         for byte in comments.iter().flat_map(|at| plain_range(text, at)) {
@@ -27,13 +27,13 @@ impl Relaxed {
     }
 
     /// The comma that stands behind the last one, which ends at `end`.
-    pub fn comma_behind(&self, end: usize) -> Option<usize> {
+    pub(super) fn comma_behind(&self, end: usize) -> Option<usize> {
         let next = self.commas.iter().copied().find(|at| *at >= end)?;
         self.plain[end..next].trim().is_empty().then_some(next)
     }
 
     /// This place, or the end of the comment that it is in.
-    pub fn out_of_comment(&self, at: usize) -> usize {
+    pub(super) fn out_of_comment(&self, at: usize) -> usize {
         self.comments.iter().find(|comment| comment.start < at && at < comment.end).map_or(at, |it| it.end)
     }
 }
