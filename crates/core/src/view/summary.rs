@@ -254,7 +254,7 @@ mod tests {
         let mut counts = Counts::default();
         counts.add(Status::Pending, 1);
         for given_up in [Status::Abandoned, Status::Blocked] {
-            let mut counts = counts.clone();
+            let mut counts = counts;
             counts.add(given_up, 1);
             assert_eq!(group_status(&counts, Exhausted::Stop), GroupStatus::Blocked, "{given_up:?}");
             assert_eq!(group_status(&counts, Exhausted::Continue), GroupStatus::InProgress, "{given_up:?}");

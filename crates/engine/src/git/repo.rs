@@ -348,7 +348,7 @@ impl Repo {
         // A scope, a tab, a name and a value. Of several, the last one counts.
         let said = said.filter_map(|line| line.split_once('\t')?.1.split_once(' '));
         let is = |key: &str| {
-            said.clone().filter(|(name, _)| *name == key).last().map(|(_, value)| value == "true")
+            said.clone().filter(|(name, _)| *name == key).next_back().map(|(_, value)| value == "true")
         };
         let signs = is("piton.sign").or_else(|| is("commit.gpgsign")).unwrap_or(false);
         Ok(*self.known.signs.get_or_init(|| signs))
