@@ -48,7 +48,7 @@ pub fn withhold(agents: &mut BTreeMap<String, Agent>) {
 }
 
 /// Give them back to agents that are about to be started. What nobody remembers, they have to find in the environment.
-pub(crate) fn restore(agents: &mut BTreeMap<String, Agent>) {
+pub fn restore(agents: &mut BTreeMap<String, Agent>) {
     let known = known();
     for (name, agent) in agents {
         agent.env.retain(|key, value| match known.given.get(&(name.clone(), key.clone())) {

@@ -4,9 +4,11 @@ use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use piton_core::plan::{Dialect, Domain, GroupId, Sandbox, Schedule, TaskId};
 
+mod cost;
 mod ledger;
 mod talk;
 
+pub(crate) use cost::{Cost, CostBy, Unpark};
 pub(crate) use ledger::{
     Add, Answer, Batch, By, Confirm, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand,
     Next, Ops, Orient, Phase, Raise, Report, Reported, Skip, Start, Stop, Unblock,
@@ -75,6 +77,10 @@ pub(crate) enum Command {
     Unblock(Unblock),
     /// Allow a task more attempts
     Raise(Raise),
+    /// Let agents of a provider start again, if it answers a test question
+    Unpark(Unpark),
+    /// Show what agents have used: tokens, money and time
+    Cost(Cost),
     /// Take over a run that another system left half-done, judging each task by git
     Import(Import),
     /// Write a run in another system's form, and tell what does not fit

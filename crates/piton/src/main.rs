@@ -66,6 +66,8 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Answer(args) => cmd::people::answer(args),
         Command::Unblock(args) => cmd::people::unblock(args),
         Command::Raise(args) => cmd::people::raise(args),
+        Command::Unpark(args) => cmd::people::unpark(args),
+        Command::Cost(args) => cmd::cost::cost(args),
         Command::Import(args) => cmd::import::import(args),
         Command::Export(args) => cmd::export::export(args),
         Command::Doctor(args) => cmd::doctor::doctor(args),

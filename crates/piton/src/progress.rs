@@ -186,9 +186,14 @@ impl Live {
         self.bar.set_length(u64::from(counts.total()));
         self.bar.set_position(u64::from(done));
         let limits = state.run().into_iter().flat_map(|run| run::limits(run, now));
-        let limits: Vec<String> = limits
-            .map(|(name, until)| format!("usage limit of {name}, over in {}", until.since(now)))
-            .collect();
+        let limits =
+            limits.map(|(name, until)| format!("usage limit of {name}, over in {}", until.since(now)));
+        let parked = state.run().into_iter().flat_map(run::parked);
+        let parked = parked.map(|(name, overload)| match overload.ask_at {
+            at if at > now => format!("{name} does not answer, asked again in {}", at.since(now)),
+            _ => format!("{name} does not answer, asking"),
+        });
+        let limits: Vec<String> = limits.chain(parked).collect();
         self.bar.set_message(match eta {
             _ if !limits.is_empty() => ui::plain(&limits.join("; ")),
             Some(eta) => format!("about {eta} left"),

@@ -334,6 +334,9 @@ impl World {
             }
             Action::Clean { .. } => Command::CleanedUp { task, fence },
             Action::Context => Command::ContextUpdated(Box::default()),
+            Action::Ask { provider, nth } => {
+                Command::Asked { provider: provider.clone(), nth: *nth, end: None }
+            }
         };
         self.submit(&command);
     }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::json::{beginning, dollars, list, name, reason, session, text, tokens, what};
-use super::{End, Fault, Happening};
+use super::{End, Fault, Happening, is_down};
 use crate::run::{ByModel, Usage};
 use crate::time::Timestamp;
 
@@ -124,6 +124,9 @@ fn fault(line: &Value, subtype: &str, words: &str) -> Fault {
         | (_, "max_turns" | "budget_exhausted" | "prompt_too_long") => return Fault::Own,
         _ => {}
     }
+    if text(line, "stop_reason") == "refusal" {
+        return Fault::Declined;
+    }
     if text(line, "api_error") == "usage_limit_reached" {
         return Fault::Limit;
     }
@@ -133,8 +136,9 @@ fn fault(line: &Value, subtype: &str, words: &str) -> Fault {
     match line.get("api_error_status").and_then(Value::as_u64) {
         Some(401..=403) => Fault::Refused,
         Some(429) => Fault::Busy,
-        // A slow request, a conflict: all of these pass.
-        Some(408 | 409 | 500..) => Fault::Outside,
+        // A slow request, a conflict: these pass.
+        Some(408 | 409) => Fault::Outside,
+        Some(500..) => Fault::Down,
         Some(400..=499) => Fault::Person,
         _ => fault_of_words(words),
     }
@@ -156,6 +160,8 @@ pub(super) fn fault_of_words(words: &str) -> Fault {
         Fault::Refused
     } else if has("unknown option") || has("--dangerously-skip-permissions cannot be used") {
         Fault::Person
+    } else if is_down(words) || has("Connection error") {
+        Fault::Down
     } else {
         Fault::Outside
     }

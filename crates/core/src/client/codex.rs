@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::json::{after, beginning, list, name, one_line, reason, session, text, tokens, told_wait, what};
-use super::{End, Fault, Happening};
+use super::{End, Fault, Happening, is_down};
 use crate::run::ByModel;
 use crate::time::Timestamp;
 
@@ -116,7 +116,9 @@ fn fault(words: &str) -> Fault {
     // A request that is wrong in itself is told as the server's own JSON.
     let own_json = words.trim_start().starts_with('{') && has("invalid_request_error");
     let busy = ["status: 429", "status 429", "Rate limit reached", "rate_limit_exceeded"];
-    if has("hit your usage limit") {
+    if has("flagged for ") || has("cyber_policy") || has("usage policy") {
+        Fault::Declined
+    } else if has("hit your usage limit") {
         Fault::Limit
     } else if busy.iter().any(|word| has(word)) && !has("insufficient_quota") {
         Fault::Busy
@@ -136,6 +138,8 @@ fn fault(words: &str) -> Fault {
         || has("Missing environment variable")
     {
         Fault::Person
+    } else if is_down(&words) || has("status 5") || has("status: 5") {
+        Fault::Down
     } else {
         Fault::Outside
     }

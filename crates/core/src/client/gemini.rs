@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::json::{after, beginning, name, reason, session, text, tokens, told_wait, what};
-use super::{End, Fault, Happening};
+use super::{End, Fault, Happening, is_down};
 use crate::run::ByModel;
 use crate::time::Timestamp;
 
@@ -72,6 +72,8 @@ fn fault(kind: &str, words: &str) -> Fault {
     let has = |part: &str| words.contains(part);
     if kind == "FatalTurnLimitedError" {
         Fault::Own
+    } else if has("PROHIBITED_CONTENT") || has("finishReason: SAFETY") || has("blockReason") {
+        Fault::Declined
     } else if has("daily quota") || has("quota will reset after") {
         Fault::Limit
     } else if ["RESOURCE_EXHAUSTED", "\"code\":429", "\"code\": 429", "Too Many Requests"]
@@ -87,6 +89,10 @@ fn fault(kind: &str, words: &str) -> Fault {
         Fault::Refused
     } else if has("INVALID_ARGUMENT") || has("NOT_FOUND") {
         Fault::Person
+    } else if is_down(words)
+        || ["UNAVAILABLE", "\"code\":5", "\"code\": 5", "\"INTERNAL\"", "fetch failed"].into_iter().any(has)
+    {
+        Fault::Down
     } else {
         Fault::Outside
     }
@@ -103,6 +109,8 @@ pub(super) fn fault_of_exit(code: i32) -> Fault {
         53 => Fault::Own,
         // 429, too many requests.
         173 => Fault::Busy,
+        // 500 to 504.
+        244..=248 => Fault::Down,
         _ => Fault::Outside,
     }
 }

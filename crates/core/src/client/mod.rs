@@ -67,12 +67,16 @@ pub enum Fault {
     Limit,
     /// Too many requests, however often it tried again: that passes as well, and sooner.
     Busy,
-    /// Servers, networks, somebody who stopped it: run again.
+    /// The provider's servers: overloaded, broken, not to be reached.
+    Down,
+    /// Networks, somebody who stopped it: run again.
     Outside,
     /// Credentials, payment: its provider lets no agent in until a person sees to it.
     Refused,
     /// Settings: only a person can help.
     Person,
+    /// The model, or a guard before it, declined to go on with this conversation. Another one may do.
+    Declined,
     /// There is no such conversation to go on with.
     Gone,
 }
@@ -125,6 +129,8 @@ pub struct Story {
     end: Option<End>,
     limit: Option<Timestamp>,
     retry: Option<String>,
+    /// It tries again, and nothing has come of that yet.
+    tries_again: bool,
     speaking: Option<String>,
     open_call: Option<String>,
     /// What was used is told since the last word and the last call.
@@ -150,6 +156,7 @@ impl Story {
             end: None,
             limit: None,
             retry: None,
+            tries_again: false,
             speaking: None,
             open_call: None,
             has_counted: false,
@@ -173,6 +180,11 @@ impl Story {
     }
 
     fn take(&mut self, happening: Happening) {
+        match &happening {
+            Happening::Retry { .. } => self.tries_again = true,
+            Happening::Limit { .. } | Happening::Session { .. } => {}
+            _ => self.tries_again = false,
+        }
         match &happening {
             Happening::Usage { .. } => self.has_counted = true,
             Happening::Message { .. } | Happening::ToolCall { .. } => self.has_counted = false,
@@ -251,6 +263,17 @@ impl Story {
         self.open_call.is_some()
     }
 
+    /// What its servers refuse while it tries again, should it be cut off there.
+    pub fn waits_out(&self) -> Option<(Fault, &str)> {
+        let words = self.retry.as_deref().filter(|_| self.tries_again)?;
+        let has = |part: &&str| words.contains(*part);
+        if ["429", "rate_limit"].iter().any(has) {
+            return Some((Fault::Busy, words));
+        }
+        let failed = is_down(words) || ["HTTP 5", "status 5", "status: 5"].iter().any(has);
+        failed.then_some((Fault::Down, words))
+    }
+
     /// When the limit ends that the try ended with, as far as that is known.
     pub fn limit(&self) -> Option<Timestamp> {
         self.limit
@@ -281,6 +304,23 @@ pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Ha
         Adapter::Gemini => gemini::happenings(&value, now),
         Adapter::Opencode => opencode::happenings(&value, now),
     })
+}
+
+/// Whether the client complains that it cannot reach a server, or that the server has too much to do.
+fn is_down(words: &str) -> bool {
+    const WORDS: [&str; 10] = [
+        "overloaded",
+        "Overloaded",
+        "high demand",
+        "at capacity",
+        "ECONNREFUSED",
+        "ConnectionRefused",
+        "onnection refused",
+        "error sending request",
+        "Service Unavailable",
+        "Unable to connect",
+    ];
+    WORDS.iter().any(|part| words.contains(part))
 }
 
 fn broken(fault: Fault, reason: &str) -> Meaning {

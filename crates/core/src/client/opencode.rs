@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::json::{after, beginning, dollars, name, one_line, reason, session, text, tokens, what};
-use super::{End, Fault, Happening};
+use super::{End, Fault, Happening, is_down};
 use crate::run::{ByModel, Usage};
 use crate::time::{Span, Timestamp};
 
@@ -56,12 +56,15 @@ fn broken(error: &Value, now: Timestamp) -> Vec<Happening> {
         words => words,
     };
     let fault = match data.get("statusCode").and_then(Value::as_u64) {
+        _ if text(error, "name") == "ContentFilterError" => Fault::Declined,
         Some(429) if text(data, "responseBody").contains("insufficient_quota") => Fault::Refused,
         Some(429) => Fault::Busy,
-        Some(408 | 409 | 500..) => Fault::Outside,
+        Some(408 | 409) => Fault::Outside,
+        Some(500..) => Fault::Down,
         Some(401..=403) => Fault::Refused,
         Some(400..=499) => Fault::Person,
         _ if text(error, "name") == "ProviderAuthError" => Fault::Refused,
+        _ if is_down(words) => Fault::Down,
         _ => Fault::Outside,
     };
     let wait = text(&data["responseHeaders"], "retry-after").parse::<u64>().ok();

@@ -168,7 +168,7 @@ fn who_gives_up_on_too_many_requests_has_met_a_limit() {
         ("codex", failed("exceeded retry limit, last status: 429 Too Many Requests"), busy(None)),
         ("codex", failed(rate), busy(Some("2026-11-15T20:49:30Z"))),
         ("codex", failed("Quota exceeded. Check your plan and billing details."), (Fault::Refused, None)),
-        ("codex", failed("unexpected status 503 Service Unavailable"), (Fault::Outside, None)),
+        ("codex", failed("unexpected status 503 Service Unavailable"), (Fault::Down, None)),
         ("gemini", error(r#"{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\"}"#), busy(None)),
         // Not at once.
         ("gemini", error("RESOURCE_EXHAUSTED: Please retry in 4.07s."), busy(Some("2026-11-15T20:44:30Z"))),
@@ -177,7 +177,7 @@ fn who_gives_up_on_too_many_requests_has_met_a_limit() {
             error("You have exhausted your capacity on this model. Your quota will reset after 3h20m5s."),
             (Fault::Limit, Some("2026-11-16T00:03:35Z".to_owned())),
         ),
-        ("gemini", error("[API Error: 503 UNAVAILABLE]"), (Fault::Outside, None)),
+        ("gemini", error("[API Error: 503 UNAVAILABLE]"), (Fault::Down, None)),
         ("opencode", refused(""), busy(None)),
         ("opencode", refused(header), busy(Some("2026-11-15T21:43:30Z"))),
         ("opencode", refused(quota), (Fault::Refused, None)),

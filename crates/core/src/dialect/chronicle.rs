@@ -196,7 +196,9 @@ impl Chronicle {
             Event::ConfirmationStarted { task, .. } => self.on(task, |story| story.pass_began(at)),
             Event::VerificationStarted { .. }
             | Event::ReviewerStarted { .. }
-            | Event::ReviewerEnded { .. } => {}
+            | Event::ReviewerEnded { .. }
+            | Event::ProviderAsked { .. }
+            | Event::ProviderUnparked { .. } => {}
             Event::ChecksEnded { task, results, .. } => self.on(task, |story| story.check(results)),
             Event::Verified { task, .. } => self.on(task, |story| {
                 story.verified_at = Some(at);

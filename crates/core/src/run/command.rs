@@ -41,6 +41,17 @@ pub enum Command {
         by: String,
         now: bool,
     },
+    /// A provider whose servers had failed was asked for the `nth` time. Without an end it has answered.
+    Asked {
+        provider: String,
+        nth: u32,
+        end: Option<AgentEnd>,
+    },
+    /// A provider lets agents work again, whatever it said before.
+    Unpark {
+        provider: String,
+        by: String,
+    },
 
     Start {
         task: TaskId,

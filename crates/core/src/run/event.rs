@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::agent_end::AgentEnd;
 use super::closing::Closing;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
@@ -179,6 +180,18 @@ pub enum Event {
         agent: String,
         end: AgentEnd,
     },
+    /// A provider whose servers had failed was asked a harmless question. Without an end it has answered.
+    ProviderAsked {
+        provider: String,
+        agent: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        end: Option<AgentEnd>,
+    },
+    /// A person says that a provider lets agents work again.
+    ProviderUnparked {
+        provider: String,
+        by: String,
+    },
     Verified {
         task: TaskId,
         fence: u64,
@@ -350,6 +363,8 @@ impl Event {
             | EngineStarted { .. }
             | EngineStopped { .. }
             | StopRequested { .. }
+            | ProviderAsked { .. }
+            | ProviderUnparked { .. }
             | ContextUpdated { .. } => None,
             Noted { note, .. } => match note {
                 Note::Entry { task, .. } | Note::EditRefused { task, .. } => task.as_ref(),
@@ -495,41 +510,6 @@ pub enum StopReason {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
-}
-
-/// How an agent's try ended, in the engine's words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "end", rename_all = "snake_case")]
-pub enum AgentEnd {
-    /// It says it is done. Only a claim: the checks decide.
-    Done,
-    /// It says that everything was as it is asked for before it began, so it changed nothing. Only a claim, too.
-    Already {
-        reason: String,
-    },
-    Failed {
-        reason: String,
-        feedback: String,
-    },
-    /// The task itself is wrong; a person is needed.
-    Blocked {
-        reason: String,
-    },
-    /// Crash, network, server error: run again.
-    Transient {
-        reason: String,
-    },
-    /// A usage limit, known to end then.
-    Limit {
-        reason: String,
-        until: Timestamp,
-    },
-    /// Its provider does not let it in: credentials, payment. The task is not to blame.
-    Refused {
-        reason: String,
-    },
-    /// Stopped because a person stopped the run.
-    Stopped,
 }
 
 /// Why a try failed; only `code` spends an attempt.

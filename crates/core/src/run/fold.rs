@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::event::{
     AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, StopReason, Verdict,
 };
+use super::overload::Overloads;
 use super::provider::{Outages, worker};
 use super::state::{Missing, Run, State};
 use super::task::{Answer, Holder, Pass, Progress, Proof, Status, Task};
@@ -74,6 +75,7 @@ impl State {
                     dead: 0,
                     streak: 0,
                     outages: Outages::new(),
+                    overloads: Overloads::new(),
                     worked: Span::default(),
                     merging: None,
                     context: None,
@@ -113,6 +115,7 @@ impl State {
                     run.streak = 0;
                     // A person may have seen to it.
                     run.outages.retain(|_, outage| outage.until.is_some());
+                    run.overloads.values_mut().for_each(|overload| overload.ask_at = at);
                 });
                 if reorder {
                     self.reorder();
@@ -202,13 +205,14 @@ impl State {
                 let agent = if agent.is_empty() { self.meant_for(task) } else { agent.clone() };
                 self.on_run(|run| {
                     run.worked = run.worked.plus(*took);
-                    run.agent_ended(&agent, end, at);
+                    run.agent_ended(&agent, task, end, at);
                 });
                 self.update(task, at, |task| {
                     task.worked = task.worked.plus(*took);
                     task.progress.agent_done = true;
                     task.progress.waits = None;
                     task.progress.said = (!closing.words.is_empty()).then_some(seq);
+                    task.progress.declined |= matches!(end, AgentEnd::Declined { .. });
                     // Whoever confirms has only to find nothing to do.
                     if task.decided == Status::InProgress {
                         task.progress.asks.clone_from(&closing.asks);
@@ -223,8 +227,25 @@ impl State {
                 self.on_run(|run| run.agent_began(agent, task, at));
                 Ok(())
             }
-            Event::ReviewerEnded { agent, end, .. } => {
-                self.on_run(|run| run.agent_ended(agent, end, at));
+            Event::ReviewerEnded { task, agent, end, .. } => {
+                self.on_run(|run| run.agent_ended(agent, task, end, at));
+                Ok(())
+            }
+            Event::ProviderAsked { provider, end, .. } => {
+                let mut blamed = None;
+                self.on_run(|run| blamed = run.asked(provider, end.as_ref(), at));
+                match blamed {
+                    Some(task) => {
+                        self.update(&task, at, |task| task.transient = task.transient.saturating_sub(1))
+                    }
+                    None => Ok(()),
+                }
+            }
+            Event::ProviderUnparked { provider, .. } => {
+                self.on_run(|run| {
+                    run.overloads.remove(provider);
+                    run.outages.remove(provider);
+                });
                 Ok(())
             }
             Event::WorkCaptured { task, work, .. } => {
@@ -357,6 +378,7 @@ impl State {
                 task.conflicts = 0;
                 task.not_before = None;
                 task.progress.left_behind = false;
+                task.progress.declined = false;
                 task.progress.rejections = 0;
                 task.decided = if task.attempt == 0 { Status::Pending } else { Status::Failed };
             }),

@@ -1,6 +1,7 @@
 //! One run: what happened (`event`), what is true (`state`), what may happen (`rules`) and what should
 //! happen next (`schedule`).
 
+mod agent_end;
 mod closing;
 mod command;
 mod create;
@@ -9,6 +10,7 @@ mod event;
 mod evidence;
 mod fold;
 mod holding;
+mod overload;
 mod past;
 mod provider;
 mod reopen;
@@ -30,6 +32,7 @@ pub use event::{
 };
 pub use evidence::{Evidence, Mark};
 pub use holding::HolderProcess;
+pub use overload::{Overload, Overloads, parked};
 pub use past::{Past, PastCommit, PastError, PastFeedback};
 pub use provider::{Entry, Outage, Outages, is_free, limits, refused, reviewer, stand_in, worker};
 pub use reopen::Reopening;

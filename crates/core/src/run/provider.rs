@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::event::AgentEnd;
+use super::overload::Overload;
 use super::schedule::is_future;
 use super::state::Run;
 use super::task::Task;
@@ -53,6 +54,9 @@ enum Door {
 
 /// What it is for agents that are to begin for a task, if they are.
 fn door(run: &Run, provider: &str, task: Option<&TaskId>, now: Timestamp) -> Door {
+    if let Some(overload) = run.overloads.get(provider).filter(|overload| overload.is_parked) {
+        return Door::Closed(format!("{provider} does not answer: {}", overload.reason));
+    }
     let Some(outage) = run.outages.get(provider) else { return Door::Open };
     let Some(until) = outage.until else {
         return Door::Closed(format!("{provider} does not let `{}` in: {}", outage.agent, outage.reason));
@@ -125,6 +129,11 @@ pub fn worker<'r>(run: &'r Run, task: &'r Task) -> &'r str {
 
 /// Who has to be let in for a task to go on when it is started now. The error is why somebody is not.
 fn needed<'r>(run: &'r Run, task: &'r Task, now: Timestamp) -> Result<Vec<&'r str>, String> {
+    // Whether it is to blame itself is about to be known.
+    let is_asked = |(_, overload): &(&String, &Overload)| !overload.is_parked && overload.task == task.id;
+    if let Some((provider, _)) = run.overloads.iter().find(is_asked) {
+        return Err(format!("{provider} is asked first whether it answers"));
+    }
     let who = match task.progress.recheck {
         // It may be done already, and nobody be needed.
         false if task.looks_first() => Vec::new(),
@@ -165,7 +174,7 @@ pub(super) fn is_let_in(run: &Run, task: &Task, now: Timestamp, looked_at: &mut 
 pub(super) fn all_are_out(run: &Run, now: Timestamp) -> bool {
     let is_out = |name: &str| stand_in(run, name, now).is_err();
     match &run.session.agent {
-        _ if run.outages.is_empty() => false,
+        _ if run.outages.is_empty() && run.overloads.is_empty() => false,
         Some(agent) => is_out(agent),
         None if run.settings.agents.is_empty() => false,
         None => run.settings.agents.keys().all(|name| is_out(name)),
@@ -211,7 +220,8 @@ impl Run {
     }
 
     /// What the end of an agent tells about its provider.
-    pub(super) fn agent_ended(&mut self, agent: &str, end: &AgentEnd, at: Timestamp) {
+    pub(super) fn agent_ended(&mut self, agent: &str, task: &TaskId, end: &AgentEnd, at: Timestamp) {
+        self.heard_of_servers(agent, task, end, at);
         let provider = self.provider(agent).to_owned();
         let out = |until: Option<Timestamp>, reason: &str| Outage {
             until,
@@ -227,7 +237,12 @@ impl Run {
                 self.outages.insert(provider, out(None, reason));
             }
             // It says nothing about the limit; whoever begins next is the first again.
-            AgentEnd::Transient { .. } | AgentEnd::Stopped => self.look_again(agent),
+            AgentEnd::Transient { .. }
+            | AgentEnd::Declined { .. }
+            | AgentEnd::Unavailable { .. }
+            | AgentEnd::Stopped => {
+                self.look_again(agent);
+            }
             AgentEnd::Done
             | AgentEnd::Already { .. }
             | AgentEnd::Failed { .. }

@@ -50,6 +50,8 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::EngineStopped { engine: engine.clone(), reason: reason.clone(), skipped }])
         }
         Command::Reopen { task, reason } => on.reopen(task, reason),
+        Command::Asked { provider, nth, end } => on.asked(provider, *nth, end.as_ref()),
+        Command::Unpark { provider, by } => on.unpark(provider, by),
         Command::RequestStop { by, now } => {
             if run.engine.is_none() {
                 return Err(Refusal::because(format!("no engine works on the run {}", run.id)));
@@ -89,7 +91,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
                 report: report.clone(),
                 closing: closing.clone(),
             };
-            Ok([ended].into_iter().chain(on.agent_failure(at, end)).collect())
+            Ok([ended].into_iter().chain(on.agent_failure(at, on.agent_of(at), end)).collect())
         }
         Command::Captured { task, fence, pass, work } => on.captured(task, *fence, *pass, work),
         Command::ChecksEnded { task, fence, tree, results } => on.checked(task, *fence, tree, results),

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::event::Selection;
+use super::overload;
 use super::provider::{all_are_out, is_let_in, limits, probes};
 use super::state::{Run, State};
 use super::tally::Horizon;
@@ -34,6 +35,8 @@ pub enum Action {
     Clean { task: TaskId, fence: u64 },
     /// Enter what the run has made in the project's own description.
     Context,
+    /// Ask a provider whose servers failed a harmless question, for the `nth` time.
+    Ask { provider: String, nth: u32 },
 }
 
 impl Action {
@@ -48,14 +51,14 @@ impl Action {
             | Action::Land { task, .. }
             | Action::Move { task, .. }
             | Action::Clean { task, .. } => Some(task),
-            Action::Context => None,
+            Action::Context | Action::Ask { .. } => None,
         }
     }
 
     /// The attempt it belongs to; a start belongs to none yet.
     pub fn fence(&self) -> Option<u64> {
         match self {
-            Action::Start { .. } | Action::Context => None,
+            Action::Start { .. } | Action::Context | Action::Ask { .. } => None,
             Action::Prepare { fence, .. }
             | Action::Work { fence, .. }
             | Action::Capture { fence, .. }
@@ -151,7 +154,22 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
     if run.stop != Some(true) && owes_context(state, run) {
         actions.push(Action::Context);
     }
+    if needs_providers(state, run) {
+        let ask = |(provider, nth): (&str, u32)| Action::Ask { provider: provider.to_owned(), nth };
+        actions.extend(overload::due(run, now).map(ask));
+    }
     actions
+}
+
+/// Whether something is left that an agent may have to do.
+fn needs_providers(state: &State, run: &Run) -> bool {
+    let waits = |status| {
+        matches!(
+            status,
+            Status::Pending | Status::Failed | Status::Verifying | Status::Verified | Status::Merging
+        )
+    };
+    matches!(Gate::of(run), Gate::Open) && state.counts().sum(waits) > 0
 }
 
 /// Whether only gates are left that agents judge and that have passed before. They are judged again once, at the end, and
@@ -190,6 +208,10 @@ fn step(task: &Task) -> Option<Action> {
 
 /// Whether this is what its task is at now. An action under way that no longer is should be stopped.
 pub fn is_current(state: &State, action: &Action) -> bool {
+    if let Action::Ask { provider, nth } = action {
+        let is_open = |run: &Run| run.overloads.get(provider).is_some_and(|overload| overload.asked == *nth);
+        return state.run().is_some_and(|run| run.stop.is_none() && is_open(run));
+    }
     let Some(id) = action.task() else {
         return state.run().is_some_and(|run| run.stop != Some(true) && owes_context(state, run));
     };
@@ -256,7 +278,8 @@ pub fn wake_at(state: &State, now: Timestamp) -> Option<Timestamp> {
     // Nobody waits for a provider where nothing is left to be started.
     let waits = state.counts().sum(|status| matches!(status, Status::Pending | Status::Failed)) > 0;
     let out = limits(run, now).map(|(_, until)| until).chain(probes(run, now)).filter(|_| waits);
-    out.chain(paused_until(state, now)).min()
+    let asks = overload::asks(run, now).filter(|_| needs_providers(state, run));
+    out.chain(asks).chain(paused_until(state, now)).min()
 }
 
 /// When the next pause of a task ends. What is due already waits for a slot or a barrier: an event will tell.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{CheckResult, ContextUpdate, Selection, Session, StopReason, Verdict};
+use super::overload::Overloads;
 use super::provider::Outages;
 use super::tally::{Cell, Counts, Horizon, Tally};
 use super::task::{Status, Task};
@@ -60,6 +61,9 @@ pub struct Run {
     /// Providers that let no agent work at the moment.
     #[serde(default, skip_serializing_if = "Outages::is_empty")]
     pub outages: Outages,
+    /// Those whose servers fail.
+    #[serde(default, skip_serializing_if = "Overloads::is_empty")]
+    pub overloads: Overloads,
     /// How long all agents have worked.
     #[serde(default)]
     pub worked: Span,

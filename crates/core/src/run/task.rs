@@ -378,6 +378,9 @@ pub struct Progress {
     pub passes: Vec<Pass>,
     /// Jobs of this try whose use is booked, should somebody find them again.
     pub booked: Vec<String>,
+    /// A model declined to go on with a conversation about it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub declined: bool,
     /// Position in the order of verification.
     pub queued: Option<u64>,
     pub intent: Option<Intent>,

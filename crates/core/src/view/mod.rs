@@ -1,5 +1,6 @@
 //! What every face shows, derived from the state when it is asked for. Nothing here is stored.
 
+mod cost;
 mod orient;
 mod stream;
 mod summary;
@@ -7,6 +8,7 @@ mod tell;
 mod usage;
 mod why;
 
+pub use cost::{By, Cost, Costs, cost};
 pub use orient::{Form, Orientation};
 pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};

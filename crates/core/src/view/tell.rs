@@ -73,6 +73,12 @@ pub fn tell(event: &Event) -> Told {
             AgentEnd::Transient { .. } => (Tone::Quiet, format!("agent was cut off after {took}")),
             AgentEnd::Limit { until, .. } => (Tone::Warning, format!("usage limit until {until}")),
             AgentEnd::Refused { .. } => (Tone::Warning, "its provider does not let the agent in".to_owned()),
+            AgentEnd::Declined { reason } => {
+                (Tone::Warning, format!("the model declined after {took}: {}", one_line(reason)))
+            }
+            AgentEnd::Unavailable { .. } => {
+                (Tone::Warning, format!("the servers of its provider failed after {took}"))
+            }
             AgentEnd::Stopped => (Tone::Quiet, format!("agent stopped after {took}")),
         },
         Event::ReviewerStarted { agent, .. } => {
@@ -83,11 +89,31 @@ pub fn tell(event: &Event) -> Told {
                 (Tone::Warning, format!("{agent} came to no verdict: usage limit until {until}"))
             }
             AgentEnd::Stopped => (Tone::Plain, format!("{agent} came to no verdict: stopped with the run")),
-            AgentEnd::Blocked { reason } | AgentEnd::Transient { reason } => {
+            AgentEnd::Blocked { reason }
+            | AgentEnd::Transient { reason }
+            | AgentEnd::Declined { reason }
+            | AgentEnd::Unavailable { reason } => {
                 (Tone::Warning, format!("{agent} came to no verdict: {}", one_line(reason)))
             }
             _ => (Tone::Warning, format!("{agent} came to no verdict: its provider does not let it in")),
         },
+        Event::ProviderAsked { provider, end: None, .. } => (Tone::Good, format!("{provider} answers again")),
+        Event::ProviderAsked { provider, end: Some(end), .. } => match end {
+            AgentEnd::Limit { until, .. } => {
+                (Tone::Warning, format!("{provider} answers with a usage limit until {until}"))
+            }
+            AgentEnd::Refused { reason } => {
+                (Tone::Warning, format!("{provider} answers and lets no agent in: {}", one_line(reason)))
+            }
+            AgentEnd::Unavailable { reason } | AgentEnd::Transient { reason } => {
+                let asked = "none of its agents starts until it does";
+                (Tone::Warning, format!("{provider} does not answer, {asked}: {}", one_line(reason)))
+            }
+            _ => (Tone::Warning, format!("{provider} does not answer")),
+        },
+        Event::ProviderUnparked { provider, by } => {
+            (Tone::Plain, format!("agents of {provider} may start again, says {by}"))
+        }
         Event::WorkCaptured { work, .. } => match &work.commit {
             Some(commit) if work.changed => (Tone::Quiet, format!("work is commit {}", commit.short())),
             _ if work.changed => (Tone::Quiet, "work is in place".to_owned()),

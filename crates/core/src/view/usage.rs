@@ -69,7 +69,7 @@ pub fn dollars(micros: u64) -> f64 {
 }
 
 /// `950`, `12.3k`, `4.5M`.
-fn short(n: u64) -> String {
+pub(super) fn short(n: u64) -> String {
     let tenths = |unit: u64, sign: &str| match (n / unit, n % unit * 10 / unit) {
         (whole, 0) => format!("{whole}{sign}"),
         (whole, tenth) => format!("{whole}.{tenth}{sign}"),

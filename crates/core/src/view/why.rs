@@ -277,10 +277,20 @@ impl Search<'_> {
     /// What it means for those who wait that a provider lets nobody work.
     fn out(&mut self, agent: &str, depth: u32) {
         let provider = self.run.provider(agent);
+        if let Some(overload) = self.run.overloads.get(provider).filter(|overload| overload.is_parked) {
+            let next = match overload.ask_at {
+                at if at > self.now => format!("it is asked again in {}", at.since(self.now)),
+                _ => "it is being asked again".to_owned(),
+            };
+            self.say(depth, next);
+            self.help(format!("piton unpark {provider}"));
+            return;
+        }
         let Some(outage) = self.run.outages.get(provider) else { return };
         match outage.until {
             Some(until) if until > self.now => {
                 self.say(depth, format!("it is waited for, another {}", until.since(self.now)));
+                self.help(format!("piton unpark {provider}"));
             }
             Some(_) => {}
             None => self.help(format!("piton agents test {}", outage.agent)),

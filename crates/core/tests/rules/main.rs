@@ -9,6 +9,7 @@ mod context;
 mod ending;
 mod gates;
 mod identity;
+mod overload;
 mod promises;
 mod properties;
 mod providers;

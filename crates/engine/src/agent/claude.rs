@@ -13,8 +13,9 @@ const QUIET: [(&str, &str); 3] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
     // It would try wrong credentials ten times, with growing pauses. What passes by itself is tried again by Piton.
-    ("CLAUDE_CODE_MAX_RETRIES", "4"),
+    (RETRIES, "4"),
 ];
+const RETRIES: &str = "CLAUDE_CODE_MAX_RETRIES";
 
 /// An agent that was started by an agent is no part of it.
 const NOT_ITS_OWN: [&str; 2] = ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
@@ -47,6 +48,10 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     }
     words.extend(agent.args.iter().cloned());
     let mut job = place.job(agent, words, &QUIET);
+    // Whoever has set that knows better.
+    if std::env::var_os(RETRIES).is_some() && !agent.env.contains_key(RETRIES) {
+        job.env.remove(RETRIES);
+    }
     job.env_remove.extend(NOT_ITS_OWN.map(str::to_owned));
     // It ends its tools, also those that went into sessions of their own.
     job.stop_signal = StopSignal::Term;

@@ -24,7 +24,13 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
     let mut words = place.words(agent, command);
     words.extend(["--json", "--skip-git-repo-check"].map(str::to_owned));
     let mut set = |setting: String| words.extend(["-c".to_owned(), setting]);
-    QUIET.into_iter().for_each(|setting| set(setting.to_owned()));
+    let own = own_settings(agent);
+    let is_own = |setting: &&str| {
+        // What the person has set about retries stays.
+        let name = setting.split('=').next().and_then(|name| name.rsplit('.').next()).unwrap_or_default();
+        name == "unbounded_connection_retries" && own.contains(name)
+    };
+    QUIET.into_iter().filter(|setting| !is_own(setting)).for_each(|setting| set(setting.to_owned()));
     if let Some(program) = place.server(agent) {
         set(format!(
             "mcp_servers.{SERVER}={{command={},args=[\"mcp\"],env_vars={},default_tools_approval_mode=\"approve\"}}",
@@ -86,11 +92,22 @@ fn git_folders(worktree: &Utf8Path) -> Option<[Utf8PathBuf; 2]> {
     Some([own, common.join("objects").canonicalize_utf8().ok()?])
 }
 
+/// What the person has set.
+fn own_settings(agent: &Agent) -> String {
+    home(agent)
+        .and_then(|home| fs::read_to_string(Utf8Path::new(&home).join("config.toml")).ok())
+        .unwrap_or_default()
+}
+
+fn home(agent: &Agent) -> Option<String> {
+    let variable = |name: &str| variable(&agent.env, name);
+    variable("CODEX_HOME").or_else(|| Some(format!("{}/.codex", variable("HOME")?)))
+}
+
 /// Its sandbox does not work while its home lies in the folder for temporary files, and the run ends with 0 all the same.
 fn is_home_temporary(agent: &Agent) -> bool {
-    let variable = |name: &str| variable(&agent.env, name);
-    let home = variable("CODEX_HOME").or_else(|| Some(format!("{}/.codex", variable("HOME")?)));
-    let temporary = variable("TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
+    let home = home(agent);
+    let temporary = variable(&agent.env, "TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
     home.is_some_and(|home| Utf8Path::new(&home).starts_with(temporary))
 }
 

@@ -91,6 +91,10 @@ pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskS
         Ended::Signalled { signal } => {
             return AgentEnd::Transient { reason: format!("the agent was killed by signal {signal}") };
         }
+        // Neither the agent nor its task is to blame.
+        Ended::WallClock | Ended::Silence if heard.outage().is_some() => {
+            return heard.outage().unwrap_or(AgentEnd::Stopped);
+        }
         Ended::WallClock => return failed(format!("{TIMED_OUT}{}", spec.timeout)),
         Ended::Silence => {
             let limit = spec.silence.unwrap_or(SILENCE);
@@ -111,8 +115,9 @@ pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskS
     match &heard.broken {
         None => {}
         Some((Fault::Own, reason)) => return failed(reason.clone()),
+        Some((Fault::Declined, reason)) => return AgentEnd::Declined { reason: reason.clone() },
         Some((Fault::Outside, reason)) => return AgentEnd::Transient { reason: reason.clone() },
-        Some((Fault::Person | Fault::Limit | Fault::Busy | Fault::Refused, reason)) => {
+        Some((Fault::Person | Fault::Limit | Fault::Busy | Fault::Down | Fault::Refused, reason)) => {
             return AgentEnd::Blocked { reason: reason.clone() };
         }
         Some((Fault::Gone, reason)) => {

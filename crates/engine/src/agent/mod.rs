@@ -38,6 +38,7 @@ pub use session::Session;
 pub(crate) use session::{OVER_BUDGET, before};
 pub use talk::Talk;
 pub(crate) use talk::{BIN, shell_name};
+pub(crate) use trial::TRIAL_JOB;
 pub use trial::{Trial, checked_version, program, stop, trial, version};
 
 /// What an agent is told, in the folder of its job.
@@ -115,6 +116,8 @@ pub struct Heard {
     asked: String,
     /// Why the client itself says that it did not finish.
     broken: Option<(Fault, String)>,
+    /// What its servers refused when it was cut off.
+    waits_out: Option<(Fault, String)>,
     /// When the limit ends that it met.
     until: Option<Timestamp>,
     /// When it ended, however much later somebody listens: what it said of times was said before that.
@@ -147,9 +150,13 @@ impl Heard {
         let reason = reason.clone();
         Some(match fault {
             Fault::Person | Fault::Refused => Verdict::Impossible { reason },
-            Fault::Own | Fault::Limit | Fault::Busy | Fault::Outside | Fault::Gone => {
-                Verdict::Broken { reason }
-            }
+            Fault::Own
+            | Fault::Limit
+            | Fault::Busy
+            | Fault::Down
+            | Fault::Declined
+            | Fault::Outside
+            | Fault::Gone => Verdict::Broken { reason },
         })
     }
 }
@@ -191,14 +198,15 @@ impl Heard {
 
     /// What it means for its provider that the client did not finish, if it means anything.
     pub(crate) fn outage(&self) -> Option<AgentEnd> {
-        match self.broken.as_ref()? {
+        match self.broken.as_ref().or(self.waits_out.as_ref())? {
             (fault @ (Fault::Limit | Fault::Busy), reason) => {
                 let unknown = if *fault == Fault::Busy { UNKNOWN_RATE } else { UNKNOWN_LIMIT };
                 let until = self.until.unwrap_or(self.ended_at.plus(unknown));
                 Some(AgentEnd::Limit { reason: reason.clone(), until })
             }
             (Fault::Refused, reason) => Some(AgentEnd::Refused { reason: reason.clone() }),
-            (Fault::Own | Fault::Outside | Fault::Person | Fault::Gone, _) => None,
+            (Fault::Down, reason) => Some(AgentEnd::Unavailable { reason: reason.clone() }),
+            (Fault::Own | Fault::Outside | Fault::Person | Fault::Declined | Fault::Gone, _) => None,
         }
     }
 }
@@ -229,6 +237,7 @@ pub(crate) fn hear(
             is_cut: outcome.output_bytes > tail as u64,
             asked,
             broken: None,
+            waits_out: None,
             until: None,
             ended_at,
             has_stream: false,
@@ -259,6 +268,9 @@ pub(crate) fn hear(
     let unpriced = story.since.keys().map(|model| (model, Usage::default()));
     let unreported = story.unreported.iter().map(|(model, usage)| (model, *usage)).chain(unpriced);
     let estimate = together(unreported.map(|(model, usage)| (named(model, agent), usage)));
+    // Who ended by itself has said why.
+    let waits_out = story.waits_out().filter(|_| matches!(outcome.ended, Ended::Silence | Ended::WallClock));
+    let waits_out = waits_out.map(|(fault, words)| (fault, format!("it waits for its servers: {words}")));
     let said = clean_text(story.said.as_bytes());
     let (until, in_call, denied) = (story.limit(), story.is_in_call(), story.denied.clone());
     Ok(Heard {
@@ -266,6 +278,7 @@ pub(crate) fn hear(
         is_cut: false,
         asked,
         broken,
+        waits_out,
         until,
         ended_at,
         has_stream: true,

@@ -130,7 +130,7 @@ fn was_cut_off(ended: &Ended, story: &Story) -> bool {
         Ended::Silence => !story.is_in_call(),
         Ended::Exited { code } => matches!(
             story.meaning(Exit::Code(*code)),
-            Meaning::Broken { fault: Fault::Outside | Fault::Limit | Fault::Busy, .. }
+            Meaning::Broken { fault: Fault::Outside | Fault::Limit | Fault::Busy | Fault::Down, .. }
         ),
         _ => false,
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use camino::Utf8Path;
 use piton_core::plan::{Adapter, Agent};
-use piton_core::run::ByModel;
+use piton_core::run::{AgentEnd, ByModel};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 
@@ -19,7 +19,7 @@ const ANSWER: Span = Span::minutes(5);
 
 /// The jobs in a folder in which a client is tried out.
 const VERSION_JOB: &str = "version";
-const TRIAL_JOB: &str = "job";
+pub(crate) const TRIAL_JOB: &str = "job";
 
 const PROMPT: &str =
     "This is a test of the connection. Use no tool and change nothing. Answer with one word: ready\n";
@@ -75,6 +75,8 @@ pub fn stop(folder: &Utf8Path) {
 pub struct Trial {
     /// Why it is no answer.
     pub wrong: Option<String>,
+    /// What that means for its provider.
+    pub end: Option<AgentEnd>,
     pub said: String,
     pub used: Option<ByModel>,
     pub took: Span,
@@ -97,8 +99,9 @@ pub fn trial(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<Tria
     spec.wall_ms = Some(ANSWER.0);
     let outcome = job.run(&spec, keeper)?;
     let heard = hear(agent, &job, None, &outcome, 16 * 1024).map_err(failed)?;
-    let wrong = match (&outcome.ended, heard.broken) {
-        (_, Some((_, reason))) => Some(reason),
+    let outage = heard.outage();
+    let wrong = match (&outcome.ended, &heard.broken) {
+        (_, Some((_, reason))) => Some(reason.clone()),
         (Ended::Exited { code: 0 }, None) => None,
         (Ended::Exited { code }, None) => Some(format!("it ended with exit status {code}")),
         (Ended::Signalled { signal }, None) => Some(format!("it was killed by signal {signal}")),
@@ -107,5 +110,6 @@ pub fn trial(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<Tria
         (_, None) => Some("it was stopped".to_owned()),
     };
     let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
-    Ok(Trial { wrong, said: heard.said, used: heard.used, took })
+    let end = outage.or_else(|| wrong.clone().map(|reason| AgentEnd::Transient { reason }));
+    Ok(Trial { wrong, end, said: heard.said, used: heard.used, took })
 }

@@ -3,6 +3,7 @@
 //! One thread decides and writes the journal; each action runs in a thread of its own and answers with
 //! commands. Nothing but the state says what is next, so starting and going on are the same thing.
 
+mod ask;
 mod budget;
 mod context;
 mod copy;
@@ -320,6 +321,10 @@ impl<'o> Loop<'o> {
                 let Some(errand) = self.errand()? else { return Ok(()) };
                 (errand.running.clone(), Box::new(move || context::perform(&errand)))
             }
+            Action::Ask { provider, .. } => {
+                let Some(question) = self.question(provider) else { return Ok(()) };
+                (question.running.clone(), Box::new(move || ask::perform(&question)))
+            }
             action => {
                 let Some(order) = self.order(action)? else { return Ok(()) };
                 (order.running.clone(), Box::new(move || perform::perform(&order)))
@@ -378,6 +383,14 @@ impl<'o> Loop<'o> {
             self.guardrails = Some(told::guardrails(&self.journal, &self.run)?);
         }
         Ok(self.guardrails.clone().unwrap_or_default())
+    }
+
+    fn question(&self, provider: &str) -> Option<ask::Question> {
+        let mut run = self.state.run().cloned()?;
+        secrets::restore(&mut run.settings.agents);
+        let overload = run.overloads.get(provider)?.clone();
+        let (site, running) = (Arc::clone(&self.site), Running::default());
+        Some(ask::Question { site, run: Arc::new(run), provider: provider.to_owned(), overload, running })
     }
 
     fn errand(&self) -> Result<Option<context::Errand>, EngineError> {
@@ -466,8 +479,18 @@ impl<'o> Loop<'o> {
             return None;
         }
         let stopping = self.state.run().is_some_and(|run| run.stop.is_some());
-        let limited = self.state.run().and_then(|run| run::limits(run, now).next()).map(|(name, until)| {
-            StopReason::Environment { detail: format!("a usage limit of {name} holds until {until}") }
+        let limited = self.state.run().and_then(|run| {
+            let limit = run::limits(run, now).next();
+            let limit = limit.map(|(name, until)| format!("a usage limit of {name} holds until {until}"));
+            let parked = || {
+                run::parked(run).next().map(|(name, overload)| {
+                    format!(
+                        "{name} does not answer, and is asked again at {}: {}",
+                        overload.ask_at, overload.reason
+                    )
+                })
+            };
+            limit.or_else(parked).map(|detail| StopReason::Environment { detail })
         });
         if !self.resting.is_empty() && !stopping {
             if let Some(limited) = limited {

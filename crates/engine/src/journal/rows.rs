@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Content, Digest, Oid, TaskId};
 use piton_core::run::{
-    Awaited, Bill, Bills, ContextUpdate, Counts, Holder, Outages, Progress, Proof, Run, Session, Status,
-    StopReason, Task,
+    Awaited, Bill, Bills, ContextUpdate, Counts, Holder, Outages, Overloads, Progress, Proof, Run, Session,
+    Status, StopReason, Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -391,6 +391,8 @@ pub(super) struct Moving {
     pub streak: u32,
     #[serde(default, skip_serializing_if = "Outages::is_empty")]
     pub outages: Outages,
+    #[serde(default, skip_serializing_if = "Overloads::is_empty")]
+    pub overloads: Overloads,
     #[serde(default)]
     pub worked: Span,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -428,6 +430,7 @@ impl Moving {
             dead,
             streak,
             outages,
+            overloads,
             worked,
             merging,
             context,
@@ -446,6 +449,7 @@ impl Moving {
             dead: *dead,
             streak: *streak,
             outages: outages.clone(),
+            overloads: overloads.clone(),
             worked: *worked,
             merging: merging.clone(),
             context: context.clone(),
@@ -468,6 +472,7 @@ impl Moving {
             dead,
             streak,
             outages,
+            overloads,
             worked,
             merging,
             context,
@@ -486,6 +491,7 @@ impl Moving {
             dead,
             streak,
             outages,
+            overloads,
             worked,
             merging,
             context,

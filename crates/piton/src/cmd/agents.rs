@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use camino::Utf8PathBuf;
 use piton_core::plan::{Adapter, Agent};
 use piton_core::view;
-use piton_engine::agent;
+use piton_engine::agent::{self, Trial};
 use serde_json::json;
 
 use super::{Exit, FINE, run};
@@ -106,6 +106,12 @@ fn test(name: &str) -> Outcome<Exit> {
             Ok(ERROR)
         }
     }
+}
+
+/// Ask a client one harmless question.
+pub(super) fn ask(agent: &Agent) -> Outcome<Trial> {
+    let tries = Tries::new(1)?;
+    agent::trial(agent, &tries.folders[0], &run::keeper()?).map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Places for clients, gone with all they hold at the end. Whoever interrupts Piton meanwhile ends the clients as well:

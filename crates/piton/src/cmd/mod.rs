@@ -5,6 +5,7 @@ pub(crate) mod agents;
 pub(crate) mod archive;
 pub(crate) mod begin;
 pub(crate) mod clean;
+pub(crate) mod cost;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod export;

@@ -1,13 +1,13 @@
-//! What a person may say about a run: stop, retry, reset, skip, answer, unblock, raise.
+//! What a person may say about a run: stop, retry, reset, skip, answer, unblock, raise, unpark.
 
 use camino::Utf8Path;
-use piton_core::plan::TaskId;
+use piton_core::plan::{Agent, TaskId};
 use piton_core::prompt::LONGEST_ANSWER;
 use piton_core::run::{Command, Recorded, shell_word};
 use piton_core::terminal::clean_text;
 
 use super::{Exit, FINE, status};
-use crate::args::{Answer, OfTask, Raise, Skip, Stop, Unblock, Which};
+use crate::args::{Answer, OfTask, Raise, Skip, Stop, Unblock, Unpark, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::{progress, ui};
@@ -70,7 +70,65 @@ pub(crate) fn stop(args: &Stop) -> Outcome<Exit> {
 }
 
 pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {
-    say_of(&args.task, &args.which, args.json, &Command::Retry { task: args.task.clone(), by: you() })
+    let mut found = run(&args.which, Some(&args.task))?;
+    // Whoever wants a task tried again now wants to know whether its provider lets it.
+    let state = found.journal.load(&found.run)?;
+    let meant = state.run().zip(state.task(&args.task).ok().flatten());
+    let provider = meant.map(|(run, task)| run.provider(piton_core::run::worker(run, task)).to_owned());
+    if let Some(provider) = provider
+        && let Some(kept) = kept_by(&found, &provider)?
+    {
+        match answers(&kept)? {
+            Ok(()) => tell(&found.command(&Command::Unpark { provider, by: you() })?, args.json),
+            Err(reason) => {
+                ui::say(format!("{provider} does not let agents work yet: {}", ui::plain(&reason)))
+            }
+        }
+    }
+    let events = found.command(&Command::Retry { task: args.task.clone(), by: you() })?;
+    tell(&events, args.json);
+    go_on(&found, args.json)
+}
+
+/// Let agents of a provider start again, if one of them gets an answer.
+pub(crate) fn unpark(args: &Unpark) -> Outcome<Exit> {
+    let mut found = run(&args.which, None)?;
+    let provider = args.provider.clone();
+    if !args.force {
+        let Some(kept) = kept_by(&found, &provider)? else {
+            let facts = status::facts(&found.journal, &found.run)?;
+            let out: Vec<&str> =
+                facts.outages.keys().chain(facts.overloads.keys()).map(String::as_str).collect();
+            let known =
+                if out.is_empty() { "none is".to_owned() } else { format!("parked: {}", out.join(", ")) };
+            return Err(
+                Failure::new(format!("the provider {provider} is not parked; {known}")).hint("piton status")
+            );
+        };
+        if let Err(reason) = answers(&kept)? {
+            let failure =
+                Failure::new(format!("{provider} still lets no agent work: {}", ui::plain(&reason)));
+            return Err(failure.hint(format!("piton unpark {provider} --force")));
+        }
+    }
+    let events = found.command(&Command::Unpark { provider, by: you() })?;
+    tell(&events, args.json);
+    go_on(&found, args.json)
+}
+
+/// The agent that a parked provider kept from its work, by its name.
+fn kept_by(found: &FoundRun, provider: &str) -> Outcome<Option<(String, Agent)>> {
+    let mut facts = status::facts(&found.journal, &found.run)?;
+    piton_engine::secrets::restore(&mut facts.settings.agents);
+    let name = facts.outages.get(provider).map(|outage| &outage.agent);
+    let name = name.or_else(|| facts.overloads.get(provider).map(|overload| &overload.agent));
+    Ok(name.and_then(|name| Some((name.clone(), facts.settings.agents.get(name)?.clone()))))
+}
+
+/// Ask it a harmless question. The inner error is why that is no answer.
+fn answers((name, agent): &(String, Agent)) -> Outcome<Result<(), String>> {
+    ui::say(format!("asking {}", ui::plain(name)));
+    Ok(super::agents::ask(agent)?.wrong.map_or(Ok(()), Err))
 }
 
 pub(crate) fn reset(args: &OfTask) -> Outcome<Exit> {

@@ -2,7 +2,7 @@
 
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Dialect, RunId, TaskId};
-use piton_core::run::{self, Bill, Bills, Event, Outage, Outages, Proof, Status, Task};
+use piton_core::run::{self, Bill, Bills, Event, Outage, Outages, Proof, Run, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus, RunStatus, Summary};
 use piton_engine::clock;
@@ -118,6 +118,14 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     let now = clock::now();
     for (provider, until) in run::limits(&facts, now) {
         ui::answer_line(format!("  usage limit of {}, over in {}", ui::plain(provider), until.since(now)));
+    }
+    for (provider, overload) in run::parked(&facts) {
+        let next = match overload.ask_at {
+            at if at > now => format!("asked again in {}", at.since(now)),
+            _ => "to be asked again".to_owned(),
+        };
+        let told = format!("  {provider} does not answer, {next}: {}", overload.reason);
+        ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
     }
     for (provider, outage) in run::refused(&facts) {
         let told = format!("  {provider} does not let `{}` in: {}", outage.agent, outage.reason);
@@ -316,7 +324,7 @@ fn task_document(task: &Task, title: Option<&str>) -> Value {
 }
 
 /// What was used, in units that need no explanation; `null` is unknown.
-fn used_document(bill: &Bill) -> Value {
+pub(super) fn used_document(bill: &Bill) -> Value {
     json!({
         "tries": bill.tries,
         "unmeasured_tries": bill.unmeasured,
@@ -345,13 +353,18 @@ fn bills_document(bills: &Bills) -> Value {
     Value::Array(rows)
 }
 
-/// Providers that let no agent work, and until when; `null` where only a person can end that.
-fn outages_document(outages: &Outages) -> Value {
+/// Providers that let no agent work, and until when; `null` where only a person can end that. One whose servers fail is asked
+/// at `asked_at`.
+fn outages_document(outages: &Outages, facts: &Run) -> Value {
     let row = |(provider, outage): (&String, &Outage)| {
         let until = outage.until.map(|until| until.to_string());
         json!({ "provider": provider, "agent": outage.agent, "reason": outage.reason, "until": until })
     };
-    outages.iter().map(row).collect()
+    let parked = run::parked(facts).map(|(provider, overload)| {
+        let (agent, reason, at) = (&overload.agent, &overload.reason, overload.ask_at.to_string());
+        json!({ "provider": provider, "agent": agent, "reason": reason, "until": null, "asked_at": at })
+    });
+    outages.iter().map(row).chain(parked).collect()
 }
 
 /// The whole run as one JSON document.
@@ -382,7 +395,7 @@ fn document(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Va
         "created": facts.created.to_string(),
         "counts": counts(&summary.counts),
         "used": bills_document(&facts.used),
-        "outages": outages_document(&facts.outages),
+        "outages": outages_document(&facts.outages, &facts),
         "noticed": facts.noticed,
         "skipped": skipped_document(&skipped(journal, run)?),
         "groups": summary.groups.iter().map(|group| json!({

@@ -1,6 +1,6 @@
 //! Servers that refuse.
 
-use piton_testkit::models::{Refusal, say, script, shell};
+use piton_testkit::models::{Refusal, decline, say, script, shell};
 use piton_testkit::sandbox::task;
 use rustix::process::Signal;
 use serde_json::json;
@@ -11,6 +11,8 @@ with_each_client![
     a_server_that_is_busy_for_a_moment_costs_nothing,
     a_server_that_is_always_busy_is_waited_for_and_no_attempt_is_spent,
     a_usage_limit_is_waited_for_and_no_attempt_is_spent,
+    servers_that_fail_park_their_provider_and_an_answer_resumes_it,
+    a_client_that_waits_silently_for_a_busy_server_has_met_a_limit,
 ];
 
 fn a_server_that_is_busy_for_a_moment_costs_nothing(bench: &Bench) {
@@ -50,6 +52,46 @@ fn a_usage_limit_is_waited_for_and_no_attempt_is_spent(bench: &Bench) {
     assert_eq!((&end["end"], &end["until"]), (&json!("limit"), &json!(until * 1000)));
     let status = bench.sandbox.run("status T1 --plan plan.toml --json").exits(0).stdout;
     assert!(status.contains("\"attempts_spent\": 0"), "{status}");
+}
+
+fn servers_that_fail_park_their_provider_and_an_answer_resumes_it(bench: &Bench) {
+    let body = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let down = |times: u32| Refusal { status: 503, headers: Vec::new(), body: body.clone(), times };
+    let models = bench.serve([
+        script("test of the connection", [say("ready").after(down(1))]),
+        script("Please do T1", [shell("echo done > T1.txt").after(down(1)), say("Done.")]),
+    ]);
+    bench.plan_retrying(0, &models, &format!("attempts = 1\n{}", task("T1", "")));
+    let out = bench.sandbox.run("run plan.toml --no-wait").exits(3);
+    assert!(out.contains("does not answer, and is asked again at"), "{out}");
+    assert_eq!(bench.events("agent_ended")[0]["end"]["end"], json!("unavailable"));
+    // The next engine asks at once, and is answered.
+    let _ = bench.run().run().exits(0).says("answers again");
+    let status = bench.sandbox.run("status T1 --plan plan.toml --json").exits(0).stdout;
+    assert!(status.contains("\"attempts_spent\": 0"), "{status}");
+}
+
+fn a_client_that_waits_silently_for_a_busy_server_has_met_a_limit(bench: &Bench) {
+    let hour = vec![("retry-after".to_owned(), "3600".to_owned())];
+    let busy = Refusal { headers: hour, ..Refusal::busy(1).for_ever() };
+    let models = bench.serve([script("Please do T1", [say("Done.").after(busy)])]);
+    bench.plan_retrying(2, &models, &format!("silence = '5s'\nattempts = 1\n{}", task("T1", "")));
+    let out = bench.sandbox.run("run plan.toml --no-wait").exits(3);
+    assert!(out.contains("429") || out.contains("limiting requests"), "{out}");
+    assert_eq!(bench.events("agent_ended")[0]["end"]["end"], json!("limit"));
+    let status = bench.sandbox.run("status T1 --plan plan.toml --json").exits(0).stdout;
+    assert!(status.contains("\"attempts_spent\": 0"), "{status}");
+}
+
+#[test]
+fn a_model_that_declines_is_asked_in_a_fresh_conversation_once() {
+    let Some(bench) = Bench::with(Client::Claude) else { return run(Client::Claude, |_| {}) };
+    let models = bench.serve([script("Please do T1", vec![decline("No."); 5])]);
+    bench.plan(&models, &format!("attempts = 1\n{}", task("T1", "")));
+    let _ =
+        bench.run().run().exits(4).says("declined twice, in two conversations:").says("safeguards flagged");
+    assert_eq!(bench.events("agent_ended").len(), 2);
+    assert!(!bench.argv("T1", "2.agent0").contains("--resume"), "it is a fresh conversation");
 }
 
 /// The agent of a client's plan, by another name.

@@ -30,6 +30,7 @@ mod ledger_ops;
 mod machines;
 mod mcp;
 mod order;
+mod outages;
 mod output;
 mod people;
 mod plans;

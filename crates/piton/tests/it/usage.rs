@@ -37,6 +37,8 @@ fn help_tells_the_commands_and_the_exit_codes() {
       answer        Answer what a task asked: the next try is told, and a task that has stopped goes on
       unblock       Release a task that needed a person
       raise         Allow a task more attempts
+      unpark        Let agents of a provider start again, if it answers a test question
+      cost          Show what agents have used: tokens, money and time
       import        Take over a run that another system left half-done, judging each task by git
       export        Write a run in another system's form, and tell what does not fit
       doctor        Compare journal, git and disk, and explain what disagrees
@@ -141,7 +143,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 46);
+    assert_eq!(seen, 48);
 }
 
 #[test]

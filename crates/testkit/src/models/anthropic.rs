@@ -60,6 +60,7 @@ pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
     let call = |name: &str, input: &Value| json!({ "type": "tool_use", "id": format!("toolu_{id}"), "name": name, "input": input });
     let (block, stop) = match act {
         Act::Say(text) => (json!({ "type": "text", "text": text }), "end_turn"),
+        Act::Decline(text) => (json!({ "type": "text", "text": text }), "refusal"),
         Act::Shell(line) => {
             (call("Bash", &json!({ "command": line, "description": "as scripted" })), "tool_use")
         }
@@ -81,14 +82,14 @@ pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
     let (mut empty, delta) = (
         block.clone(),
         match act {
-            Act::Say(text) => json!({ "type": "text_delta", "text": text }),
+            Act::Say(text) | Act::Decline(text) => json!({ "type": "text_delta", "text": text }),
             Act::Shell(_) | Act::Tool(..) | Act::Mcp(..) => {
                 json!({ "type": "input_json_delta", "partial_json": block["input"].to_string() })
             }
         },
     );
     match act {
-        Act::Say(_) => empty["text"] = json!(""),
+        Act::Say(_) | Act::Decline(_) => empty["text"] = json!(""),
         Act::Shell(_) | Act::Tool(..) | Act::Mcp(..) => empty["input"] = json!({}),
     }
     Answer::events(&[

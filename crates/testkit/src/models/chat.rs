@@ -43,7 +43,7 @@ pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
         }])
     };
     let (said, calls) = match act {
-        Act::Say(text) => (json!(text), None),
+        Act::Say(text) | Act::Decline(text) => (json!(text), None),
         Act::Shell(line) => {
             (Value::Null, Some(call("bash", &json!({ "command": line, "description": "as scripted" }))))
         }

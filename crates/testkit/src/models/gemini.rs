@@ -44,7 +44,7 @@ pub(super) fn asked(request: &Request) -> Option<Asked> {
 pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
     let call = |name: &str, args: &Value| json!({ "functionCall": { "name": name, "args": args } });
     let part = match act {
-        Act::Say(text) => json!({ "text": text }),
+        Act::Say(text) | Act::Decline(text) => json!({ "text": text }),
         Act::Shell(line) => {
             call("run_shell_command", &json!({ "command": line, "description": "as scripted" }))
         }

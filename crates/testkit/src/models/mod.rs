@@ -50,6 +50,8 @@ pub struct Turn {
 #[derive(Clone, Debug)]
 enum Act {
     Say(String),
+    /// Words after which the model declines to go on, where its service can say so.
+    Decline(String),
     Shell(String),
     Tool(String, Value),
     /// Of an MCP server, which every client calls in a way of its own.
@@ -69,6 +71,11 @@ pub struct Refusal {
 /// The last words; the client ends its turn.
 pub fn say(text: &str) -> Turn {
     Turn { act: Act::Say(text.to_owned()), refusal: None }
+}
+
+/// A safety refusal.
+pub fn decline(text: &str) -> Turn {
+    Turn { act: Act::Decline(text.to_owned()), refusal: None }
 }
 
 /// A command, by the client's own tool for that.

@@ -50,7 +50,7 @@ pub(super) fn answer(asked: &Asked, act: &Act) -> Answer {
         })
     };
     let item = match act {
-        Act::Say(text) => json!({
+        Act::Say(text) | Act::Decline(text) => json!({
             "type": "message", "id": format!("msg_{id}"), "role": "assistant", "status": "completed",
             "content": [{ "type": "output_text", "text": text, "annotations": [] }],
         }),

@@ -250,6 +250,9 @@ impl Sim {
             self.limited_at.insert(laws::provider(self, agent), self.time);
             self.coverage.saw("usage limit");
         }
+        if let Event::ProviderUnparked { provider, .. } = event {
+            self.limited_at.remove(provider);
+        }
         if let Event::AgentEnded { end: AgentEnd::Refused { .. }, .. } = event {
             self.coverage.saw("provider lets nobody in");
         }

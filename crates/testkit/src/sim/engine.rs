@@ -254,9 +254,11 @@ impl Sim {
     pub(super) fn agent_will_end(&mut self, key: Key, behaviour: Behaviour) {
         let delay = match behaviour {
             Behaviour::Hangs => 30 * 60_000,
-            Behaviour::Crashes | Behaviour::Limit(_) | Behaviour::LimitMistold | Behaviour::Refused => {
-                self.rng.between(500, 30_000)
-            }
+            Behaviour::Crashes
+            | Behaviour::Down(_)
+            | Behaviour::Limit(_)
+            | Behaviour::LimitMistold
+            | Behaviour::Refused => self.rng.between(500, 30_000),
             _ => self.rng.between(10_000, 20 * 60_000),
         };
         self.at(delay, Happening::AgentEnds(key));
@@ -272,6 +274,7 @@ impl Sim {
                     | Command::LandingFound { .. }
                     | Command::LandingLost { .. }
                     | Command::LandingWaits { .. }
+                    | Command::Asked { .. }
             );
             let fresh = fact || laws::is_fresh(self, &op.action, op.candidate.as_ref());
             if late && self.sabotage == Some(Sabotage::ForgeFences) {

@@ -29,6 +29,7 @@ pub(super) struct Keepers {
     found: BTreeMap<usize, u32>,
     /// By provider, in true time in milliseconds.
     limit_ends: BTreeMap<String, u64>,
+    down_ends: BTreeMap<String, u64>,
     /// Who lets each agent work.
     providers: BTreeMap<Key, String>,
     /// Agents run for a key that had been run before.
@@ -46,6 +47,8 @@ impl Keepers {
         self.launched += 1;
         if self.launched <= scenario.weather.outage {
             behaviour = Behaviour::Crashes;
+        } else if time < self.down_ends.get(provider).copied().unwrap_or(0) {
+            behaviour = Behaviour::Down(0);
         } else if time < *limit_ends {
             behaviour = Behaviour::Limit(0);
         } else {
@@ -54,6 +57,9 @@ impl Keepers {
         match behaviour {
             Behaviour::Limit(minutes) => *limit_ends = (*limit_ends).max(time + minutes * 60_000),
             Behaviour::LimitMistold => *limit_ends = time + 10 * 60_000,
+            Behaviour::Down(minutes @ 1..) => {
+                self.down_ends.insert(provider.to_owned(), time + minutes * 60_000);
+            }
             _ => {}
         }
         if self.all.insert(key, Keeper::Running(behaviour)).is_some() {
@@ -98,6 +104,7 @@ impl Keepers {
             Behaviour::SaysFailed => AgentEnd::Failed { reason: text("it failed"), feedback: text("try") },
             Behaviour::Hangs => AgentEnd::Failed { reason: text("time limit"), feedback: String::new() },
             Behaviour::Crashes => AgentEnd::Transient { reason: text("it crashed") },
+            Behaviour::Down(_) => AgentEnd::Unavailable { reason: text("overloaded") },
             Behaviour::Refused => AgentEnd::Refused { reason: text("the key is old") },
             Behaviour::SaysBlocked => AgentEnd::Blocked { reason: text("the task is wrong") },
             Behaviour::LimitMistold => {
@@ -111,6 +118,11 @@ impl Keepers {
             }
         };
         self.all.insert(key, Keeper::Ended(end));
+    }
+
+    /// Whether the servers of a provider fail.
+    pub(super) fn is_down(&self, provider: &str, time: u64) -> bool {
+        self.down_ends.get(provider).is_some_and(|end| time < *end)
     }
 
     /// Stop a running agent; it may leave half of its work behind.

@@ -17,6 +17,7 @@ use super::confirming::waits_for_somebody;
 use super::driver::Sim;
 use super::git::commit_no;
 use super::identity;
+use super::overloads;
 use super::scenario::task_id;
 use super::siblings::{starts_wait_for_other_lists, waiting_is_derived};
 
@@ -32,6 +33,9 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("limits_park", limits_park(sim, event))?;
     named("one_looks_first", one_looks_first(sim, event))?;
     named("the_refused_rest", the_refused_rest(sim, event))?;
+    named("the_overloaded_rest", overloads::the_overloaded_rest(sim, event))?;
+    named("the_overloaded_are_waited_for", overloads::the_overloaded_are_waited_for(sim, event))?;
+    named("the_overloaded_cost_nothing", overloads::the_overloaded_cost_nothing(sim, event))?;
     named("stand_ins_are_planned", stand_ins_are_planned(sim, event))?;
     named("nothing_builds_on_uncommitted", nothing_builds_on_uncommitted(sim, event))?;
     named("gates_hold_at_the_end", super::gates::hold_at_the_end(sim, event))?;
@@ -74,7 +78,7 @@ pub(super) fn named(name: &'static str, verdict: Verdict) -> Result<(), Broken> 
     verdict.map_err(|detail| (name, detail))
 }
 
-fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {
+pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
@@ -172,7 +176,7 @@ pub(super) fn provider(sim: &Sim, agent: &str) -> String {
 }
 
 /// Who begins to work for the engine with this event.
-fn begins(event: &Event) -> Option<(&TaskId, &str, Option<&str>)> {
+pub(super) fn begins(event: &Event) -> Option<(&TaskId, &str, Option<&str>)> {
     match event {
         Event::AttemptStarted { holder: Holder::Engine, task, agent, instead_of, .. }
         | Event::ConfirmationStarted { task, agent, instead_of, .. } => {
@@ -194,12 +198,22 @@ fn limits_park(sim: &Sim, event: &Event) -> Verdict {
 fn since_out<'s>(sim: &'s Sim, of: &str) -> Option<(Vec<&'s Recorded>, &'s AgentEnd)> {
     let out = |recorded: &'s Recorded| match &recorded.event {
         Event::AgentEnded {
-            end: end @ (AgentEnd::Limit { .. } | AgentEnd::Refused { .. }), agent, ..
+            end: end @ (AgentEnd::Limit { .. } | AgentEnd::Refused { .. } | AgentEnd::Unavailable { .. }),
+            agent,
+            ..
         }
         | Event::ReviewerEnded { end, agent, .. } => Some(end).filter(|_| provider(sim, agent) == of),
         _ => None,
     };
     let at = sim.journal.iter().rposition(|recorded| out(recorded).is_some())?;
+    // A person knew better.
+    let lifted = |recorded: &Recorded| match &recorded.event {
+        Event::ProviderUnparked { provider, .. } => provider == of,
+        _ => false,
+    };
+    if sim.journal[at + 1..].iter().any(lifted) {
+        return None;
+    }
     Some((sim.journal[at + 1..].iter().rev().collect(), out(&sim.journal[at])?))
 }
 

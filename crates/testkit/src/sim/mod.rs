@@ -18,6 +18,7 @@ mod git;
 mod identity;
 mod keeper;
 mod laws;
+mod overloads;
 mod people;
 mod rest;
 mod reviews;

@@ -155,6 +155,10 @@ impl Sim {
             8 => Command::Answer { task, by, text: "use the other one".to_owned() },
             9 => Command::Raise { task, by, attempts: self.rng.small(1, 7) },
             10 => Command::RequestStop { by, now: self.rng.chance(50) },
+            _ if self.rng.chance(10) => {
+                let known = self.run().overloads.keys().chain(self.run().outages.keys()).next().cloned();
+                Command::Unpark { provider: known.unwrap_or_else(|| "nobody".to_owned()), by }
+            }
             _ if self.rng.chance(30) => return self.holder_is_gone(&task),
             _ => match self.rng.below(5) {
                 3 => Command::Adopt { task, by, past: Box::new(self.past()) },

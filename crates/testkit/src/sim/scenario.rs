@@ -30,6 +30,8 @@ pub(super) enum Behaviour {
     Limit(u64),
     /// A limit of ten minutes, told as one that is over.
     LimitMistold,
+    /// The servers of its provider fail for so many minutes.
+    Down(u64),
     /// Its provider does not know it any more.
     Refused,
     SaysBlocked,
@@ -210,7 +212,7 @@ fn script(rng: &mut Rng, promise: bool) -> Script {
     let mut runs = Vec::new();
     let mut crashes = 0;
     while rng.chance(35) && runs.len() < 8 {
-        let kind = match rng.below(if promise { 21 } else { 23 }) {
+        let kind = match rng.below(if promise { 23 } else { 25 }) {
             0..4 => Lies,
             4 | 5 => Idle,
             6 => SaysAlready,
@@ -224,9 +226,13 @@ fn script(rng: &mut Rng, promise: bool) -> Script {
             18 => Limit(if rng.chance(50) { 7 * 24 * 60 } else { 30 * 24 * 60 }),
             19 => LimitMistold,
             20 => Refused,
+            // Of none, only its own conversation fails.
+            21 | 22 if promise && crashes == 2 => Idle,
+            21 => Down(0),
+            22 => Down(*rng.pick(&[4, 50, 300]).expect("not empty")),
             _ => SaysBlocked,
         };
-        crashes += u32::from(kind == Crashes);
+        crashes += u32::from(matches!(kind, Crashes | Down(_)));
         runs.push(kind);
     }
     Script { runs, finds: if rng.chance(30) { rng.small(1, 3) } else { 0 } }

@@ -27,6 +27,9 @@ impl Sim {
 
     /// Carry out an action; what is to be reported comes back. Agents report through their keepers.
     pub(super) fn perform(&mut self, action: &Action) -> Vec<Command> {
+        if let Action::Ask { provider, nth } = action {
+            return self.ask(provider, *nth);
+        }
         let Some(id) = action.task() else { return self.update_context() };
         let Some(task) = self.task(id) else { return Vec::new() };
         let trouble = self.scenario.weather.trouble;
@@ -34,7 +37,7 @@ impl Sim {
             return vec![self.try_failed(action, Class::Transient, "git was busy")];
         }
         match action {
-            Action::Start { .. } | Action::Work { .. } | Action::Context => Vec::new(),
+            Action::Start { .. } | Action::Work { .. } | Action::Context | Action::Ask { .. } => Vec::new(),
             Action::Prepare { .. } => self.prepare(&task),
             Action::Capture { pass, .. } => self.capture(action, &task, *pass),
             Action::Check { .. } => self.check(&task),

@@ -70,7 +70,7 @@ impl Rules<'_> {
         self.judges_tree(task, tree)?;
         let failed = match end {
             AgentEnd::Blocked { reason } => Some(self.held_up(task, reason)),
-            end => self.agent_failure(task, end),
+            end => self.agent_failure(task, agent, end),
         };
         let Some(failed) = failed else {
             return Err(Refusal::because(format!("the reviewer {agent} of {id} came to an end")));
@@ -91,10 +91,33 @@ impl Rules<'_> {
         failed
     }
 
+    /// Who works on a task.
+    pub(super) fn agent_of<'t>(&'t self, task: &'t Task) -> &'t str {
+        Some(task.progress.agent.as_str()).filter(|name| !name.is_empty()).unwrap_or(worker(self.run, task))
+    }
+
+    /// A provider whose servers had failed has answered a question, or not.
+    pub(super) fn asked(&self, provider: &str, nth: u32, end: Option<&AgentEnd>) -> Decision {
+        let overload = self.run.overloads.get(provider).filter(|overload| overload.asked == nth);
+        let Some(overload) = overload else {
+            return Err(Refusal::stale(format!("{provider} was asked already")));
+        };
+        let (provider, agent) = (provider.to_owned(), overload.agent.clone());
+        Ok(vec![Event::ProviderAsked { provider, agent, end: end.map(|end| self.believed(end)) }])
+    }
+
+    /// A person says that a provider lets agents work again.
+    pub(super) fn unpark(&self, provider: &str, by: &str) -> Decision {
+        if !self.run.outages.contains_key(provider) && !self.run.overloads.contains_key(provider) {
+            return Err(Refusal::because(format!("nothing keeps agents of {provider} from their work")));
+        }
+        Ok(vec![Event::ProviderUnparked { provider: provider.to_owned(), by: by.to_owned() }])
+    }
+
     /// It fails nothing, and tells about the provider.
     pub(super) fn helper_cut(&self, id: &TaskId, agent: &str, end: &AgentEnd) -> Decision {
         let task = self.known(id)?;
-        if !matches!(end, AgentEnd::Limit { .. } | AgentEnd::Refused { .. }) {
+        if !matches!(end, AgentEnd::Limit { .. } | AgentEnd::Refused { .. } | AgentEnd::Unavailable { .. }) {
             return Err(Refusal::because(format!("{agent} was let in")));
         }
         let (agent, end) = (agent.to_owned(), self.believed(end));

@@ -5,6 +5,7 @@ use crate::plan::{Dialect, Exhausted, Oid, Settings, TaskId};
 use crate::run::closing::Asks;
 use crate::run::ending::{ASKED, DENIED, IDLE};
 use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next, Verdict};
+use crate::run::overload::is_known;
 use crate::run::provider::LONGEST_LIMIT;
 use crate::run::task::Task;
 use crate::run::usage::task_over_budget;
@@ -24,7 +25,7 @@ impl Rules<'_> {
         }
     }
 
-    pub(super) fn agent_failure(&self, task: &Task, end: &AgentEnd) -> Option<Event> {
+    pub(super) fn agent_failure(&self, task: &Task, agent: &str, end: &AgentEnd) -> Option<Event> {
         let behind = task.progress.behind.clone();
         let failure =
             |class, reason: &str, feedback: &str| Some(self.failure(task, class, reason, feedback, behind));
@@ -39,6 +40,16 @@ impl Rules<'_> {
             AgentEnd::Failed { reason, feedback } => failure(Class::Code, reason, feedback),
             AgentEnd::Blocked { reason } => failure(Class::Defect, reason, ""),
             AgentEnd::Transient { reason } => failure(Class::Transient, reason, ""),
+            AgentEnd::Declined { reason } if task.progress.declined => {
+                let reason = format!("declined twice, in two conversations: {reason}");
+                failure(Class::Defect, &reason, "")
+            }
+            AgentEnd::Declined { reason } => failure(Class::Transient, reason, ""),
+            // Once it is known that its provider is to blame, it costs the task nothing.
+            AgentEnd::Unavailable { reason } => {
+                let known = is_known(self.run, self.run.provider(agent), &task.id);
+                failure(if known { Class::Limit } else { Class::Transient }, reason, "")
+            }
             AgentEnd::Limit { reason, .. } | AgentEnd::Refused { reason } => {
                 failure(Class::Limit, reason, "")
             }

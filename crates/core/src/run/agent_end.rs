@@ -1,0 +1,48 @@
+//! The ends of agents.
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+/// How an agent's try ended, in the engine's words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum AgentEnd {
+    /// It says it is done. Only a claim: the checks decide.
+    Done,
+    /// It says that everything was as it is asked for before it began, so it changed nothing. Only a claim, too.
+    Already {
+        reason: String,
+    },
+    Failed {
+        reason: String,
+        feedback: String,
+    },
+    /// The task itself is wrong; a person is needed.
+    Blocked {
+        reason: String,
+    },
+    /// Crash, network, server error: run again.
+    Transient {
+        reason: String,
+    },
+    /// A usage limit, known to end then.
+    Limit {
+        reason: String,
+        until: Timestamp,
+    },
+    /// Its provider does not let it in: credentials, payment. The task is not to blame.
+    Refused {
+        reason: String,
+    },
+    /// The model declined to go on with this conversation. A fresh one may fare better, once.
+    Declined {
+        reason: String,
+    },
+    /// The servers of its provider failed: overloaded, broken, not to be reached.
+    Unavailable {
+        reason: String,
+    },
+    /// Stopped because a person stopped the run.
+    Stopped,
+}
