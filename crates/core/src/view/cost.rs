@@ -165,6 +165,7 @@ pub fn cost(cost: &Cost) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Closing;
     use crate::run::{AgentEnd, Holder};
     use crate::time::Timestamp;
 
@@ -200,6 +201,7 @@ mod tests {
             end: AgentEnd::Done,
             took: Span::minutes(2),
             report: None,
+            closing: Closing::default(),
         };
         let events = [
             begins("a", 1, 1),

@@ -347,9 +347,7 @@ impl Repo {
         let said = said.lines().filter(|line| !line.starts_with("command"));
         // A scope, a tab, a name and a value. Of several, the last one counts.
         let said = said.filter_map(|line| line.split_once('\t')?.1.split_once(' '));
-        let is = |key: &str| {
-            said.clone().filter(|(name, _)| *name == key).next_back().map(|(_, value)| value == "true")
-        };
+        let is = |key: &str| said.clone().rfind(|(name, _)| *name == key).map(|(_, value)| value == "true");
         let signs = is("piton.sign").or_else(|| is("commit.gpgsign")).unwrap_or(false);
         Ok(*self.known.signs.get_or_init(|| signs))
     }

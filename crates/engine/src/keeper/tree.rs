@@ -234,12 +234,7 @@ impl Tree {
     fn living(&mut self) -> io::Result<Vec<Process>> {
         let mut all = processes::list(&self.marker)?;
         if let Some(group) = &self.group {
-            let inside = group.pids();
-            all.iter_mut().for_each(|process| process.marked |= inside.contains(&process.pid));
-            // The list may have missed some; the kernel names every member.
-            let listed: HashSet<i32> = all.iter().map(|process| process.pid).collect();
-            let missed = inside.difference(&listed).filter_map(|pid| processes::look(*pid));
-            all.extend(missed.map(|process| Process { marked: true, ..process }).collect::<Vec<_>>());
+            all = with_group(all, &group.pids(), processes::look);
         }
         let members = members(&all, self.kept.as_ref(), &self.known, getpid().as_raw_nonzero().get());
         self.known.extend(members.iter().map(|process| (process.pid, process.born)));
@@ -310,9 +305,31 @@ fn members(all: &[Process], kept: Option<&Kept>, known: &HashSet<(i32, u64)>, ow
     found.into_values().filter(|process| !process.zombie).cloned().collect()
 }
 
+/// These, with every member of a group marked. The list may have missed some; the kernel names all.
+fn with_group(
+    mut all: Vec<Process>,
+    inside: &HashSet<i32>,
+    look: impl Fn(i32) -> Option<Process>,
+) -> Vec<Process> {
+    all.iter_mut().for_each(|process| process.marked |= inside.contains(&process.pid));
+    let listed: HashSet<i32> = all.iter().map(|process| process.pid).collect();
+    let missed = inside.difference(&listed).filter_map(|pid| look(*pid));
+    all.extend(missed.map(|process| Process { marked: true, ..process }));
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_member_of_the_group_that_the_list_missed_is_there() {
+        let found = with_group(vec![process(1, 0), process(2, 0)], &HashSet::from([2, 3, 4]), |pid| {
+            (pid == 3).then(|| process(3, 0))
+        });
+        let found: Vec<(i32, bool)> = found.iter().map(|process| (process.pid, process.marked)).collect();
+        assert_eq!(found, [(1, false), (2, true), (3, true)], "one of them has ended");
+    }
 
     fn process(pid: i32, parent: i32) -> Process {
         Process { pid, parent, group: pid, born: 7, zombie: false, marked: false, ticks: 0 }

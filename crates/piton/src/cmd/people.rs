@@ -81,7 +81,7 @@ pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {
         match answers(&kept)? {
             Ok(()) => tell(&found.command(&Command::Unpark { provider, by: you() })?, args.json),
             Err(reason) => {
-                ui::say(format!("{provider} does not let agents work yet: {}", ui::plain(&reason)))
+                ui::say(format!("{provider} does not let agents work yet: {}", ui::plain(&reason)));
             }
         }
     }
