@@ -101,7 +101,9 @@ fn what_a_client_was_not_allowed_or_did_not_do_is_not_done(bench: &Bench) {
     assert!(!outside.exists());
     let status = bench.sandbox.run("status --plan plan.toml --json").exits(0);
     let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
-    assert_eq!([&status["tasks"][0]["status"], &status["tasks"][1]["status"]], ["abandoned", "blocked"]);
+    // Some clients say that they were not allowed to: then a person has to decide.
+    let first = if matches!(bench.client, Client::Claude) { "blocked" } else { "abandoned" };
+    assert_eq!([&status["tasks"][0]["status"], &status["tasks"][1]["status"]], [first, "blocked"]);
 }
 
 fn nothing_of_a_client_outlives_it(bench: &Bench) {

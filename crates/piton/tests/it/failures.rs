@@ -178,6 +178,8 @@ fn a_blocked_task_waits_for_a_person() {
     exit: 0
     --- stdout
     [TIME] T1       unblocked by you
+    --- stderr
+    hint: piton run plan.toml   goes on
     ");
     let _ = sandbox.run("run plan.toml").exits(0);
     assert_eq!(status(&sandbox, "T2"), "completed");
