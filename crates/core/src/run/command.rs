@@ -223,13 +223,13 @@ pub enum Command {
         by: String,
         reason: String,
     },
-    /// Release a task that needed a person; `note` is told to whoever works on it next.
+    /// Release a task that needed a person; the next agent is told `note`.
     Unblock {
         task: TaskId,
         by: String,
         note: String,
     },
-    /// Tell whoever works on a task next what to do. A task that stopped for want of it goes on.
+    /// Tell the next agent of a task what to do. A task that stopped because it needed that goes on.
     Answer {
         task: TaskId,
         by: String,

@@ -1,5 +1,5 @@
 //! How a try ended, read back from the sentence that names it. The sentence stands in the journal, also in those of earlier
-//! versions, so whoever explains an end needs no other field.
+//! versions, so an end can be explained without another field.
 
 /// How a try ended, as far as a setting or a command could have changed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

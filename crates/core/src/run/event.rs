@@ -283,7 +283,7 @@ pub enum Event {
         task: TaskId,
         by: String,
     },
-    /// A person answers what a task stopped for, or tells whoever works on it next what to do.
+    /// A person answers what a task stopped for, or tells its next agent what to do.
     Answered {
         task: TaskId,
         by: String,
@@ -619,7 +619,7 @@ pub enum Note {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         text: String,
-        /// Whoever works on the task next is told of it.
+        /// The next agent of the task is told of it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         for_next: bool,
     },

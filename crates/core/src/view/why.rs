@@ -38,7 +38,7 @@ pub struct Setting {
     pub when: String,
 }
 
-/// What the state does not hold, and whoever asks looks up.
+/// What the state does not hold, so that the caller looks it up.
 #[expect(missing_debug_implementations, reason = "closures have nothing to show")]
 pub struct Sources<'a> {
     /// Somebody holds the run's lock.

@@ -75,7 +75,7 @@ impl Repo {
         Ok(Merged::Conflict { files, messages })
     }
 
-    /// A commit of `tree` for Piton itself. `author` is `Name <email>`; without one it is whoever commits.
+    /// A commit of `tree` for Piton itself. `author` is `Name <email>`; without one it is the person who commits.
     pub fn commit_tree(
         &self,
         tree: &Oid,

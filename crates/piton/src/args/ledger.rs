@@ -262,7 +262,7 @@ pub(crate) struct Skip {
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
     pub task: TaskId,
-    /// What to do, for whoever works on the task next
+    /// What the next agent of the task should do
     pub text: String,
     #[command(flatten)]
     pub which: Which,
@@ -273,7 +273,7 @@ pub(crate) struct Answer {
 #[derive(Debug, Args)]
 pub(crate) struct Unblock {
     pub task: TaskId,
-    /// Tell whoever works on it next, as `piton answer` does
+    /// Tell its next agent, as `piton answer` does
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub note: String,
     #[command(flatten)]

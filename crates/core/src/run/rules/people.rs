@@ -69,7 +69,7 @@ impl Rules<'_> {
     }
 }
 
-/// Whether its last answer says the same about the same failure: whoever asks twice has lost the reply.
+/// Whether its last answer says the same about the same failure: somebody who asks twice has lost the reply.
 fn is_answered(task: &Task, text: &str) -> bool {
     let last = task.progress.answers.last();
     last.is_some_and(|last| last.to == task.failure_seq && last.text == Digest::of_bytes(text.as_bytes()))
