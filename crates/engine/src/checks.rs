@@ -156,9 +156,15 @@ impl Bench<'_> {
         begin: &dyn Fn(&Job, Option<&str>) -> bool,
     ) -> Result<CheckResult, NoResult> {
         let cwd = check.cwd.as_ref().map_or_else(|| self.cwd.clone(), |below| self.cwd.join(below.as_str()));
-        for death in 0..MOST_DEATHS {
-            let job = Job::at(self.folder(check, death));
+        let (mut nth, mut deaths) = (0, 0);
+        while deaths < MOST_DEATHS {
+            let job = Job::at(self.folder(check, nth));
+            nth += 1;
             if job.dir().join(UNSEEN).exists() {
+                deaths += 1;
+                continue;
+            }
+            if was_stopped(&job).map_err(NoResult::Keeper)? {
                 continue;
             }
             let reviewer = check.reviewer().map(|agent| self.who(&job, agent)).transpose()?;
@@ -207,29 +213,30 @@ impl Bench<'_> {
             let outcome = job.run(&spec, self.keeper).map_err(NoResult::Keeper)?;
             sandbox::clear(&job);
             match outcome.ended {
-                Ended::Died => {}
+                Ended::Died => deaths += 1,
                 Ended::Stopped => return Err(NoResult::Stopped),
                 _ => return self.judge(check, &job, &outcome),
             }
         }
-        let job = Job::at(self.folder(check, MOST_DEATHS - 1));
+        let job = Job::at(self.folder(check, nth - 1));
         let reason = format!("it died {MOST_DEATHS} times");
         Ok(self.result(check, &job, Verdict::Broken { reason }, Span(0)))
     }
 
     /// The job of a check that has begun on this tree, whoever began it, and has not died.
     fn begun(&self, check: &Check) -> Result<Option<Job>, KeeperError> {
-        for death in 0..MOST_DEATHS {
-            let job = Job::at(self.folder(check, death));
+        let mut nth = 0;
+        loop {
+            let job = Job::at(self.folder(check, nth));
             if !job.is_begun()? {
                 return Ok(None);
             }
             let has_died = job.outcome()?.is_some_and(|outcome| outcome.ended == Ended::Died);
-            if !has_died && !job.dir().join(UNSEEN).exists() {
+            if !has_died && !was_stopped(&job)? && !job.dir().join(UNSEEN).exists() {
                 return Ok(Some(job));
             }
+            nth += 1;
         }
-        Ok(None)
     }
 
     /// Run the plan's set-up command where checks are about to run. What is wrong with it, if it does not succeed: as
@@ -267,8 +274,8 @@ impl Bench<'_> {
         Ok(failed)
     }
 
-    fn folder(&self, check: &Check, death: u32) -> Utf8PathBuf {
-        let again = if death == 0 { String::new() } else { format!(".again{death}") };
+    fn folder(&self, check: &Check, nth: u32) -> Utf8PathBuf {
+        let again = if nth == 0 { String::new() } else { format!(".again{nth}") };
         self.jobs.join(format!("{}.{}{again}", self.name, check.digest().short()))
     }
 
@@ -377,6 +384,12 @@ fn words_of(check: &Check) -> Option<Vec<String>> {
     let Some(line) = check.piped_line() else { return Some(check.run.words()) };
     let shell = if check.run.to_string().starts_with("bash ") { "bash" } else { with_pipefail()? };
     Some([shell, "-o", "pipefail", "-c", line].map(str::to_owned).to_vec())
+}
+
+/// Whether a job was stopped with its run before it could judge: it is begun again. One that was stopped at a budget is not.
+fn was_stopped(job: &Job) -> Result<bool, KeeperError> {
+    let is_stopped = job.outcome()?.is_some_and(|outcome| outcome.ended == Ended::Stopped);
+    Ok(is_stopped && !job.dir().join(agent::OVER_BUDGET).exists())
 }
 
 /// Whether a job has ended, and nobody has looked whether it judged the commit.

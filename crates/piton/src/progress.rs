@@ -133,6 +133,11 @@ impl Live {
         }
     }
 
+    /// A line above those that change. On a terminal that is gone drawing fails, which must not end the run.
+    fn print(&self, text: &str) {
+        let _ = self.screen.println(ui::as_shown(text));
+    }
+
     fn row(&mut self, id: &TaskId) -> &ProgressBar {
         let (screen, bar) = (&self.screen, &self.bar);
         self.rows.entry(id.clone()).or_insert_with(|| {
@@ -216,7 +221,7 @@ impl Observer for Live {
         }
         if is_said(self.loudness, &recorded.event) {
             let text = line(recorded);
-            self.screen.suspend(|| ui::say(text));
+            self.print(&text);
         }
         if let Event::StopRequested { now, .. } = &recorded.event {
             let hint = match now {
@@ -225,7 +230,7 @@ impl Observer for Live {
                 }
                 true => "`piton run` goes on from here",
             };
-            self.screen.suspend(|| ui::hint(hint));
+            self.print(&ui::hinted(hint));
         }
         self.show(state);
     }

@@ -45,7 +45,19 @@ pub(crate) fn ask(text: impl AsRef<str>) {
 }
 
 pub(crate) fn hint(text: impl AsRef<str>) {
-    say(format!("{BUSY}hint:{BUSY:#} {}", text.as_ref()));
+    say(hinted(text));
+}
+
+pub(crate) fn hinted(text: impl AsRef<str>) -> String {
+    format!("{BUSY}hint:{BUSY:#} {}", text.as_ref())
+}
+
+/// A text as [`say`] would show it: without colours where nobody wants them.
+pub(crate) fn as_shown(text: &str) -> String {
+    match anstream::AutoStream::choice(&std::io::stderr()) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+        _ => text.to_owned(),
+    }
 }
 
 pub(crate) fn fail(failure: &Failure) {

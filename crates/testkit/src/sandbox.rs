@@ -387,6 +387,60 @@ impl Invocation {
         let child = self.command.stdout(file(&out)).stderr(file(&err)).spawn().expect("the binary is built");
         Running { child, out, err, root: self.root, _kept: kept }
     }
+
+    /// Start it on a terminal of its own, and go on. Dropping the terminal closes its window.
+    #[cfg(target_os = "linux")]
+    #[track_caller]
+    pub fn spawn_on_terminal(mut self) -> (Running, Terminal) {
+        let pair = nix::pty::openpty(None, None).expect("a terminal");
+        // Whoever inherits the window keeps it open.
+        rustix::io::fcntl_setfd(&pair.master, rustix::io::FdFlags::CLOEXEC).expect("our own descriptor");
+        let end = || Stdio::from(pair.slave.try_clone().expect("a descriptor"));
+        let kept = tempfile::Builder::new().prefix("said-").tempdir().expect("a temporary folder");
+        let file = |name: &str| {
+            let path = Utf8PathBuf::from_path_buf(kept.path().join(name)).expect("UTF-8");
+            File::create(&path).expect("a new file");
+            path
+        };
+        let (out, err) = (file("out"), file("err"));
+        let command = self.command.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm");
+        let child = command.spawn().expect("the binary is built");
+        let flags = rustix::fs::fcntl_getfl(&pair.master).expect("our own descriptor");
+        let flags = flags | rustix::fs::OFlags::NONBLOCK;
+        rustix::fs::fcntl_setfl(&pair.master, flags).expect("our own descriptor");
+        let terminal = Terminal { window: File::from(pair.master), shown: String::new() };
+        (Running { child, out, err, root: self.root, _kept: kept }, terminal)
+    }
+}
+
+/// A terminal, seen from its window.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub struct Terminal {
+    window: File,
+    shown: String,
+}
+
+#[cfg(target_os = "linux")]
+impl Terminal {
+    /// All that was shown so far, with every control sequence.
+    pub fn shown(&mut self) -> &str {
+        let mut bytes = [0; 4096];
+        while let Ok(read @ 1..) = std::io::Read::read(&mut self.window, &mut bytes) {
+            self.shown += &String::from_utf8_lossy(&bytes[..read]);
+        }
+        &self.shown
+    }
+
+    #[track_caller]
+    pub fn until_shows(&mut self, text: &str) {
+        until(&format!("{text:?} on the terminal"), || self.shown().contains(text).then_some(()));
+    }
+
+    /// Type something, as `\u{3}` for Ctrl-C.
+    pub fn types(&mut self, keys: &str) {
+        std::io::Write::write_all(&mut self.window, keys.as_bytes()).expect("somebody has the terminal");
+    }
 }
 
 /// The binary at work.

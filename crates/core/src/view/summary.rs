@@ -14,6 +14,10 @@ use crate::time::Span;
 pub enum RunStatus {
     NotStarted,
     Running,
+    /// An engine is at work and was asked to stop, perhaps at once: it has not ended yet.
+    Stopping {
+        now: bool,
+    },
     /// An engine began and is gone without a word: it crashed, or was killed.
     Interrupted,
     Stopped(StopReason),
@@ -34,7 +38,7 @@ impl RunStatus {
     /// `engine_lives`: somebody holds the run's lock.
     pub fn of(run: &Run, counts: &Counts, engine_lives: bool) -> RunStatus {
         if engine_lives {
-            return RunStatus::Running;
+            return run.stop.map_or(RunStatus::Running, |now| RunStatus::Stopping { now });
         }
         match &run.stopped {
             _ if run.engine.is_some() => RunStatus::Interrupted,
@@ -51,6 +55,7 @@ impl RunStatus {
         match self {
             RunStatus::NotStarted => "not started",
             RunStatus::Running => "running",
+            RunStatus::Stopping { .. } => "stopping",
             RunStatus::Interrupted => "interrupted",
             RunStatus::Stopped(_) => "stopped",
             RunStatus::Completed { .. } => "completed",

@@ -18,6 +18,7 @@ mod perform;
 mod plan;
 mod reconcile;
 mod told;
+mod wind_up;
 mod work;
 mod workers;
 
@@ -29,7 +30,8 @@ use std::time::{Duration, Instant};
 use piton_core::plan::{Oid, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Command, Event, Proof, Recorded, Refusal, Selection, Session, State, Status, StopReason,
+    self, Action, Command, Event, Note, Proof, Recorded, Refusal, Selection, Session, State, Status,
+    StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -37,6 +39,7 @@ use piton_core::view;
 use crate::check_worktrees::Pool;
 use crate::git::GitError;
 use crate::journal::{Journal, JournalError};
+use crate::keeper::KeeperError;
 use crate::lock::Lock;
 use crate::project::Project;
 use crate::{clock, crash, git, secrets};
@@ -47,6 +50,7 @@ use reconcile::Rescues;
 pub use reconcile::lost_landings;
 use told::Told;
 pub use told::{NoPrompt, next_prompt};
+pub use wind_up::{LeftJob, left_running};
 use workers::Workers;
 
 /// How often the engine looks for what other processes appended, and at the plan.
@@ -60,6 +64,8 @@ pub enum EngineError {
     Journal(#[from] JournalError),
     #[error(transparent)]
     Git(#[from] GitError),
+    #[error(transparent)]
+    Keeper(#[from] KeeperError),
     #[error("{0}")]
     Refused(Refusal),
     #[error("{what}: {source}")]
@@ -115,6 +121,11 @@ impl Handle {
         // If the loop is gone there is nothing left to interrupt.
         let _ = self.0.send(Wake::Interrupt);
     }
+
+    /// The terminal that showed the run is closed. Nobody asked for an end, so the run goes on.
+    pub fn terminal_closed(&self) {
+        let _ = self.0.send(Wake::TerminalClosed);
+    }
 }
 
 /// Everything that can wake the loop.
@@ -122,6 +133,7 @@ impl Handle {
 enum Wake {
     Done(Action, Vec<Command>),
     Interrupt,
+    TerminalClosed,
 }
 
 pub fn channels() -> (Handle, Inbox) {
@@ -169,6 +181,8 @@ struct Loop<'o> {
     looked: Instant,
     /// Since when nothing but waiting landings is left.
     idle_since: Option<Instant>,
+    /// What is dispatched may only find out how its jobs have ended.
+    begins_nothing: bool,
 }
 
 impl<'o> Loop<'o> {
@@ -229,6 +243,7 @@ impl<'o> Loop<'o> {
             gauges: Gauges::default(),
             looked: Instant::now(),
             idle_since: None,
+            begins_nothing: false,
         };
         let attached = this.commit(&[Command::Attach { engine: name, session }])?;
         if let Some(Err(refusal)) = attached.into_iter().next() {
@@ -364,6 +379,11 @@ impl<'o> Loop<'o> {
             }
             _ => Told { failure: told::failure(&self.journal, &self.run, &task)?, ..Told::default() },
         };
+        let running = Running::default();
+        // An agent's job has ended where this is asked, and only its end says what it has used.
+        if self.begins_nothing && !matches!(action, Action::Work { .. }) {
+            running.stop();
+        }
         Ok(Some(Order {
             action: action.clone(),
             site: Arc::clone(&self.site),
@@ -372,7 +392,7 @@ impl<'o> Loop<'o> {
             spec,
             told,
             neighbours,
-            running: Running::default(),
+            running,
             place: OnceLock::new(),
         }))
     }
@@ -580,6 +600,11 @@ impl<'o> Loop<'o> {
             Wake::Interrupt => {
                 self.interrupts += 1;
                 commands.push(Command::RequestStop { by: "Ctrl-C".to_owned(), now: self.interrupts > 1 });
+            }
+            Wake::TerminalClosed => {
+                let text = "the terminal was closed; the run goes on without it".to_owned();
+                let note = Note::Entry { task: None, text, for_next: false };
+                commands.push(Command::Note { by: "Piton".to_owned(), note });
             }
         }
     }

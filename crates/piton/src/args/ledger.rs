@@ -238,7 +238,8 @@ pub(crate) struct Phase {
 
 #[derive(Debug, Args)]
 pub(crate) struct Stop {
-    /// Also stop what is running; it goes on with the next `piton run`
+    /// Also stop what is running; it goes on with the next `piton run`. What an engine left running that was killed is
+    /// stopped with or without this
     #[arg(long)]
     pub now: bool,
     #[command(flatten)]

@@ -174,7 +174,7 @@ pub(super) fn checks_found(dialect: Dialect, specs: &[TaskSpec]) -> Option<Vec<C
     }
 }
 
-fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
+pub(super) fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
     let taken = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
     taken.ok_or_else(|| {
         Failure::new(format!("another engine is working on the run {run}"))

@@ -3,10 +3,12 @@
 use camino::Utf8Path;
 use piton_core::plan::{Agent, TaskId};
 use piton_core::prompt::LONGEST_ANSWER;
-use piton_core::run::{Command, Recorded, shell_word};
+use piton_core::run::{Command, Event, Recorded, State, shell_word};
 use piton_core::terminal::clean_text;
+use piton_engine::drive::{self, LeftJob, Observer};
 
-use super::{Exit, FINE, status};
+use super::run as engine;
+use super::{Exit, FINE, begin, status};
 use crate::args::{Answer, OfTask, Raise, Skip, Stop, Unblock, Unpark, Which};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -61,12 +63,50 @@ pub(super) fn tell(events: &[Recorded], json: bool) {
 pub(crate) fn stop(args: &Stop) -> Outcome<Exit> {
     let mut found = run(&args.which, None)?;
     if !found.project.engine_lives(&found.run) {
-        let failure = Failure::new(format!("no engine is working on the run {}", found.run));
-        return Err(failure.hint("piton status"));
+        return wind_up(found, args.json);
     }
     let events = found.command(&Command::RequestStop { by: you(), now: args.now })?;
     tell(&events, args.json);
     Ok(FINE)
+}
+
+/// End what an engine left running that is gone. Nobody can wait for what runs there, so it is ended at once; the next
+/// engine takes it up again.
+fn wind_up(mut found: FoundRun, json: bool) -> Outcome<Exit> {
+    let (project, run) = (found.project.clone(), found.run.clone());
+    let left = drive::left_running(&project, &run);
+    if left.is_empty() {
+        let failure = Failure::new(format!(
+            "no engine is working on the run {run}, and nothing that one has started is running"
+        ));
+        return Err(failure.hint("piton status"));
+    }
+    let names: Vec<String> = left.iter().map(LeftJob::told).collect();
+    ui::say(format!("the engine of the run {run} is gone; ending what it left: {}", names.join(", ")));
+    let lock = begin::take_lock(&project, &run)?;
+    let engine = engine::to_wind_up(&project, &run, lock)?;
+    let (_, inbox) = drive::channels();
+    engine.wind_up(&you(), &left, inbox, &mut Told { json })?;
+    if found.has_state_file()? {
+        found.settle_file()?;
+    }
+    go_on(&found, json)
+}
+
+/// Tells what is written down when the jobs of a dead engine are ended.
+struct Told {
+    json: bool,
+}
+
+impl Observer for Told {
+    fn event(&mut self, recorded: &Recorded, _: &State) {
+        // That an engine begins, only to end them, is of no interest to a person.
+        if self.json || !matches!(recorded.event, Event::EngineStarted { .. }) {
+            tell(std::slice::from_ref(recorded), self.json);
+        }
+    }
+
+    fn tick(&mut self, _: &State) {}
 }
 
 pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {

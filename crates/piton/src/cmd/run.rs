@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
 use piton_core::dialect::{kept, rwkit as lists};
-use piton_core::plan::{Argv, Dialect, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
+use piton_core::plan::{Argv, Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::run::{self as runs, Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
@@ -13,7 +13,9 @@ use piton_engine::drive::{self, Engine, PlanNow};
 use piton_engine::files::{FilesError, Keeping};
 use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
+use piton_engine::lock::Lock;
 use piton_engine::project::Project;
+use signal_hook::consts::{SIGHUP, TERM_SIGNALS};
 
 use super::{Exit, add, begin, import, issue, iterative, master, prompt};
 use crate::args::{Loudness, Run};
@@ -82,7 +84,7 @@ pub(crate) fn run(args: &Run) -> Outcome<Exit> {
     refusals::say(&project, &journal, &run);
     let engine = Engine {
         session: session(args, &found.plan),
-        owned: owned(&found, &project),
+        owned: owned(&found.path, found.plan.settings.dialect, &found.plan.groups, &project),
         sandbox,
         plan_now: watch(&found, &project, &journal.specs(&run)?),
         keeper: keeper()?,
@@ -176,6 +178,28 @@ fn apply_flags(plan: &mut Plan, args: &Run) {
     settings.author = args.author.clone().or(settings.author.take());
 }
 
+/// An engine that only ends what another one has left running. It needs no plan.
+pub(super) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<Engine> {
+    let journal = Journal::open(&project.home)?;
+    let facts = cmd::status::facts(&journal, run)?;
+    let (plan, settings) = (Utf8Path::new(&facts.plan), &facts.settings);
+    Ok(Engine {
+        session: Session { selection: Selection::All, ..facts.session.clone() },
+        owned: owned(plan, settings.dialect, &facts.groups, project),
+        sandbox: None,
+        plan_now: Box::new(|| None),
+        keeper: keeper()?,
+        prompts: prompt::in_force(project, &settings.escalation)?,
+        project: project.clone(),
+        journal,
+        run: run.clone(),
+        lock,
+        no_wait: true,
+        undecided: Box::new(|| false),
+        settle_files: Box::new(|| {}),
+    })
+}
+
 /// Run the engine with the screen and the signals of this process.
 pub(crate) fn drive_to_end(
     engine: Engine,
@@ -183,10 +207,16 @@ pub(crate) fn drive_to_end(
     titles: BTreeMap<TaskId, String>,
 ) -> Outcome<StopReason> {
     let (handle, inbox) = drive::channels();
-    let mut signals = signal_hook::iterator::Signals::new(signal_hook::consts::TERM_SIGNALS)
-        .map_err(Failure::io("cannot listen for signals"))?;
+    let heard = TERM_SIGNALS.iter().chain([&SIGHUP]);
+    let mut signals =
+        signal_hook::iterator::Signals::new(heard).map_err(Failure::io("cannot listen for signals"))?;
     std::thread::spawn(move || {
-        for (count, signal) in signals.forever().enumerate() {
+        let mut count = 0;
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                handle.terminal_closed();
+                continue;
+            }
             match count {
                 // On a live screen the observer says so: it knows where the cursor is.
                 _ if ui::is_terminal() && count < 2 => {}
@@ -197,6 +227,7 @@ pub(crate) fn drive_to_end(
                 // Three times means it: the next start sorts out whatever was going on.
                 _ => drop(signal_hook::low_level::emulate_default_handler(signal)),
             }
+            count += 1;
             handle.interrupt();
         }
     });
@@ -334,31 +365,28 @@ fn session(args: &Run, plan: &Plan) -> Session {
 
 /// The plan, its defaults and its state file, where they are part of the repository: no task may change how it is
 /// judged, and what Piton keeps is not anybody's work.
-fn owned(found: &FoundPlan, project: &Project) -> Vec<RepoPath> {
+fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project: &Project) -> Vec<RepoPath> {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
-    let parts: Vec<Utf8PathBuf> = match found.plan.settings.dialect {
-        Dialect::Native => vec![found.path.clone()],
+    let parts: Vec<Utf8PathBuf> = match dialect {
+        Dialect::Native => vec![plan.to_owned()],
         Dialect::Rwkit => {
             let state = project.root.join(lists::state::FILE);
-            vec![found.path.clone(), state.with_extension("lock"), state]
+            vec![plan.to_owned(), state.with_extension("lock"), state]
         }
         Dialect::Issue => {
             let own =
                 ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
             let own = own.into_iter().chain(["execution-state.lock", "verification-report.txt"]);
-            own.map(|name| found.path.join(name)).collect()
+            own.map(|name| plan.join(name)).collect()
         }
         Dialect::Iterative => {
             let own = ["tasks.md", "plan.md", "brief.md", "context.md", "state.json", "state.lock"];
-            own.into_iter()
-                .chain(["progress.md", "guardrails.md"])
-                .map(|name| found.path.join(name))
-                .collect()
+            own.into_iter().chain(["progress.md", "guardrails.md"]).map(|name| plan.join(name)).collect()
         }
         Dialect::Execute => {
             let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
-            let layers = found.plan.groups.iter().map(|group| group.id.as_str());
-            own.into_iter().chain(layers).map(|name| found.path.join(name)).collect()
+            let layers = groups.iter().map(|group| group.id.as_str());
+            own.into_iter().chain(layers).map(|name| plan.join(name)).collect()
         }
     };
     let inside = parts.iter().filter_map(|part| part.strip_prefix(&root).ok()).map(Utf8Path::as_str);

@@ -188,6 +188,10 @@ pub(super) fn told(status: &RunStatus) -> String {
         RunStatus::Completed { skipped: 0 } => (ui::GOOD, "every task is completed".to_owned()),
         RunStatus::Completed { skipped } => (ui::GOOD, format!("completed, {skipped} skipped")),
         RunStatus::Running => (ui::BUSY, "running".to_owned()),
+        RunStatus::Stopping { now: true } => (ui::BUSY, "stopping at once".to_owned()),
+        RunStatus::Stopping { now: false } => {
+            (ui::BUSY, "stopping: what runs is finished first; `piton stop --now` does not wait".to_owned())
+        }
         RunStatus::NotStarted => (DIM, "not started".to_owned()),
         RunStatus::Interrupted => {
             (ui::WARNING, "interrupted: its engine is gone; `piton run` goes on".to_owned())

@@ -43,6 +43,7 @@ mod running;
 mod sessions;
 mod stopping;
 mod storage;
+mod terminal;
 mod usage;
 mod without_git;
 

@@ -1,6 +1,6 @@
 //! Stopping, from a keyboard, from another terminal, and by force; then going on.
 
-use crate::{count, place, sandbox, status};
+use crate::{count, json, place, sandbox, status};
 use piton_testkit::sandbox::{Running, Sandbox, task, until};
 use rustix::process::Signal;
 
@@ -140,6 +140,91 @@ fn an_engine_that_is_killed_loses_nothing() {
     let _ = again.wait().exits(0);
     assert_eq!(starts(&sandbox), 1, "the agent was not adopted");
     assert_eq!(count(&sandbox.events(), "attempt_started"), 2);
+}
+
+/// What a dead engine left is parked, as if that engine had been told to stop at once.
+#[test]
+fn what_a_killed_engine_left_running_can_be_stopped() {
+    for line in ["stop", "stop --now"] {
+        let (sandbox, run) = waiting();
+        run.signal(Signal::KILL);
+        assert_eq!(run.wait().code, None);
+        insta::allow_duplicates! {
+            shows!(sandbox.run(line).exits(0), @r"
+            exit: 0
+            --- stdout
+            [TIME] T1       agent stopped after [SPAN]
+            [TIME] T1       parked; it goes on when the run does
+            [TIME]          you asked to stop at once
+            [TIME]          stopped on request
+            --- stderr
+            the engine of the run plan-[RUN] is gone; ending what it left: the agent of T1
+            hint: piton run plan.toml   goes on
+            ");
+        }
+        let _ = sandbox.run("doctor").exits(0).lacks("still at work").lacks("without a word");
+        let _ = sandbox.run("status").exits(0).says("stopped on request");
+        let _ = sandbox.run("stop").exits(1).says("nothing that one has started is running");
+        at_once(&sandbox);
+        let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 1 taken up again");
+        assert_eq!(starts(&sandbox), 2);
+        let spent = sandbox.run("status T1 --json").exits(0);
+        assert_eq!(json(&spent, "/attempts_spent"), 0, "{line}: it cost the task nothing");
+    }
+}
+
+#[test]
+fn checks_that_a_killed_engine_left_running_can_be_stopped() {
+    let sandbox = sandbox();
+    let (arrived, gate) = (sandbox.fifo("arrived"), sandbox.fifo("gate"));
+    sandbox.plan(&task("T1", &format!("checks = [\"cat '{arrived}' '{gate}'\"]")));
+    sandbox.script("[T1]\nappend SIDE/starts x\nwrite T1.txt x\n");
+    let run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    run.signal(Signal::KILL);
+    assert_eq!(run.wait().code, None);
+    let _ = sandbox.run("stop").exits(0).says("ending what it left: a check of T1");
+    let again = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    sandbox.meet("gate");
+    let _ = again.wait().exits(0).says("T1       attempt 1 taken up again");
+    assert_eq!(starts(&sandbox), 1, "the work of its agent was there");
+}
+
+/// The proof of a merged tree is begun again, too.
+#[test]
+fn stopped_in_a_check_of_its_landing_a_task_lands_later() {
+    let sandbox = sandbox();
+    let (arrived, gate) = (sandbox.fifo("arrived"), sandbox.fifo("gate"));
+    sandbox.plan_with(&format!("landing_checks = [\"cat '{arrived}' '{gate}'\"]"), &task("T1", ""));
+    sandbox.script("[T1]\nappend SIDE/starts x\nwrite T1.txt x\n");
+    let run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    let _ = sandbox.run("stop --now").exits(0);
+    let _ = run.wait().exits(3);
+    let run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    run.signal(Signal::KILL);
+    assert_eq!(run.wait().code, None);
+    let _ = sandbox.run("stop").exits(0).says("a check of T1");
+    let again = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    sandbox.meet("gate");
+    let _ = again.wait().exits(0);
+    assert_eq!(starts(&sandbox), 1);
+}
+
+#[test]
+fn a_run_that_was_asked_to_stop_is_stopping_until_its_engine_has_ended() {
+    let (sandbox, run) = waiting();
+    let state = |sandbox: &Sandbox| json(&sandbox.run("status --json").exits(0), "/state/status");
+    assert_eq!(state(&sandbox), "running");
+    let _ = sandbox.run("stop").exits(0);
+    let _ = sandbox.run("status").exits(0).says("stopping: what runs is finished first").lacks("running");
+    assert_eq!(state(&sandbox), "stopping");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(3);
+    assert_eq!(state(&sandbox), "stopped");
 }
 
 #[test]
