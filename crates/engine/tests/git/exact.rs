@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use camino::Utf8Path;
 use piton_engine::git::*;
 
 use crate::sandbox::{Sandbox, lines, write};
@@ -21,13 +22,15 @@ fn an_exact_worktree_is_exact_whatever_git_was_told_in_there() {
     exact.make_exact(&base, Ignored::Stay).unwrap();
     assert_eq!(exact.deviation(&base).unwrap(), Deviation::default());
     let git = |args: &str| sandbox.git_in(&path, args);
-    // A time of long ago, which git has no reason to doubt.
-    let age = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
-    let set_back = || {
-        fs::File::options().write(true).open(path.join("lib/c")).unwrap().set_modified(age).unwrap();
-    };
-    set_back();
-    exact.make_exact(&base, Ignored::Stay).unwrap();
+    // As if the worktree were of long ago: the index is younger than every file, so git has no reason to doubt their times,
+    // and what is changed now can only be seen by the time of that change.
+    let modified = |file: &Utf8Path| fs::metadata(file).unwrap().modified().unwrap();
+    let set_modified =
+        |file: &Utf8Path, time| fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
+    let (index, c) = (sandbox.project().join(".git/piton/indexes/exact"), path.join("lib/c"));
+    let age = modified(&c);
+    change_long_ago(&index, &["a", "b", "lib/c"]);
+    set_modified(&index, age + Duration::from_secs(60));
     // Told that nothing has changed, in every way.
     git("update-index --skip-worktree a");
     git("update-index --assume-unchanged b");
@@ -39,7 +42,7 @@ fn an_exact_worktree_is_exact_whatever_git_was_told_in_there() {
     for file in ["a", "b", "lib/c"] {
         write(&path.join(file), &lines(file).replace('1', "7"));
     }
-    set_back();
+    set_modified(&c, age);
     fs::set_permissions(path.join(".gitignore"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(exact.deviation(&base).unwrap().changed, [".gitignore", "a", "b", "lib/c"]);
     // Other things in the way, with a branch and a merge that nobody finished.
@@ -69,6 +72,20 @@ fn an_exact_worktree_is_exact_whatever_git_was_told_in_there() {
     git("commit --quiet -m more");
     assert!(exact.deviation(&base).unwrap().is_elsewhere);
     assert!(repo.rescue_list("").unwrap().is_empty(), "nothing in there is worth it");
+}
+
+/// Say in an index that these files were changed last in 2001. An entry begins with that time, in seconds, and ends with
+/// the length of the file's name and the name.
+fn change_long_ago(index: &Utf8Path, files: &[&str]) {
+    const BEFORE_LENGTH: usize = 60;
+    let mut bytes = fs::read(index).unwrap();
+    for file in files {
+        let length = u16::try_from(file.len()).unwrap().to_be_bytes();
+        let end = [&length, file.as_bytes(), b"\0"].concat();
+        let at = bytes.windows(end.len()).position(|part| part == end).expect("it is tracked");
+        bytes[at - BEFORE_LENGTH..][..4].copy_from_slice(&1_000_000_000_u32.to_be_bytes());
+    }
+    fs::write(index, bytes).unwrap();
 }
 
 #[test]
