@@ -139,10 +139,13 @@ impl Project {
 }
 
 /// A plan of so many tasks without checks, whose agent is a shell command. `each` adds lines to a task.
+/// Agents write down in `~/.cache` when they began.
+pub(crate) const OWN_PLACE: &str = "[sandbox]\nwritable = [\"~/.cache\"]\n";
+
 pub(crate) fn plan(tasks: usize, parallel: usize, agent: &str, each: impl Fn(usize) -> String) -> String {
     let mut text = format!(
         "name = \"bench\"\n[agents.default]\ncommand = [\"sh\", \"-c\", '{agent}']\n\
-         [policy]\nmax_parallel = {parallel}\n"
+         [policy]\nmax_parallel = {parallel}\n{OWN_PLACE}"
     );
     for n in 1..=tasks {
         let more = each(n);

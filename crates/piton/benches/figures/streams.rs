@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::thread;
 use std::time::Duration;
 
-use crate::bench::{Figure, Project};
+use crate::bench::{Figure, OWN_PLACE, Project};
 use crate::runs::{began, engine, stop, until};
 
 const AGENTS: usize = 8;
@@ -32,7 +32,7 @@ pub(crate) fn figures() -> Vec<Figure> {
     fs::write(project.root.join("recorded"), RECORDED).unwrap();
     let mut plan = format!(
         "name = \"bench\"\n[agents.default]\nadapter = \"claude\"\nprogram = \"{client}\"\n\
-         [policy]\nmax_parallel = {AGENTS}\n[budget]\nattempt_tokens = {FAR_AWAY}\n"
+         [policy]\nmax_parallel = {AGENTS}\n[budget]\nattempt_tokens = {FAR_AWAY}\n{OWN_PLACE}"
     );
     for n in 1..=AGENTS {
         plan += &format!("[[task]]\nid = \"T{n}\"\ntitle = \"Talk\"\nprompt = \"Talk.\"\nchecks = []\n");
