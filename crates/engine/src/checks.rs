@@ -460,9 +460,11 @@ pub(crate) fn outage(heard: &agent::Heard) -> Option<AgentEnd> {
     // A program of one's own says it in its last line, whatever the task.
     let any = TaskId::new("0").expect("a digit is a valid id");
     let said = || match heard.signal(&any)? {
-        Signal::Limit(until) => {
-            Some(AgentEnd::Limit { reason: "the reviewer reached a usage limit".to_owned(), until })
-        }
+        Signal::Limit(until) => Some(AgentEnd::Limit {
+            reason: "the reviewer reached a usage limit".to_owned(),
+            until,
+            model: None,
+        }),
         Signal::Refused(reason) => Some(AgentEnd::Refused { reason }),
         _ => None,
     };

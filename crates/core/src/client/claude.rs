@@ -36,7 +36,7 @@ pub(super) fn happenings(line: &Value) -> Vec<Happening> {
         }
         ("rate_limit_event", _) => match line.get("rate_limit_info") {
             Some(info) if text(info, "status") == "rejected" => {
-                vec![Happening::Limit { until: resets(info) }]
+                vec![limit(info)]
             }
             _ => Vec::new(),
         },
@@ -49,7 +49,7 @@ fn said(line: &Value) -> Vec<Happening> {
     let Some(message) = line.get("message") else { return Vec::new() };
     if text(message, "model") == SYNTHETIC {
         let info = line.get("api_error_params").and_then(|params| params.get("rate_limit_info"));
-        return info.map(|info| Happening::Limit { until: resets(info) }).into_iter().collect();
+        return info.map(limit).into_iter().collect();
     }
     let block = |block: &Value| match text(block, "type") {
         "text" => Some(Happening::Message {
@@ -84,6 +84,12 @@ fn step(line: &Value) -> Option<Happening> {
 }
 
 /// Seconds since the epoch.
+fn limit(info: &Value) -> Happening {
+    // `seven_day` is of all models, `seven_day_opus` of one. A new word for all of them would be met by each once.
+    let model = text(info, "rateLimitType").strip_prefix("seven_day_").map(name);
+    Happening::Limit { until: resets(info), model }
+}
+
 fn resets(info: &Value) -> Option<Timestamp> {
     let seconds = info.get("resetsAt").and_then(Value::as_i64)?;
     Some(Timestamp(seconds.checked_mul(1000)?))

@@ -49,7 +49,7 @@ pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
                 Fault::Busy => Some(told_wait(words, &["try again in "]).map(|wait| after(now, wait))),
                 _ => None,
             };
-            let limit = limit.map(|until| Happening::Limit { until });
+            let limit = limit.map(|until| Happening::Limit { until, model: limited(words) });
             let end = Happening::End(End::Broken { fault, reason: reason(words) });
             limit.into_iter().chain([end]).collect()
         }
@@ -143,6 +143,13 @@ fn fault(words: &str) -> Fault {
     } else {
         Fault::Outside
     }
+}
+
+/// `You've hit your usage limit for GPT-5.3-Codex-Spark. Switch to another model now, …`: the model.
+fn limited(words: &str) -> Option<String> {
+    let (_, rest) = words.split_once("hit your usage limit for ")?;
+    let (model, _) = rest.split_once(". Switch to another model")?;
+    Some(name(model))
 }
 
 /// What stands outside of the stream.

@@ -55,8 +55,11 @@ fn result(line: &Value, now: Timestamp) -> Vec<Happening> {
             };
             let kind = line.get("error").map(|error| text(error, "type")).unwrap_or_default();
             let fault = fault(kind, words);
-            if let (Fault::Limit | Fault::Busy, Some(wait)) = (fault, told_wait(words, &WAITS)) {
-                happenings.push(Happening::Limit { until: Some(after(now, wait)) });
+            if matches!(fault, Fault::Limit | Fault::Busy) {
+                let until = told_wait(words, &WAITS).map(|wait| after(now, wait));
+                // It does not say which.
+                let model = words.contains("on this model").then(|| "this model".to_owned());
+                happenings.push(Happening::Limit { until, model });
             }
             End::Broken { fault, reason: reason(words) }
         }

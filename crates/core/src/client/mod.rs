@@ -41,7 +41,7 @@ pub enum Happening {
     /// The client tries again by itself. Only a warning.
     Retry { reason: String },
     /// A usage limit, with the time it ends where the client tells.
-    Limit { until: Option<Timestamp> },
+    Limit { until: Option<Timestamp>, model: Option<String> },
     /// What was used: all of the session so far, or of one step more.
     Usage { so_far: bool, of: ByModel },
     /// What one message has used so far, where the client tells that before it sums up.
@@ -128,6 +128,7 @@ pub struct Story {
     pub denied: Option<String>,
     end: Option<End>,
     limit: Option<Timestamp>,
+    limited: Option<String>,
     retry: Option<String>,
     /// It tries again, and nothing has come of that yet.
     tries_again: bool,
@@ -155,6 +156,7 @@ impl Story {
             denied: None,
             end: None,
             limit: None,
+            limited: None,
             retry: None,
             tries_again: false,
             speaking: None,
@@ -211,7 +213,10 @@ impl Story {
             Happening::ToolResult { .. } => self.open_call = None,
             Happening::Denied { what } => self.denied = Some(what),
             Happening::Retry { reason } => self.retry = Some(reason),
-            Happening::Limit { until } => self.limit = until.or(self.limit),
+            Happening::Limit { until, model } => {
+                self.limit = until.or(self.limit);
+                self.limited = model;
+            }
             // The meter's.
             Happening::Usage { .. } | Happening::Step { .. } => {}
             Happening::End(end) => self.end = Some(end),
@@ -277,6 +282,11 @@ impl Story {
     /// When the limit ends that the try ended with, as far as that is known.
     pub fn limit(&self) -> Option<Timestamp> {
         self.limit
+    }
+
+    /// The model whose limit that is, where it is of one model alone.
+    pub fn limited(&self) -> Option<&str> {
+        self.limited.as_deref()
     }
 
     fn without_a_word(&self, code: i32) -> String {

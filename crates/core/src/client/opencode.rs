@@ -69,7 +69,7 @@ fn broken(error: &Value, now: Timestamp) -> Vec<Happening> {
     };
     let wait = text(&data["responseHeaders"], "retry-after").parse::<u64>().ok();
     let wait = wait.filter(|_| fault == Fault::Busy).map(|seconds| Span(seconds.saturating_mul(1000)));
-    let limit = wait.map(|wait| Happening::Limit { until: Some(after(now, wait)) });
+    let limit = wait.map(|wait| Happening::Limit { until: Some(after(now, wait)), model: None });
     limit.into_iter().chain([Happening::End(End::Broken { fault, reason: reason(words) })]).collect()
 }
 

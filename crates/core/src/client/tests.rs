@@ -188,6 +188,31 @@ fn who_gives_up_on_too_many_requests_has_met_a_limit() {
     }
 }
 
+/// Some limits are of one model. What the clients call them was found in their own sources and in reports of people.
+#[test]
+fn a_limit_of_one_model_is_told_from_one_of_the_provider() {
+    let claude = |kind: &str| {
+        let info = format!(r#"{{"status":"rejected","resetsAt":1763325000,"rateLimitType":"{kind}"}}"#);
+        format!(r#"{{"type":"rate_limit_event","rate_limit_info":{info}}}"#)
+    };
+    let codex = |words: &str| {
+        format!(r#"{{"type":"turn.failed","error":{{"message":"You’ve hit your usage limit{words}"}}}}"#)
+    };
+    let gemini = |words: &str| format!(r#"{{"type":"result","status":"error","error":"{words}"}}"#);
+    let spark = " for GPT-5.3-Codex-Spark. Switch to another model now, or try again at 11:31 PM.";
+    for (client, line, expected) in [
+        ("claude", claude("five_hour"), None),
+        ("claude", claude("seven_day"), None),
+        ("claude", claude("seven_day_opus"), Some("opus")),
+        ("codex", codex(". Visit https://x or try again at 10:43 PM."), None),
+        ("codex", codex(spark), Some("GPT-5.3-Codex-Spark")),
+        ("gemini", gemini("You have exhausted your daily quota on this model."), Some("this model")),
+        ("gemini", gemini("Your quota will reset after 3h."), None),
+    ] {
+        assert_eq!(story(client, line.as_bytes()).limited(), expected, "{line}");
+    }
+}
+
 /// A stream of each client in which its agent says this last, in the form of the recordings.
 fn saying(adapter: Adapter, text: &str) -> Vec<u8> {
     use serde_json::json;

@@ -30,6 +30,9 @@ pub enum AgentEnd {
     Limit {
         reason: String,
         until: Timestamp,
+        /// What the client calls the model, where the limit is of one model alone.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
     },
     /// Its provider does not let it in: credentials, payment. The task is not to blame.
     Refused {

@@ -8,7 +8,7 @@ use super::event::{
     AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, StopReason, Verdict,
 };
 use super::overload::Overloads;
-use super::provider::{Outages, worker};
+use super::provider::{Outages, is_of, worker};
 use super::state::{Missing, Run, State};
 use super::task::{Answer, Holder, Pass, Progress, Proof, Status, Task};
 use super::usage::{Bills, Usage, book, is_of_a_worker};
@@ -244,7 +244,7 @@ impl State {
             Event::ProviderUnparked { provider, .. } => {
                 self.on_run(|run| {
                     run.overloads.remove(provider);
-                    run.outages.remove(provider);
+                    run.outages.retain(|name, _| !is_of(name, provider));
                 });
                 Ok(())
             }

@@ -1,5 +1,6 @@
-//! Who lets agents work. A usage limit, or credentials that are refused, concern a provider: none of its agents starts
-//! until that is over, all others go on, and what was meant for it goes to whoever stands in, where the plan names one.
+//! Who lets agents work. A usage limit, or credentials that are refused, concern a provider, or one model of it: none of its
+//! agents starts until that is over, all others go on, and what was meant for it goes to whoever stands in, where the plan
+//! names one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +35,7 @@ pub struct Probe {
     pub task: TaskId,
 }
 
-/// By provider.
+/// By provider (`anthropic`), or one model of it (`anthropic/opus`).
 pub type Outages = BTreeMap<String, Outage>;
 
 /// After a usage limit one agent goes first. When it has worked so long without meeting the limit again, the others
@@ -47,31 +48,47 @@ pub(super) const LONGEST_LIMIT: Span = Span::minutes(8 * 24 * 60);
 /// Whether agents of a provider may begin.
 enum Door {
     Open,
-    /// For one that looks whether a limit is over.
-    ForOne,
+    /// For one that looks whether a limit of this name is over.
+    ForOne(String),
     Closed(String),
 }
 
-/// What it is for agents that are to begin for a task, if they are.
-fn door(run: &Run, provider: &str, task: Option<&TaskId>, now: Timestamp) -> Door {
+/// What it is for an agent that is to begin, for a task if that is known.
+fn door(run: &Run, agent: &str, task: Option<&TaskId>, now: Timestamp) -> Door {
+    let provider = run.provider(agent);
     if let Some(overload) = run.overloads.get(provider).filter(|overload| overload.is_parked) {
         return Door::Closed(format!("{provider} does not answer: {}", overload.reason));
     }
-    let Some(outage) = run.outages.get(provider) else { return Door::Open };
-    let Some(until) = outage.until else {
-        return Door::Closed(format!("{provider} does not let `{}` in: {}", outage.agent, outage.reason));
-    };
-    if is_future(until, now, LONGEST_LIMIT) {
-        return Door::Closed(format!("a usage limit of {provider} holds until {until}"));
-    }
-    match &outage.probe {
-        None => Door::ForOne,
-        Some(probe) if task == Some(&probe.task) => Door::Open,
-        Some(probe) if is_future(probe.began.plus(PROBE), now, PROBE) => {
-            Door::Closed(format!("one agent looks first whether the usage limit of {provider} is over"))
+    let mut first = None;
+    for (name, outage) in concerning(run, agent) {
+        let Some(until) = outage.until else {
+            return Door::Closed(format!("{name} does not let `{}` in: {}", outage.agent, outage.reason));
+        };
+        if is_future(until, now, LONGEST_LIMIT) {
+            return Door::Closed(format!("a usage limit of {name} holds until {until}"));
         }
-        Some(_) => Door::Open,
+        match &outage.probe {
+            None => first = first.or(Some(name)),
+            Some(probe) if task == Some(&probe.task) => {}
+            Some(probe) if is_future(probe.began.plus(PROBE), now, PROBE) => {
+                let why = format!("one agent looks first whether the usage limit of {name} is over");
+                return Door::Closed(why);
+            }
+            Some(_) => {}
+        }
     }
+    first.map_or(Door::Open, Door::ForOne)
+}
+
+/// What keeps an agent from its work, by name: of its provider, and of its model alone.
+pub(crate) fn concerning<'r>(run: &'r Run, agent: &str) -> impl Iterator<Item = (String, &'r Outage)> {
+    let names = [run.provider(agent).to_owned(), run.model(agent)];
+    names.into_iter().filter_map(|name| run.outages.get(&name).map(|outage| (name, outage)))
+}
+
+/// Whether what is kept by this name is of that provider, or is that model of it.
+pub fn is_of(name: &str, provider: &str) -> bool {
+    name.strip_prefix(provider).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Somebody who is let in.
@@ -85,13 +102,13 @@ pub struct Entry {
 /// Who reviews a task in place of an agent, or that agent itself. The error is why nobody does.
 pub fn reviewer(run: &Run, agent: &str, task: &TaskId, now: Timestamp) -> Result<Entry, String> {
     let agent = let_in(run, agent, Some(task), now)?;
-    let is_first = matches!(door(run, run.provider(agent), Some(task), now), Door::ForOne);
+    let is_first = matches!(door(run, agent, Some(task), now), Door::ForOne(_));
     Ok(Entry { agent: agent.to_owned(), is_first })
 }
 
 /// Whether nothing is known that would keep an agent from its work.
 pub fn is_free(run: &Run, agent: &str, now: Timestamp) -> bool {
-    matches!(door(run, run.provider(agent), None, now), Door::Open)
+    matches!(door(run, agent, None, now), Door::Open)
 }
 
 /// Who does what is meant for an agent: it itself, or whoever stands in for it while its provider is out. The error is
@@ -109,8 +126,8 @@ fn let_in<'r>(
     let (mut name, mut closed) = (agent, None);
     // Plans whose stand-ins go in a circle are not read; a journal may hold anything.
     for _ in 0..=run.settings.agents.len() {
-        match door(run, run.provider(name), task, now) {
-            Door::Open | Door::ForOne => return Ok(name),
+        match door(run, name, task, now) {
+            Door::Open | Door::ForOne(_) => return Ok(name),
             Door::Closed(reason) => closed = closed.or(Some(reason)),
         }
         let Some(other) = run.settings.agents.get(name).and_then(|agent| agent.fallback.as_deref()) else {
@@ -158,14 +175,17 @@ pub(super) fn begins<'r>(
 /// at already: one that looks whether a limit is over is enough.
 pub(super) fn is_let_in(run: &Run, task: &Task, now: Timestamp, looked_at: &mut BTreeSet<String>) -> bool {
     let Ok(needed) = needed(run, task, now) else { return false };
-    let looks_first = |agent: &&str| matches!(door(run, run.provider(agent), None, now), Door::ForOne);
-    let looks: Vec<&str> = needed.into_iter().filter(looks_first).map(|agent| run.provider(agent)).collect();
-    if looks.iter().any(|provider| looked_at.contains(*provider)) {
+    let looks_first = |agent: &str| match door(run, agent, None, now) {
+        Door::ForOne(name) => Some(name),
+        Door::Open | Door::Closed(_) => None,
+    };
+    let looks: Vec<String> = needed.into_iter().filter_map(looks_first).collect();
+    if looks.iter().any(|name| looked_at.contains(name)) {
         return false;
     }
     // Checks come first, and whoever reviews asks then.
     if !task.begins_with_checks() {
-        looked_at.extend(looks.into_iter().map(str::to_owned));
+        looked_at.extend(looks);
     }
     true
 }
@@ -181,7 +201,7 @@ pub(super) fn all_are_out(run: &Run, now: Timestamp) -> bool {
     }
 }
 
-/// Usage limits that still hold, by provider.
+/// Usage limits that still hold, by provider or model.
 pub fn limits(run: &Run, now: Timestamp) -> impl Iterator<Item = (&str, Timestamp)> {
     let holds = move |until: &Timestamp| is_future(*until, now, LONGEST_LIMIT);
     run.outages.iter().filter_map(move |(name, outage)| Some((name.as_str(), outage.until.filter(holds)?)))
@@ -207,15 +227,26 @@ impl Run {
         self.settings.agents.get(agent).map_or(agent, |client| client.provider(agent))
     }
 
+    /// The name by which a limit of its model alone is kept. Two agents have the same model if their profiles say the same.
+    pub fn model(&self, agent: &str) -> String {
+        let provider = self.provider(agent);
+        let model = self.settings.agents.get(agent).and_then(|agent| agent.model.as_deref());
+        match model.unwrap_or("default") {
+            model if model != provider && is_of(model, provider) => model.to_owned(),
+            model => format!("{provider}/{model}"),
+        }
+    }
+
     /// An agent begins to work on a task, or to review it.
     pub(super) fn agent_began(&mut self, agent: &str, task: &TaskId, at: Timestamp) {
-        let provider = self.provider(agent).to_owned();
-        let Some(outage) = self.outages.get_mut(&provider) else { return };
-        match (outage.until.filter(|&until| !is_future(until, at, LONGEST_LIMIT)), &outage.probe) {
-            (None, _) => {}
-            (Some(_), None) => outage.probe = Some(Probe { began: at, task: task.clone() }),
-            // The first one has seen no limit for long enough to let others follow.
-            (Some(_), Some(_)) => drop(self.outages.remove(&provider)),
+        for name in [self.provider(agent).to_owned(), self.model(agent)] {
+            let Some(outage) = self.outages.get_mut(&name) else { continue };
+            match (outage.until.filter(|&until| !is_future(until, at, LONGEST_LIMIT)), &outage.probe) {
+                (None, _) => {}
+                (Some(_), None) => outage.probe = Some(Probe { began: at, task: task.clone() }),
+                // The first one has seen no limit for long enough to let others follow.
+                (Some(_), Some(_)) => drop(self.outages.remove(&name)),
+            }
         }
     }
 
@@ -230,8 +261,12 @@ impl Run {
             probe: None,
         };
         match end {
-            AgentEnd::Limit { until, reason } => {
+            AgentEnd::Limit { until, reason, model: None } => {
                 self.outages.insert(provider, out(Some(*until), reason));
+            }
+            AgentEnd::Limit { until, reason, model: Some(_) } => {
+                self.look_again(agent);
+                self.outages.insert(self.model(agent), out(Some(*until), reason));
             }
             AgentEnd::Refused { reason } => {
                 self.outages.insert(provider, out(None, reason));
@@ -248,10 +283,9 @@ impl Run {
             | AgentEnd::Failed { .. }
             | AgentEnd::Blocked { .. } => {
                 let is_past = |until| !is_future(until, at, LONGEST_LIMIT);
-                let is_over = |outage: &Outage| outage.until.is_some_and(is_past);
-                if self.outages.get(&provider).is_some_and(is_over) {
-                    self.outages.remove(&provider);
-                }
+                let model = self.model(agent);
+                let is_own = |name: &String| *name == provider || *name == model;
+                self.outages.retain(|name, outage| !(is_own(name) && outage.until.is_some_and(is_past)));
                 self.look_again(agent);
             }
         }
@@ -271,9 +305,10 @@ impl Run {
 
     /// Whoever looked whether a limit is over did not come to an end that tells.
     fn look_again(&mut self, agent: &str) {
-        let provider = self.provider(agent).to_owned();
-        if let Some(outage) = self.outages.get_mut(&provider) {
-            outage.probe = None;
+        for name in [self.provider(agent).to_owned(), self.model(agent)] {
+            if let Some(outage) = self.outages.get_mut(&name) {
+                outage.probe = None;
+            }
         }
     }
 }

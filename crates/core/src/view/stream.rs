@@ -121,11 +121,12 @@ impl Stream {
             Happening::ToolResult { failed, text } => result(failed, &text, told),
             Happening::Denied { what } => put(told, Tone::Warning, &format!("not permitted: {what}")),
             Happening::Retry { reason } => put(told, Tone::Warning, &format!("warning: {reason}")),
-            Happening::Limit { until } => {
+            Happening::Limit { until, model } => {
                 // Some clients say it twice.
                 if self.limit != Some(until) {
+                    let of = model.map(|model| format!(" of {model}")).unwrap_or_default();
                     let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
-                    put(told, Tone::Warning, &format!("usage limit{until}"));
+                    put(told, Tone::Warning, &format!("usage limit{of}{until}"));
                 }
                 self.limit = Some(until);
             }

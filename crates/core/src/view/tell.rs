@@ -71,7 +71,9 @@ pub fn tell(event: &Event) -> Told {
             AgentEnd::Failed { .. } => (Tone::Quiet, format!("agent failed after {took}")),
             AgentEnd::Blocked { .. } => (Tone::Quiet, format!("agent says blocked after {took}")),
             AgentEnd::Transient { .. } => (Tone::Quiet, format!("agent was cut off after {took}")),
-            AgentEnd::Limit { until, .. } => (Tone::Warning, format!("usage limit until {until}")),
+            AgentEnd::Limit { until, model, .. } => {
+                (Tone::Warning, format!("usage limit{} until {until}", of_model(model.as_deref())))
+            }
             AgentEnd::Refused { .. } => (Tone::Warning, "its provider does not let the agent in".to_owned()),
             AgentEnd::Declined { reason } => {
                 (Tone::Warning, format!("the model declined after {took}: {}", one_line(reason)))
@@ -85,8 +87,9 @@ pub fn tell(event: &Event) -> Told {
             (Tone::Plain, format!("{agent} looks first whether its usage limit is over"))
         }
         Event::ReviewerEnded { agent, end, .. } => match end {
-            AgentEnd::Limit { until, .. } => {
-                (Tone::Warning, format!("{agent} came to no verdict: usage limit until {until}"))
+            AgentEnd::Limit { until, model, .. } => {
+                let of = of_model(model.as_deref());
+                (Tone::Warning, format!("{agent} came to no verdict: usage limit{of} until {until}"))
             }
             AgentEnd::Stopped => (Tone::Plain, format!("{agent} came to no verdict: stopped with the run")),
             AgentEnd::Blocked { reason }
@@ -288,6 +291,10 @@ fn failed(class: Class, reason: &str, next: &Next) -> (Tone, String) {
 /// Who stands in for whom, if somebody does.
 fn for_another(agent: &str, meant: Option<&str>) -> String {
     meant.map(|meant| format!(" by {agent}, in place of {meant}")).unwrap_or_default()
+}
+
+fn of_model(model: Option<&str>) -> String {
+    model.map(|model| format!(" of {model}")).unwrap_or_default()
 }
 
 fn one_line(text: &str) -> &str {

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{after_attempts, counted};
 use crate::plan::{Dialect, Fences, TaskId};
 use crate::run::{
-    Ending, Holder, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task, shell_word, stand_in,
-    waits_for, worker,
+    Ending, Holder, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task, concerning, shell_word,
+    stand_in, waits_for, worker,
 };
 use crate::time::{Span, Timestamp};
 
@@ -286,11 +286,13 @@ impl Search<'_> {
             self.help(format!("piton unpark {provider}"));
             return;
         }
-        let Some(outage) = self.run.outages.get(provider) else { return };
+        let Some((name, outage)) = concerning(self.run, agent).max_by_key(|(_, outage)| outage.until) else {
+            return;
+        };
         match outage.until {
             Some(until) if until > self.now => {
                 self.say(depth, format!("it is waited for, another {}", until.since(self.now)));
-                self.help(format!("piton unpark {provider}"));
+                self.help(format!("piton unpark {name}"));
             }
             Some(_) => {}
             None => self.help(format!("piton agents test {}", outage.agent)),

@@ -114,7 +114,8 @@ fn the_word_proves_nothing_for_somebody_else() {
     bench.accept(&Command::ChecksEnded { task: id("a"), fence, tree: oid(7), results: Vec::new() });
     assert_eq!(bench.task("a").decided, Status::Confirming);
     let until = bench.now.plus(Span::minutes(5));
-    bench.accept(&bench.agent_ends("a", AgentEnd::Limit { reason: "used up".to_owned(), until }));
+    bench
+        .accept(&bench.agent_ends("a", AgentEnd::Limit { reason: "used up".to_owned(), until, model: None }));
     let claim = Claim::Done { tree: None, results: Vec::new(), evidence: Evidence::default() };
     let (task, by) = (id("a"), "ann".to_owned());
     let refused = bench.refuse(&Command::Report { task, by, fence: None, claim, report: Box::default() });

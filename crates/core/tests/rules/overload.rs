@@ -117,7 +117,7 @@ fn an_answer_may_be_a_limit_and_a_person_or_a_new_engine_asks_at_once() {
     let mut bench = bench(&["f1", "f2"]);
     fails(&mut bench, "f1");
     let until = bench.now.plus(Span::minutes(20));
-    asked(&mut bench, 0, Some(AgentEnd::Limit { reason: "used up".to_owned(), until }));
+    asked(&mut bench, 0, Some(AgentEnd::Limit { reason: "used up".to_owned(), until, model: None }));
     assert_eq!(
         wake_at(&bench.state, bench.now),
         Some(bench.task("f1").not_before.expect("a pause").min(until))

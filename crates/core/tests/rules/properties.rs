@@ -76,7 +76,7 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
                 5 => AgentEnd::Failed { reason, feedback },
                 6 => AgentEnd::Blocked { reason },
                 7 => AgentEnd::Transient { reason },
-                8 => AgentEnd::Limit { reason, until },
+                8 => AgentEnd::Limit { reason, until, model: None },
                 _ => AgentEnd::Stopped,
             };
             let report = (with % 2 == 0).then_some(report);

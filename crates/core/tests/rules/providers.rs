@@ -27,7 +27,9 @@ fn limited(bench: &mut Bench, name: &str) {
     bench.start(name);
     bench.ready(name, 0, 0);
     let until = bench.now.plus(Span::minutes(10));
-    bench.accept(&bench.agent_ends(name, AgentEnd::Limit { reason: "used up".to_owned(), until }));
+    bench.accept(
+        &bench.agent_ends(name, AgentEnd::Limit { reason: "used up".to_owned(), until, model: None }),
+    );
 }
 
 fn starts(bench: &Bench) -> Vec<String> {
@@ -51,6 +53,77 @@ fn a_limit_holds_up_the_agents_of_its_provider_alone() {
     assert_eq!(starts(&bench), ["s1"]);
     bench.now = bench.now.plus(Span::minutes(1));
     assert_eq!(starts(&bench), ["f2", "s1"]);
+}
+
+/// A limit of one model holds up whoever has that model. Others of the provider go on, and may stand in.
+#[test]
+fn a_limit_of_one_model_holds_up_the_agents_that_have_it() {
+    let agent = |model: Option<&str>, fallback: Option<&str>| Agent {
+        provider: Some("anthropic".to_owned()),
+        model: model.map(str::to_owned),
+        fallback: fallback.map(str::to_owned),
+        ..Agent::default()
+    };
+    let task = |name: &str, agent: &str| TaskSpec { agent: agent.to_owned(), ..spec(name, &[]) };
+    let mut plan = plan(vec![
+        task("o1", "big"),
+        task("o2", "same"),
+        task("d1", "plain"),
+        task("h1", "small"),
+        task("s1", "stood for"),
+    ]);
+    plan.settings.agents = [
+        ("big", agent(Some("opus"), None)),
+        ("same", agent(Some("opus"), None)),
+        ("plain", agent(None, None)),
+        ("small", agent(Some("haiku"), None)),
+        ("stood for", agent(Some("opus"), Some("small"))),
+    ]
+    .map(|(name, agent)| (name.to_owned(), agent))
+    .into();
+    let mut bench = Bench::new(plan);
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session: session(Schedule::Flow) });
+    let sorted = |bench: &Bench| {
+        let mut starts = starts(bench);
+        starts.sort();
+        starts
+    };
+    bench.start("o1");
+    bench.ready("o1", 0, 0);
+    let until = bench.now.plus(Span::minutes(10));
+    let limit = |model: Option<&str>| AgentEnd::Limit {
+        reason: "used up".to_owned(),
+        until,
+        model: model.map(str::to_owned),
+    };
+    bench.accept(&bench.agent_ends("o1", limit(Some("opus"))));
+    assert_eq!(sorted(&bench), ["d1", "h1", "s1"]);
+    let outages = |bench: &Bench| {
+        bench.state.run().expect("there is a run").outages.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(outages(&bench), ["anthropic/opus"]);
+    // The same of whatever its client takes by itself.
+    bench.start("d1");
+    bench.ready("d1", 0, 0);
+    bench.accept(&bench.agent_ends("d1", limit(Some("sonnet"))));
+    assert_eq!(outages(&bench), ["anthropic/default", "anthropic/opus"]);
+    assert_eq!(sorted(&bench), ["h1", "s1"]);
+    // One looks whether it is over, and only for its model.
+    bench.now = bench.now.plus(Span::minutes(10));
+    assert_eq!(sorted(&bench), ["d1", "h1", "o1"]);
+    bench.start("o1");
+    assert_eq!(sorted(&bench), ["d1", "h1", "s1"]);
+    bench.ready("o1", 0, 0);
+    bench.accept(&bench.agent_ends("o1", AgentEnd::Done));
+    assert_eq!(outages(&bench), ["anthropic/default"]);
+    assert_eq!(sorted(&bench), ["d1", "h1", "o2"]);
+    // A limit of the provider holds up all of them, and a word of a person lifts all.
+    bench.start("h1");
+    bench.ready("h1", 0, 0);
+    bench.accept(&bench.agent_ends("h1", limit(None)));
+    assert_eq!(sorted(&bench), [""; 0]);
+    bench.accept(&Command::Unpark { provider: "anthropic".to_owned(), by: "ann".to_owned() });
+    assert_eq!(outages(&bench), [""; 0]);
 }
 
 #[test]
@@ -111,7 +184,7 @@ fn to_be_judged() -> Bench {
         bench.accept(&bench.captured(name, work(tree)));
     }
     let until = bench.now.plus(Span::minutes(10));
-    let end = AgentEnd::Limit { reason: "used up".to_owned(), until };
+    let end = AgentEnd::Limit { reason: "used up".to_owned(), until, model: None };
     bench.accept(&Command::HelperCut { task: id("a"), agent: "judge".to_owned(), end });
     bench.now = until;
     bench

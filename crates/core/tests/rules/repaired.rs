@@ -104,7 +104,9 @@ fn a_limit_always_parks() {
         bench.start("a");
         bench.ready("a", 0, 0);
         let until = Timestamp(bench.now.0 + told);
-        bench.accept(&bench.agent_ends("a", AgentEnd::Limit { reason: "limit".to_owned(), until }));
+        bench.accept(
+            &bench.agent_ends("a", AgentEnd::Limit { reason: "limit".to_owned(), until, model: None }),
+        );
         assert_eq!(next(&bench.state, bench.now), [], "told {told}");
         let wake = wake_at(&bench.state, bench.now).expect("it wakes by itself");
         assert!(wake > bench.now && wake <= bench.now.plus(Span::minutes(8 * 24 * 60)));
@@ -122,7 +124,9 @@ fn after_a_limit_one_agent_looks_first() {
     };
     let limited = |bench: &mut Bench, task: &str| {
         let until = bench.now.plus(Span::minutes(10));
-        bench.accept(&bench.agent_ends(task, AgentEnd::Limit { reason: "limit".to_owned(), until }));
+        bench.accept(
+            &bench.agent_ends(task, AgentEnd::Limit { reason: "limit".to_owned(), until, model: None }),
+        );
         assert_eq!(starts(bench), 0);
         bench.now = until;
     };

@@ -133,7 +133,7 @@ pub fn end_of(ended: &Ended, heard: &Heard, said: Option<&Message>, spec: &TaskS
         (Some(Signal::Retry(reason)), _) => AgentEnd::Transient { reason },
         (Some(Signal::Refused(reason)), _) => AgentEnd::Refused { reason },
         (Some(Signal::Limit(until)), _) => {
-            AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until }
+            AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until, model: None }
         }
         (signal, Ended::Exited { code: 0 }) => match (said, signal) {
             (Some(Said::Already { reason }), _) => AgentEnd::Already { reason: reason.clone() },

@@ -120,6 +120,8 @@ pub struct Heard {
     waits_out: Option<(Fault, String)>,
     /// When the limit ends that it met.
     until: Option<Timestamp>,
+    /// The model that it is a limit of, where it is of one alone.
+    limited: Option<String>,
     /// When it ended, however much later somebody listens: what it said of times was said before that.
     pub(crate) ended_at: Timestamp,
     has_stream: bool,
@@ -202,7 +204,7 @@ impl Heard {
             (fault @ (Fault::Limit | Fault::Busy), reason) => {
                 let unknown = if *fault == Fault::Busy { UNKNOWN_RATE } else { UNKNOWN_LIMIT };
                 let until = self.until.unwrap_or(self.ended_at.plus(unknown));
-                Some(AgentEnd::Limit { reason: reason.clone(), until })
+                Some(AgentEnd::Limit { reason: reason.clone(), until, model: self.limited.clone() })
             }
             (Fault::Refused, reason) => Some(AgentEnd::Refused { reason: reason.clone() }),
             (Fault::Down, reason) => Some(AgentEnd::Unavailable { reason: reason.clone() }),
@@ -239,6 +241,7 @@ pub(crate) fn hear(
             broken: None,
             waits_out: None,
             until: None,
+            limited: None,
             ended_at,
             has_stream: false,
             denied: None,
@@ -280,6 +283,7 @@ pub(crate) fn hear(
         broken,
         waits_out,
         until,
+        limited: story.limited().map(str::to_owned),
         ended_at,
         has_stream: true,
         denied,

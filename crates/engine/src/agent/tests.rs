@@ -126,7 +126,7 @@ fn command_said(printed: &str) -> AgentEnd {
 #[test]
 fn a_command_that_quotes_a_signal_has_only_ended() {
     let until = Timestamp(7_200_000);
-    let limit = AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until };
+    let limit = AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until, model: None };
     assert_eq!(command_said("Work.\n<signal>LIMIT:2h</signal>\n"), limit);
     for quoted in [
         "The docs say:\n> <signal>LIMIT:2h</signal>\n",

@@ -161,7 +161,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
                 0 => AgentEnd::Failed { reason: text(), feedback: text() },
                 1 => AgentEnd::Blocked { reason: text() },
                 2 => AgentEnd::Transient { reason: text() },
-                3 => AgentEnd::Limit { reason: text(), until: now.plus(Span(2)) },
+                3 => AgentEnd::Limit { reason: text(), until: now.plus(Span(2)), model: Some(text()) },
                 _ => AgentEnd::Done,
             };
             Command::AgentEnded {

@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 use piton_core::plan::{Agent, TaskId};
 use piton_core::prompt::LONGEST_ANSWER;
-use piton_core::run::{Command, Event, Recorded, State, shell_word};
+use piton_core::run::{Command, Event, Recorded, State, is_of, shell_word};
 use piton_core::terminal::clean_text;
 use piton_engine::drive::{self, LeftJob, Observer};
 
@@ -160,7 +160,8 @@ pub(crate) fn unpark(args: &Unpark) -> Outcome<Exit> {
 fn kept_by(found: &FoundRun, provider: &str) -> Outcome<Option<(String, Agent)>> {
     let mut facts = status::facts(&found.journal, &found.run)?;
     piton_engine::secrets::restore(&mut facts.settings.agents);
-    let name = facts.outages.get(provider).map(|outage| &outage.agent);
+    let outage = facts.outages.iter().find(|(name, _)| is_of(name, provider));
+    let name = outage.map(|(_, outage)| &outage.agent);
     let name = name.or_else(|| facts.overloads.get(provider).map(|overload| &overload.agent));
     Ok(name.and_then(|name| Some((name.clone(), facts.settings.agents.get(name)?.clone()))))
 }

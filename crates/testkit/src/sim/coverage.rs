@@ -88,6 +88,7 @@ pub const SITUATIONS: &[&str] = &[
     "clock went back",
     "clock went ahead",
     "usage limit",
+    "usage limit of one model",
     "provider lets nobody in",
     "provider does not answer",
     "provider answers again",

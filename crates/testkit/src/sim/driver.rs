@@ -247,11 +247,14 @@ impl Sim {
         if let Event::AgentEnded { end: AgentEnd::Limit { .. }, agent, .. }
         | Event::ReviewerEnded { end: AgentEnd::Limit { .. }, agent, .. } = event
         {
-            self.limited_at.insert(laws::provider(self, agent), self.time);
-            self.coverage.saw("usage limit");
+            self.limited_at.insert(laws::limiter(self, agent), self.time);
+            self.coverage.saw(match self.scenario.weather.limits_models {
+                true => "usage limit of one model",
+                false => "usage limit",
+            });
         }
         if let Event::ProviderUnparked { provider, .. } = event {
-            self.limited_at.remove(provider);
+            self.limited_at.retain(|name, _| name != provider && !name.starts_with(&format!("{provider}/")));
         }
         if let Event::AgentEnded { end: AgentEnd::Refused { .. }, .. } = event {
             self.coverage.saw("provider lets nobody in");

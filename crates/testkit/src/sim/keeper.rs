@@ -31,7 +31,7 @@ pub(super) struct Keepers {
     limit_ends: BTreeMap<String, u64>,
     down_ends: BTreeMap<String, u64>,
     /// Who lets each agent work.
-    providers: BTreeMap<Key, String>,
+    limiters: BTreeMap<Key, String>,
     /// Agents run for a key that had been run before.
     pub(super) twice: Option<Key>,
     launched: u32,
@@ -39,9 +39,15 @@ pub(super) struct Keepers {
 
 impl Keepers {
     /// Start an agent. Returns what it is going to do.
-    pub(super) fn launch(&mut self, scenario: &Scenario, key: Key, provider: &str, time: u64) -> Behaviour {
-        self.providers.insert(key, provider.to_owned());
-        let limit_ends = self.limit_ends.entry(provider.to_owned()).or_default();
+    pub(super) fn launch(
+        &mut self,
+        scenario: &Scenario,
+        key: Key,
+        (provider, limiter): (&str, &str),
+        time: u64,
+    ) -> Behaviour {
+        self.limiters.insert(key, limiter.to_owned());
+        let limit_ends = self.limit_ends.entry(limiter.to_owned()).or_default();
         let runs = self.runs.entry(key.0).or_default();
         let mut behaviour = scenario.scripts[key.0].runs.get(*runs).copied().unwrap_or(Behaviour::Good);
         self.launched += 1;
@@ -108,13 +114,15 @@ impl Keepers {
             Behaviour::Refused => AgentEnd::Refused { reason: text("the key is old") },
             Behaviour::SaysBlocked => AgentEnd::Blocked { reason: text("the task is wrong") },
             Behaviour::LimitMistold => {
-                AgentEnd::Limit { reason: text("limit"), until: Timestamp(now.0 - 3_600_000) }
+                let until = Timestamp(now.0 - 3_600_000);
+                AgentEnd::Limit { reason: text("limit"), until, model: scenario.limited_model() }
             }
             Behaviour::Limit(_) => {
-                let ends = self.providers.get(&key).and_then(|provider| self.limit_ends.get(provider));
+                let ends = self.limiters.get(&key).and_then(|limiter| self.limit_ends.get(limiter));
                 let left = ends.copied().unwrap_or(0).saturating_sub(time);
                 let left = i64::try_from(left).unwrap_or(0);
-                AgentEnd::Limit { reason: text("limit"), until: Timestamp(now.0 + left) }
+                let until = Timestamp(now.0 + left);
+                AgentEnd::Limit { reason: text("limit"), until, model: scenario.limited_model() }
             }
         };
         self.all.insert(key, Keeper::Ended(end));

@@ -175,6 +175,25 @@ pub(super) fn provider(sim: &Sim, agent: &str) -> String {
     agents.get(agent).and_then(|agent| agent.provider.clone()).unwrap_or_else(|| agent.to_owned())
 }
 
+/// Whose usage limit an agent meets: that of its provider, or of its model.
+pub(super) fn limiter(sim: &Sim, agent: &str) -> String {
+    let provider = provider(sim, agent);
+    if !sim.scenario.weather.limits_models {
+        return provider;
+    }
+    let agent = sim.scenario.plan.settings.agents.get(agent);
+    let model = agent.and_then(|agent| agent.model.as_deref()).unwrap_or("default");
+    format!("{provider}/{model}")
+}
+
+/// Whether what one agent met keeps another from its work.
+fn concerns(sim: &Sim, met: &str, end: &AgentEnd, other: &str) -> bool {
+    match end {
+        AgentEnd::Limit { .. } => limiter(sim, met) == limiter(sim, other),
+        _ => provider(sim, met) == provider(sim, other),
+    }
+}
+
 /// Who begins to work for the engine with this event.
 pub(super) fn begins(event: &Event) -> Option<(&TaskId, &str, Option<&str>)> {
     match event {
@@ -190,25 +209,27 @@ pub(super) fn begins(event: &Event) -> Option<(&TaskId, &str, Option<&str>)> {
 /// After a usage limit no agent of that provider is started for a moment, whatever time the client told.
 fn limits_park(sim: &Sim, event: &Event) -> Verdict {
     let Some((task, agent, _)) = begins(event) else { return Ok(()) };
-    let since = sim.limited_at.get(&provider(sim, agent)).map(|time| sim.time - time);
+    let since = sim.limited_at.get(&limiter(sim, agent)).map(|time| sim.time - time);
     ensure(since.is_none_or(|ms| ms >= 1000), || format!("{task} starts {since:?} ms after a usage limit"))
 }
 
-/// What the journal says about a provider since it was last said to be out, newest first, and how it was.
-fn since_out<'s>(sim: &'s Sim, of: &str) -> Option<(Vec<&'s Recorded>, &'s AgentEnd)> {
+/// What the journal says since an agent was last kept from its work by what it met or another one did, newest first, and
+/// how it was.
+fn since_out<'s>(sim: &'s Sim, kept: &str) -> Option<(Vec<&'s Recorded>, &'s AgentEnd)> {
     let out = |recorded: &'s Recorded| match &recorded.event {
         Event::AgentEnded {
             end: end @ (AgentEnd::Limit { .. } | AgentEnd::Refused { .. } | AgentEnd::Unavailable { .. }),
             agent,
             ..
         }
-        | Event::ReviewerEnded { end, agent, .. } => Some(end).filter(|_| provider(sim, agent) == of),
+        | Event::ReviewerEnded { end, agent, .. } => Some(end).filter(|end| concerns(sim, agent, end, kept)),
         _ => None,
     };
     let at = sim.journal.iter().rposition(|recorded| out(recorded).is_some())?;
+    let of = provider(sim, kept);
     // A person knew better.
     let lifted = |recorded: &Recorded| match &recorded.event {
-        Event::ProviderUnparked { provider, .. } => provider == of,
+        Event::ProviderUnparked { provider, .. } => *provider == of || *provider == limiter(sim, kept),
         _ => false,
     };
     if sim.journal[at + 1..].iter().any(lifted) {
@@ -225,9 +246,9 @@ fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
 
 /// The same for one that begins to review, which is not journaled where nobody knows of a limit.
 pub(super) fn looks_first(sim: &Sim, task: &TaskId, agent: &str) -> Verdict {
-    let of = provider(sim, agent);
-    let Some((since, AgentEnd::Limit { .. })) = since_out(sim, &of) else { return Ok(()) };
-    let own = |agent: &str| provider(sim, agent) == of;
+    let of = limiter(sim, agent);
+    let Some((since, AgentEnd::Limit { .. })) = since_out(sim, agent) else { return Ok(()) };
+    let own = |agent: &str| limiter(sim, agent) == of;
     let mut first: Option<(&TaskId, Timestamp)> = None;
     for recorded in since.into_iter().rev() {
         match &recorded.event {
@@ -269,7 +290,7 @@ fn ends(event: &Event) -> bool {
 /// A provider that lets nobody in is left alone until an engine is started anew.
 fn the_refused_rest(sim: &Sim, event: &Event) -> Verdict {
     let Some((task, agent, _)) = begins(event) else { return Ok(()) };
-    let Some((since, AgentEnd::Refused { .. })) = since_out(sim, &provider(sim, agent)) else {
+    let Some((since, AgentEnd::Refused { .. })) = since_out(sim, agent) else {
         return Ok(());
     };
     let anew = since.iter().any(|recorded| matches!(recorded.event, Event::EngineStarted { .. }));
@@ -283,7 +304,7 @@ fn stand_ins_are_planned(sim: &Sim, event: &Event) -> Verdict {
     let next = |name: &str| agents.get(name).and_then(|agent| agent.fallback.as_deref());
     let planned = std::iter::successors(next(meant), |name| next(name)).any(|name| name == agent);
     ensure(planned, || format!("{task} is given to {agent} in place of {meant}, and no plan says so"))?;
-    let out = since_out(sim, &provider(sim, meant)).is_some();
+    let out = since_out(sim, meant).is_some();
     ensure(out, || format!("{task} is given to {agent}, and {meant} could have done it"))
 }
 
@@ -295,7 +316,7 @@ pub(super) fn nobody_waits_in_vain(sim: &mut Sim) -> Result<(), Broken> {
     if !idle || gave_up || run.session.selection != Selection::All {
         return Ok(());
     }
-    let of = |task: &Task| provider(sim, piton_core::run::worker(run, task));
+    let of = |task: &Task| piton_core::run::worker(run, task).to_owned();
     let ready = |task: &&Task| {
         matches!(task.status(), Status::Pending | Status::Failed)
             && (task.waiting, task.not_before) == (0, None)

@@ -69,6 +69,8 @@ pub(super) struct Weather {
     pub(super) trouble: u64,
     /// So many agents in a row cannot be run at all.
     pub(super) outage: u32,
+    /// Usage limits are of one model each.
+    pub(super) limits_models: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +97,11 @@ pub(super) fn index(id: &TaskId) -> usize {
 }
 
 impl Scenario {
+    /// What a client calls the model whose usage limit it met.
+    pub(super) fn limited_model(&self) -> Option<String> {
+        self.weather.limits_models.then(|| "its model".to_owned())
+    }
+
     pub(super) fn new(rng: &mut Rng) -> Scenario {
         let promise = rng.chance(30);
         let count = match rng.below(4) {
@@ -116,6 +123,7 @@ impl Scenario {
             movers: false,
             trouble: if promise || rng.chance(60) { 0 } else { rng.between(1, 10) },
             outage: if !promise && rng.chance(5) { rng.small(1, 50) } else { 0 },
+            limits_models: rng.chance(30),
         };
         let subjects = subjects(rng, count);
         let scripts: Vec<Script> = (0..count).map(|_| script(rng, promise)).collect();
@@ -339,13 +347,16 @@ fn gates(rng: &mut Rng, tasks: &mut [TaskSpec], groups: u32, promise: bool, subj
 
 /// Who works, and whose limits they meet. Two meet them together.
 const AGENTS: [(&str, &str); 4] = [("default", "a"), ("quick", "a"), ("other", "b"), ("third", "c")];
+/// The model of one of the two. The other takes whatever its client takes.
+const QUICK: &str = "small";
 
 fn agents(rng: &mut Rng) -> BTreeMap<String, Agent> {
     let mut agents = BTreeMap::new();
     for (nth, (name, provider)) in AGENTS.iter().enumerate() {
         // Only on those after it: so no circle closes.
         let fallback = AGENTS[nth + 1..].iter().find(|_| rng.chance(25)).map(|(name, _)| (*name).to_owned());
-        let agent = Agent { provider: Some((*provider).to_owned()), fallback, ..Agent::default() };
+        let model = (*name == "quick").then(|| QUICK.to_owned());
+        let agent = Agent { provider: Some((*provider).to_owned()), fallback, model, ..Agent::default() };
         agents.insert((*name).to_owned(), agent);
     }
     agents

@@ -187,7 +187,10 @@ impl Sim {
         }
         let reason = "not now".to_owned();
         let end = match self.rng.chance(70) {
-            true => AgentEnd::Limit { reason, until: self.now().plus(Span::minutes(20)) },
+            true => {
+                let until = self.now().plus(Span::minutes(20));
+                AgentEnd::Limit { reason, until, model: self.scenario.limited_model() }
+            }
             false => AgentEnd::Refused { reason },
         };
         let (tree, results) = (tree.clone(), Vec::new());
@@ -449,8 +452,8 @@ impl Sim {
             None => {}
         }
         let agent = self.task(&task_id(key.0)).map(|task| task.progress.agent).unwrap_or_default();
-        let provider = self.run().provider(&agent).to_owned();
-        let behaviour = self.keepers.launch(&self.scenario, key, &provider, self.time);
+        let (provider, limiter) = (laws::provider(self, &agent), laws::limiter(self, &agent));
+        let behaviour = self.keepers.launch(&self.scenario, key, (&provider, &limiter), self.time);
         self.note(|| format!("agent {} fence {} pass {}: {behaviour:?}", task_id(key.0), key.1, key.2));
         self.agent_will_end(key, behaviour);
         false

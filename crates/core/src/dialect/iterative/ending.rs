@@ -17,7 +17,11 @@ pub fn ending(heard: &Heard, told: &[Told]) -> AgentEnd {
         Some(Signal::Retry(reason)) => return AgentEnd::Transient { reason: reason.clone() },
         Some(Signal::Refused(reason)) => return AgentEnd::Refused { reason: reason.clone() },
         Some(Signal::Limit(until)) => {
-            return AgentEnd::Limit { reason: "the agent reached a usage limit".to_owned(), until: *until };
+            return AgentEnd::Limit {
+                reason: "the agent reached a usage limit".to_owned(),
+                until: *until,
+                model: None,
+            };
         }
         Some(Signal::TestsFail(what)) => return failed(format!("its tests fail: {what}")),
         _ => {}

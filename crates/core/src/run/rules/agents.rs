@@ -4,7 +4,7 @@ use super::{Decision, Rules};
 use crate::plan::{Oid, TaskId};
 use crate::run::command::{Refusal, Stop};
 use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next};
-use crate::run::provider::{reviewer, stand_in, worker};
+use crate::run::provider::{is_of, reviewer, stand_in, worker};
 use crate::run::task::{Status, Task};
 
 impl Rules<'_> {
@@ -108,7 +108,8 @@ impl Rules<'_> {
 
     /// A person says that a provider lets agents work again.
     pub(super) fn unpark(&self, provider: &str, by: &str) -> Decision {
-        if !self.run.outages.contains_key(provider) && !self.run.overloads.contains_key(provider) {
+        let parked = self.run.outages.keys().chain(self.run.overloads.keys());
+        if !parked.into_iter().any(|name| is_of(name, provider)) {
             return Err(Refusal::because(format!("nothing keeps agents of {provider} from their work")));
         }
         Ok(vec![Event::ProviderUnparked { provider: provider.to_owned(), by: by.to_owned() }])

@@ -16,10 +16,10 @@ impl Rules<'_> {
     /// An agent's end as it can be true. A limit told as over, or as too far away, would be met again at once.
     pub(super) fn believed(&self, end: &AgentEnd) -> AgentEnd {
         match end {
-            AgentEnd::Limit { reason, until } => {
+            AgentEnd::Limit { reason, until, model } => {
                 let soonest = self.now.plus(self.run.settings.backoff.max(Span::seconds(1)));
                 let until = (*until).max(soonest).min(self.now.plus(LONGEST_LIMIT));
-                AgentEnd::Limit { reason: reason.clone(), until }
+                AgentEnd::Limit { reason: reason.clone(), until, model: model.clone() }
             }
             end => end.clone(),
         }
