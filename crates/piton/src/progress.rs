@@ -210,7 +210,9 @@ impl Live {
 impl Observer for Live {
     fn event(&mut self, recorded: &Recorded, state: &State) {
         match &recorded.event {
-            Event::TaskAdded { spec, .. } => drop(self.titles.insert(spec.id.clone(), spec.title.clone())),
+            Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. } => {
+                self.titles.insert(spec.id.clone(), spec.title.clone());
+            }
             Event::AttemptStarted { task, .. } => {
                 self.started.entry(task.clone()).or_insert(recorded.at);
             }

@@ -362,18 +362,20 @@ fn is_part(name: &str) -> bool {
         || (name.contains('/') && name.ends_with(".xml"))
 }
 
-/// When the parts of a plan were last written, and how long they are: what is equal need not be read again.
-pub(crate) fn stamp(path: &Utf8Path) -> Vec<(String, Option<SystemTime>, u64)> {
+/// When the parts of a plan, and the defaults that count for it, were last written, and how long they are: what is equal need not be read again.
+pub(crate) fn stamp(path: &Utf8Path, project: &Utf8Path) -> Vec<(String, Option<SystemTime>, u64)> {
     let stamp = |name: String, file: &Utf8Path| {
         let data = std::fs::metadata(file).ok();
         let written = data.as_ref().and_then(|data| data.modified().ok());
         (name, written, data.map_or(0, |data| data.len()))
     };
+    let defaults = [folder_of(path), project].into_iter().filter_map(config_file);
+    let defaults = defaults.map(|file| stamp(file.to_string(), &file));
     if !path.is_dir() {
-        return vec![stamp(String::new(), path)];
+        return [stamp(String::new(), path)].into_iter().chain(defaults).collect();
     }
-    let mut stamps: Vec<_> =
-        files(path).into_iter().map(|name| stamp(name.clone(), &path.join(&name))).collect();
+    let parts = files(path).into_iter().map(|name| stamp(name.clone(), &path.join(&name)));
+    let mut stamps: Vec<_> = parts.chain(defaults).collect();
     stamps.sort();
     stamps
 }
@@ -385,28 +387,32 @@ pub(crate) fn folder_of(plan: &Utf8Path) -> &Utf8Path {
 
 /// The nearest piton.toml in a folder or above it, inside its repository.
 pub(crate) fn config(folder: &Utf8Path) -> Outcome<Option<native::Config>> {
-    let folder = here()?.join(folder);
+    let Some(path) = config_file(&here()?.join(folder)) else { return Ok(None) };
+    let text = text_of(&path)?;
+    let (config, diagnostics) = native::read_config(&text);
+    let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+    if !diagnostics.is_empty() {
+        let picture = picture::draw(&shown(&path), &text, &diagnostics);
+        if errors > 0 {
+            let failure = Failure::new(format!("{} cannot be used", shown(&path)));
+            return Err(Failure { picture: Some(picture), ..failure });
+        }
+        ui::say(picture);
+    }
+    Ok(Some(config))
+}
+
+fn config_file(folder: &Utf8Path) -> Option<Utf8PathBuf> {
     for folder in folder.ancestors() {
         let path = folder.join("piton.toml");
         if path.is_file() {
-            let text = text_of(&path)?;
-            let (config, diagnostics) = native::read_config(&text);
-            let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-            if !diagnostics.is_empty() {
-                let picture = picture::draw(&shown(&path), &text, &diagnostics);
-                if errors > 0 {
-                    let failure = Failure::new(format!("{} cannot be used", shown(&path)));
-                    return Err(Failure { picture: Some(picture), ..failure });
-                }
-                ui::say(picture);
-            }
-            return Ok(Some(config));
+            return Some(path);
         }
         if folder.join(".git").exists() {
             break;
         }
     }
-    Ok(None)
+    None
 }
 
 fn text_of(path: &Utf8Path) -> Outcome<String> {

@@ -43,7 +43,7 @@ impl Check {
     }
 
     /// Without what its reader added.
-    pub(super) fn as_written(&self) -> Check {
+    pub(crate) fn as_written(&self) -> Check {
         Check { pipefail: self.pipefail.filter(|said| !said), ..self.clone() }
     }
 

@@ -26,19 +26,21 @@ pub struct Plan {
 impl Plan {
     /// Covers what the tasks say and what judges them; not comments, order of keys or layout.
     pub fn hash(&self) -> Digest {
-        // A gate of another system is not something that the plan's author wrote, nor is what says whose words these are.
-        // Older journals have neither, and the same hash.
-        let says_gates = self.settings.dialect.is_native();
-        let is_more = |spec: &TaskSpec| (spec.gate && !says_gates) || spec.source.is_some();
-        let plain = |spec: TaskSpec| TaskSpec { gate: spec.gate && says_gates, source: None, ..spec };
-        let tasks: Vec<Cow<'_, TaskSpec>> = self
-            .tasks
-            .iter()
-            .map(as_written)
-            .map(|spec| if is_more(&spec) { Cow::Owned(plain(spec.into_owned())) } else { spec })
-            .collect();
+        let tasks: Vec<Cow<'_, TaskSpec>> = self.tasks.iter().map(|spec| self.as_authored(spec)).collect();
         let landing: Vec<Check> = self.settings.landing_checks.iter().map(Check::as_written).collect();
         Digest::of(&(&self.groups, &tasks, &landing))
+    }
+
+    /// A task of this plan, or of an earlier version of it, as far as the plan's author wrote it. A gate of another system is
+    /// nothing that the author wrote, nor is what says whose words these are. Older journals have neither, and the same hash.
+    pub(crate) fn as_authored<'s>(&self, spec: &'s TaskSpec) -> Cow<'s, TaskSpec> {
+        let says_gates = self.settings.dialect.is_native();
+        let spec = as_written(spec);
+        if !(spec.gate && !says_gates || spec.source.is_some()) {
+            return spec;
+        }
+        let spec = spec.into_owned();
+        Cow::Owned(TaskSpec { gate: spec.gate && says_gates, source: None, ..spec })
     }
 }
 

@@ -8,6 +8,7 @@ use super::evidence::{Evidence, Mark};
 use super::holding::HolderProcess;
 use super::past::Past;
 use super::report::Report;
+use super::revision::Revision;
 use super::schedule::Action;
 use super::state::Missing;
 use super::task::{Holder, Intent, Status, Task};
@@ -20,6 +21,8 @@ pub enum Command {
     Replan(Box<Plan>),
     /// The plan has tasks that the run does not know; nothing else in it is new. Beside an engine, too.
     Extend(Box<Plan>),
+    /// The plan says something else about tasks that nobody works on and that are not completed. Beside an engine, too.
+    Follow(Box<Revision>),
     /// An engine holds the run's lock and begins.
     Attach {
         engine: String,
@@ -285,6 +288,7 @@ impl Command {
             Command::Create(_)
             | Command::Replan(_)
             | Command::Extend(_)
+            | Command::Follow(_)
             | Command::PrepareLanding { .. }
             | Command::ContextUpdated(_) => true,
             // A commit counts for one task, and a check proves a task only if no other has it.

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{NewRun, Refusal, Stop};
 use super::event::Event;
-use super::reopen::{Reopening, changed};
+use super::reopen::{Judges, Reopening, changed};
 use super::state::{Run, State};
 use super::task::{Status, Task};
-use crate::plan::{Graph, Plan, Settings, TaskId};
+use crate::plan::{Check, Graph, Plan, Settings, TaskId, TaskSpec};
 
 pub(super) fn create(new: &NewRun) -> Result<Vec<Event>, Stop> {
     let plan = &new.plan;
@@ -48,21 +48,17 @@ pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     let mut events = vec![Event::PlanAdopted {
         plan_hash: plan.hash(),
         groups: plan.groups.clone(),
-        settings: Box::new(plan.settings.clone()),
+        settings: Box::new(settings(run, plan)),
     }];
+    let judges = Judges { landing: lands_otherwise(run, plan), ..Judges::default() };
     for (spec, (level, tail)) in plan.tasks.iter().zip(places) {
         let spec_event = Box::new(spec.clone());
         let known = gone.remove(&spec.id);
         match state.task(&spec.id)? {
             None => events.push(Event::TaskAdded { spec: spec_event, level, tail }),
-            Some(task) => events.extend(changed(task, spec_event, (level, tail))?),
+            Some(task) => events.extend(changed(task, spec_event, (level, tail), judges)?),
         }
-        // A plan that allows more of them answers a task that ran out of attempts.
-        let spent = |task: &&Task| task.decided == Status::Abandoned && task.spent >= task.budget;
-        if let Some(task) = known.filter(spent).filter(|task| spec.attempts > task.spent) {
-            let (task, attempts) = (task.id.clone(), spec.attempts);
-            events.push(Event::Raised { task, by: "piton".to_owned(), attempts });
-        }
+        events.extend(known.and_then(|task| raised(task, spec)));
     }
     if let Some(task) = gone.values().find(|task| task.decided == Status::Merging) {
         return Err(Refusal::hinted(
@@ -73,6 +69,43 @@ pub(super) fn replan(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
     events.extend(gone.into_keys().map(|id| Event::TaskRemoved { task: id.clone() }));
     look_again(state, plan, &mut events);
     Ok(events)
+}
+
+/// The settings of a plan that is read again: flags the run began with hold where the plan says nothing.
+pub(super) fn settings(run: &Run, plan: &Plan) -> Settings {
+    let (mut settings, began) = (plan.settings.clone(), &run.settings);
+    settings.no_commits |= began.no_commits;
+    settings.auto_answer |= began.auto_answer;
+    settings.commit_prefix = settings.commit_prefix.or_else(|| began.commit_prefix.clone());
+    settings.author = settings.author.or_else(|| began.author.clone());
+    settings.worktree.shared.clone_from(&began.worktree.shared);
+    let list = settings.list.take().map(|list| list.known_from(began.list.as_deref()));
+    settings.list = list.map(Box::new);
+    settings
+}
+
+/// Whether other checks judge what lands.
+pub(super) fn lands_otherwise(run: &Run, plan: &Plan) -> bool {
+    let written = |checks: &[Check]| checks.iter().map(Check::as_written).collect::<Vec<_>>();
+    written(&run.settings.landing_checks) != written(&plan.settings.landing_checks)
+}
+
+/// A plan that allows more of them answers a task that ran out of attempts.
+pub(super) fn raised(task: &Task, spec: &TaskSpec) -> Option<Event> {
+    let is_spent = task.decided == Status::Abandoned && task.spent >= task.budget;
+    (is_spent && spec.attempts > task.spent).then(|| Event::Raised {
+        task: task.id.clone(),
+        by: "piton".to_owned(),
+        attempts: spec.attempts,
+    })
+}
+
+/// A task that says the same and stands elsewhere in the plan. What a person allowed beyond the plan still holds.
+pub(super) fn moved(task: &Task, spec: &TaskSpec, (level, tail): (u32, u32)) -> Vec<Event> {
+    let attempts = task.budget;
+    let changed = Event::TaskChanged { spec: Box::new(spec.clone()), level, tail };
+    let raised = Event::Raised { task: task.id.clone(), by: "piton".to_owned(), attempts };
+    [changed].into_iter().chain((attempts != spec.attempts).then_some(raised)).collect()
 }
 
 /// Take up what the plan has besides the run's tasks. Those stay as they are, whoever works on them.
@@ -116,19 +149,16 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
         let spec_event = Box::new(spec.clone());
         match (known.get(&spec.id), state.task(&spec.id)?) {
             (None, None) => events.push(Event::TaskAdded { spec: spec_event, level, tail }),
-            (None, Some(task)) => events.extend(changed(task, spec_event, (level, tail))?),
+            (None, Some(task)) => {
+                events.extend(changed(task, spec_event, (level, tail), Judges::default())?);
+            }
             // In another batch now; or the chain behind it is longer, so it is wanted sooner; or it waits for more.
             (Some(task), _)
                 if task.group != spec.group
                     || (tail > task.tail && !task.decided.is_settled())
                     || spec.depends_on.iter().any(|need| !known.contains_key(need)) =>
             {
-                events.push(Event::TaskChanged { spec: spec_event, level, tail });
-                // What a person allowed beyond the plan still holds.
-                if task.budget != spec.attempts {
-                    let (task, attempts) = (spec.id.clone(), task.budget);
-                    events.push(Event::Raised { task, by: "piton".to_owned(), attempts });
-                }
+                events.extend(moved(task, spec, (level, tail)));
             }
             (Some(_), _) => {}
         }
@@ -138,7 +168,7 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
 }
 
 /// A gate that was passed, or a review, has not seen what is added.
-fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
+pub(super) fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
     let added = events.iter().find_map(|event| match event {
         Event::TaskAdded { spec, .. } => Some(spec.id.clone()),
         _ => None,
@@ -170,7 +200,7 @@ fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
 }
 
 /// For each task of a plan that can be carried out, the longest chains before it and behind it.
-fn places(plan: &Plan) -> Result<Vec<(u32, u32)>, Stop> {
+pub(super) fn places(plan: &Plan) -> Result<Vec<(u32, u32)>, Stop> {
     let ids: BTreeSet<&TaskId> = plan.tasks.iter().map(|spec| &spec.id).collect();
     for spec in &plan.tasks {
         if let Some(unknown) = spec.depends_on.iter().find(|need| !ids.contains(need)) {

@@ -44,7 +44,7 @@ pub enum Event {
         /// Where worktrees are made.
         worktree_dir: Option<String>,
     },
-    /// The plan was read again: the tasks that differ follow.
+    /// The plan is adopted as it is now: the tasks that differ follow.
     PlanAdopted {
         plan_hash: Digest,
         groups: Vec<Group>,
@@ -373,7 +373,8 @@ impl Event {
                 | Note::GuardrailRemoved { .. }
                 | Note::Carried { .. }
                 | Note::Heard { .. }
-                | Note::Began { .. } => None,
+                | Note::Began { .. }
+                | Note::PlanUnreadable { .. } => None,
             },
             TaskAdded { spec, .. } | TaskChanged { spec, .. } => Some(&spec.id),
             TaskRemoved { task }
@@ -634,6 +635,8 @@ pub enum Note {
     Heard { file: String, shown: u64, edit: String },
     /// When whoever was at it before this journal says that the work began.
     Began { began: Timestamp },
+    /// The plan's files could not be read while the run went on: it goes on with what it had.
+    PlanUnreadable { reason: String },
     /// An edit of a state file that the rules do not allow.
     EditRefused {
         file: String,

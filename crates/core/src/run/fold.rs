@@ -10,7 +10,7 @@ use super::event::{
 use super::overload::Overloads;
 use super::provider::{Outages, is_of, worker};
 use super::state::{Missing, Run, State};
-use super::task::{Answer, Holder, Pass, Progress, Proof, Status, Task};
+use super::task::{Answer, Holder, Pass, Progress, Proof, Red, Status, Task};
 use super::usage::{Bills, Usage, book, is_of_a_worker};
 use crate::plan::{Budget, Digest, Oid, TaskId};
 use crate::time::{Span, Timestamp};
@@ -162,6 +162,7 @@ impl State {
                     task.holder = Some(holder.clone());
                     task.not_before = None;
                     task.progress.recheck = false;
+                    task.progress.red = None;
                     task.progress.booked.clear();
                     task.progress.uncommitted.clear();
                     task.progress.process = None;
@@ -496,12 +497,17 @@ impl State {
             if matches!(class, Class::Code | Class::Conflict) {
                 task.progress.feedback = Some(seq);
             }
+            let judged = match task.decided {
+                Status::Verifying => Some(Red::Alone),
+                Status::Verified => Some(Red::Landing),
+                _ => None,
+            };
+            let is_red = matches!(class, Class::Code | Class::Conflict | Class::Defect);
+            task.progress.red = judged.filter(|_| is_red);
             task.holder = None;
             task.progress.recheck = match class {
                 // Only whoever was to look at the work did not, was not let in, or was stopped.
-                Class::Transient | Class::Limit | Class::Stopped => {
-                    matches!(task.decided, Status::Verifying | Status::Verified)
-                }
+                Class::Transient | Class::Limit | Class::Stopped => judged.is_some(),
                 Class::Code | Class::Conflict | Class::Defect => false,
             };
             task.progress.intent = None;
@@ -570,6 +576,7 @@ pub(super) fn release(task: &mut Task) {
     task.progress.left_behind = false;
     task.progress.uncommitted.clear();
     task.progress.recheck = false;
+    task.progress.red = None;
     task.progress.intent = None;
     task.progress.queued = None;
     task.progress.waits = None;

@@ -6,7 +6,7 @@ use super::command::{Refusal, Stop};
 use super::event::Event;
 use super::fold::release;
 use super::state::{Missing, State};
-use super::task::{Progress, Status, Task};
+use super::task::{Progress, Red, Status, Task};
 use crate::plan::{Check, TaskId, TaskSpec};
 use crate::time::Timestamp;
 
@@ -18,18 +18,31 @@ pub enum Reopening {
     Content { spec: u64 },
     /// The task is the same, but other checks decide about it.
     Checks,
+    /// It failed by its checks, and others decide about it now: the work that is there is judged again, without an agent.
+    Rejudged,
     /// It judged a state of the project that has changed since.
     Stale { reason: String },
 }
 
-/// What follows where the plan has this spec for a task now, with the chains before and behind it.
+/// Which of those who judge a task have changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Judges {
+    /// Its own checks, such as their limits.
+    pub(super) own: bool,
+    pub(super) landing: bool,
+}
+
+/// What follows where the plan has this spec for a task now, with the chains before and behind it. `judges`: which checks
+/// that decide about it are others now, beyond what its digests tell.
 ///
 /// A completed task whose content is another is open again. Those that depend on it stay as they are: they were proven on
-/// what landed, and it is still there. Where only checks are new, they judge what the target holds.
+/// what landed, and it is still there. Where only checks are new, they judge what the target holds. The same for a task that
+/// its checks stopped: others judge the work that it left.
 pub(super) fn changed(
     task: &Task,
     spec: Box<TaskSpec>,
     (level, tail): (u32, u32),
+    judges: Judges,
 ) -> Result<Vec<Event>, Stop> {
     let reopened = |reason, checks_first| Event::Reopened {
         task: task.id.clone(),
@@ -49,11 +62,15 @@ pub(super) fn changed(
     }
     let is_new = |check: &Check| !task.judges.contains(&check.digest());
     let is_unproven = is_completed && spec.checks.iter().any(is_new);
+    let own = judges.own || spec.checks.iter().any(is_new) || spec.checks.len() != task.judges.len();
+    let is_rejudged = task.failed_by_checks().is_some_and(|red| own || judges.landing && red == Red::Landing);
     let change = Event::TaskChanged { spec, level, tail };
     Ok(if is_another && (is_completed || has_work) {
         vec![reopened(Reopening::Content { spec: task.spec_seq }, false), change]
     } else if is_unproven {
         vec![change, reopened(Reopening::Checks, true)]
+    } else if !is_another && is_rejudged {
+        vec![change, reopened(Reopening::Rejudged, false)]
     } else {
         vec![change]
     })
@@ -70,6 +87,18 @@ impl State {
         seq: u64,
     ) -> Result<(), Missing> {
         self.on_run(|run| (run.context, run.held) = (None, false));
+        if *reason == Reopening::Rejudged {
+            return self.update(id, at, |task| {
+                release(task);
+                task.progress.recheck = true;
+                task.decided = Status::Failed;
+                task.not_before = None;
+                task.transient = 0;
+                task.conflicts = 0;
+                // If the work is red again, that costs an attempt.
+                task.budget = task.budget.max(task.spent + 1);
+            });
+        }
         self.update(id, at, |task| {
             release(task);
             task.proof = None;
@@ -88,7 +117,7 @@ impl State {
                     task.budget = task.budget.max(task.spent + 1 + u32::from(checks_first));
                 }
                 // Rounds of fixes count over the whole run: whoever has used them up gets no more.
-                Reopening::Stale { .. } => {}
+                Reopening::Stale { .. } | Reopening::Rejudged => {}
             }
         })
     }

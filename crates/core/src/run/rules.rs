@@ -34,6 +34,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::Create(_) => Err(Refusal::because(format!("the run {} exists already", run.id))),
         Command::Replan(plan) => replan(state, run, plan),
         Command::Extend(plan) => extend(state, run, plan),
+        Command::Follow(revision) => revision.follow(state, run),
         Command::Attach { engine, session } => on.attach(engine, session),
         Command::Detach { engine, reason, tip } => {
             if run.engine.as_ref() != Some(engine) {

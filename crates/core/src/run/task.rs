@@ -273,6 +273,24 @@ impl Task {
         self.judges.iter().filter(|judge| !self.reviews.contains(judge))
     }
 
+    /// Where the checks stopped its last try, or could not be made. Its work is there to be judged again.
+    pub(super) fn failed_by_checks(&self) -> Option<Red> {
+        let has_stopped = match self.decided {
+            Status::Failed | Status::Abandoned | Status::Blocked => true,
+            Status::Skipped => self.progress.left_behind,
+            _ => false,
+        };
+        let cut_off = self.progress.recheck.then_some(Red::Alone);
+        self.progress.red.or(cut_off).filter(|_| has_stopped)
+    }
+
+    /// Somebody works on it: the engine, or a holder of the ledger.
+    pub(super) fn is_worked_on(&self) -> bool {
+        use Status::*;
+        self.holder.is_some()
+            || matches!(self.decided, InProgress | Confirming | Verifying | Verified | Merging)
+    }
+
     /// The engine works on it, and not a ledger's holder.
     pub fn is_engines(&self) -> bool {
         self.holder == Some(Holder::Engine)
@@ -338,6 +356,9 @@ pub struct Progress {
     pub agent_done: bool,
     /// The checks were cut off: the next try begins with them, not with an agent.
     pub recheck: bool,
+    /// Checks decided against the work of its last try, which is `commit` and `tree`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red: Option<Red>,
     /// It was completed before: its checks run before any agent, and it may stay as it is.
     pub checks_first: bool,
     /// Where things stood when it was first begun by the ledger since the last reset.
@@ -408,6 +429,16 @@ pub struct Answer {
     pub to: Option<u64>,
     /// The same answer to the same failure is recorded once.
     pub text: Digest,
+}
+
+/// Where checks decided against a task's work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Red {
+    /// By itself.
+    Alone,
+    /// Where it was to land.
+    Landing,
 }
 
 /// The move of the target that is about to be made.

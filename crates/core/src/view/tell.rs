@@ -30,9 +30,9 @@ pub fn tell(event: &Event) -> Told {
             let onto = target.as_ref().map(|branch| format!(", landing on {branch}")).unwrap_or_default();
             (Tone::Plain, format!("run {run} of the plan {name}{onto}"))
         }
-        Event::PlanAdopted { .. } => (Tone::Plain, "the plan was read again".to_owned()),
+        Event::PlanAdopted { .. } => (Tone::Plain, "the plan is adopted as it is now".to_owned()),
         Event::TaskAdded { spec, .. } => (Tone::Quiet, format!("planned: {}", spec.title)),
-        Event::TaskChanged { spec, .. } => (Tone::Quiet, format!("planned anew: {}", spec.title)),
+        Event::TaskChanged { spec, .. } => (Tone::Quiet, format!("planned again: {}", spec.title)),
         Event::TaskRemoved { .. } => (Tone::Quiet, "no longer in the plan".to_owned()),
         Event::EngineStarted { session, .. } => {
             (Tone::Plain, format!("engine started, {} at a time", session.max_parallel))
@@ -194,6 +194,7 @@ pub fn tell(event: &Event) -> Told {
             let why = match reason {
                 Reopening::Content { .. } => "the plan has another task under this id now".to_owned(),
                 Reopening::Checks => "other checks decide about it now".to_owned(),
+                Reopening::Rejudged => "other checks decide about its work now".to_owned(),
                 Reopening::Stale { reason } => one_line(reason).to_owned(),
             };
             let before =
@@ -225,6 +226,13 @@ pub fn tell(event: &Event) -> Told {
             }
             Note::Began { began } => (Tone::Quiet, format!("begun at {began}, says {by}")),
             Note::Heard { file, edit, .. } => (Tone::Plain, format!("edited in {file}: {}", one_line(edit))),
+            Note::PlanUnreadable { reason } => {
+                let reason = one_line(reason);
+                (
+                    Tone::Warning,
+                    format!("the changed plan cannot be read, so the run goes on without it: {reason}"),
+                )
+            }
             Note::EditRefused { file, edit, reason, .. } => {
                 (Tone::Warning, format!("an edit of {file} was not taken: {}: {reason}", one_line(edit)))
             }

@@ -14,5 +14,6 @@ mod promises;
 mod properties;
 mod providers;
 mod repaired;
+mod revisions;
 mod siblings;
 mod table;

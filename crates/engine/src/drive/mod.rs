@@ -46,6 +46,7 @@ use crate::{clock, crash, git, secrets};
 use budget::Gauges;
 pub use land::PINS;
 use order::{Called, Neighbour, Order, Running, Site, Slots};
+use plan::PlanSeen;
 use reconcile::Rescues;
 pub use reconcile::lost_landings;
 use told::Told;
@@ -164,9 +165,7 @@ struct Loop<'o> {
     plan_now: PlanNow,
     undecided: Undecided,
     no_wait: bool,
-    /// The plan as it was last read, until it is what the run goes by.
-    plan_seen: Option<Result<Plan, String>>,
-    plan_diff: Option<String>,
+    plan_seen: PlanSeen,
     inbox: Inbox,
     workers: Workers,
     observer: &'o mut dyn Observer,
@@ -229,8 +228,7 @@ impl<'o> Loop<'o> {
             plan_now,
             undecided,
             no_wait,
-            plan_seen: None,
-            plan_diff: None,
+            plan_seen: PlanSeen::default(),
             inbox,
             workers: Workers::default(),
             observer,
@@ -495,7 +493,8 @@ impl<'o> Loop<'o> {
 
     /// Why to end, if there is nothing to wait for.
     fn finished(&mut self, now: Timestamp) -> Option<StopReason> {
-        if !self.under_way.is_empty() {
+        // A change of the plan that is being looked at may bring more to do.
+        if !self.under_way.is_empty() || matches!(self.plan_seen, PlanSeen::Fresh(_)) {
             return None;
         }
         let stopping = self.state.run().is_some_and(|run| run.stop.is_some());
@@ -531,9 +530,9 @@ impl<'o> Loop<'o> {
         if run::wake_at(&self.state, now).is_some() && !selected_is_done {
             return None;
         }
-        Some(match (&self.plan_diff, view::at_rest(&self.state)) {
+        Some(match (self.plan_difference(), view::at_rest(&self.state)) {
             (Some(detail), reason) if reason != StopReason::Completed => {
-                StopReason::PlanChanged { detail: detail.clone() }
+                StopReason::PlanChanged { detail: detail.to_owned() }
             }
             (_, reason) => reason,
         })
@@ -567,13 +566,17 @@ impl<'o> Loop<'o> {
         while let Ok(wake) = self.inbox.receiver.try_recv() {
             self.take(wake, &mut commands);
         }
-        self.look_at_plan()?;
+        let is_held = self.look_at_plan()?;
         if commands.is_empty() {
             self.hear_others()?;
         } else {
             crash::point("engine.before-commit");
             // What can start now need not wait for a transaction of its own.
-            self.commit_with(&commands, |state| starts(&run::next(state, clock::now())))?;
+            let follow = |state: &State| match is_held {
+                true => Vec::new(),
+                false => starts(&run::next(state, clock::now())),
+            };
+            self.commit_with(&commands, follow)?;
             crash::point("engine.after-commit");
         }
         self.gauges.look(&self.state, &self.under_way, clock::now());

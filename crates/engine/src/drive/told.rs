@@ -200,6 +200,8 @@ fn earlier(journal: &Journal, run: &RunId, task: &Task) -> Result<Option<Advice>
                  what is asked above, and undo the earlier work only where that asks for it."
             )
         }
+        // Only work that never landed is judged again so.
+        Reopening::Rejudged => return Ok(None),
         Reopening::Checks => format!("This task {landed}. Other checks decide about it now."),
         Reopening::Stale { reason } => format!("This task {landed}. It is open again: {reason}"),
     };

@@ -105,7 +105,7 @@ fn grow(
             // There, whatever follows it waits for it.
             Some((journal, run)) if dialect == Dialect::Issue => {
                 begin::forget_dead_engine(project, journal, run)?;
-                begin::replan(journal, run, &after.plan)?
+                Command::Replan(Box::new(after.plan))
             }
             _ => Command::Extend(Box::new(after.plan)),
         };

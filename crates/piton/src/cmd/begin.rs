@@ -6,7 +6,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::dialect::iterative::plan::LISTS;
 use piton_core::dialect::{kept, native};
 use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
-use piton_core::run::{Command, NewRun, Past, Proof, State, Status, StopReason};
+use piton_core::run::{
+    Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, State, Status, StopReason,
+};
 use piton_engine::files;
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
@@ -184,36 +186,72 @@ pub(super) fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
 }
 
 fn adopt_or_refuse(args: &Run, found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {
-    let difference = native::difference(&journal.specs(run)?, &found.plan.tasks);
-    let others = other_tasks(journal, run, &found.plan)?;
+    let specs = journal.specs(run)?;
+    let difference = native::difference(&specs, &found.plan.tasks);
     if !args.replan {
-        let failure = Failure::new(format!("the plan has changed since the run {run} began"));
-        let failure = Failure { picture: Some(difference), ..failure };
-        let plan = find::shown(&found.path);
-        let again = format!("piton run {plan} --replan   adopts it, task by task");
-        let anew = format!("piton run {plan} --reset    begins a new run");
-        if others.is_empty() {
-            return Err(failure.hint(again).hint(anew));
-        }
-        // Rather another plan than a changed one: a run of its own takes nothing of this one for done.
-        let others = named(&others);
-        return Err(failure
-            .hint(anew)
-            .hint(format!("{again}; done again, since they are other tasks now: {others}")));
+        let from = journal.facts(run)?.map(|facts| facts.plan_hash).unwrap_or_else(|| found.plan.hash());
+        let revision = Revision::new(found.plan.clone(), &from, &specs);
+        return match submit(journal, run, Command::Follow(Box::new(revision)))? {
+            Ok(events) => {
+                ui::say(format!("the plan has changed, and is adopted as it is now:\n{difference}"));
+                tell_rejudged(&events);
+                Ok(())
+            }
+            Err(refusal) => Err(changed_too_much(found, journal, run, &refusal, difference)?),
+        };
     }
     ui::say(format!("the plan is adopted as it is now:\n{difference}"));
+    let others = other_tasks(journal, run, &found.plan)?;
     if !others.is_empty() {
         ui::say(format!("completed before, and other tasks now, so they are done again: {}", named(&others)));
     }
     // An engine that died is still written down as working; its lock is ours, so it is not.
     detach(journal, run)?;
-    let command = replan(journal, run, &found.plan)?;
+    let replan = Command::Replan(Box::new(found.plan.clone()));
+    tell_rejudged(&submit(journal, run, replan)?.map_err(Failure::from)?);
+    Ok(())
+}
+
+fn tell_rejudged(events: &[Recorded]) {
+    let rejudged = |recorded: &Recorded| match &recorded.event {
+        Event::Reopened { task, reason: Reopening::Rejudged, .. } => Some(task.clone()),
+        _ => None,
+    };
+    let tasks: Vec<TaskId> = events.iter().filter_map(rejudged).collect();
+    if !tasks.is_empty() {
+        ui::say(format!(
+            "other checks judge the work that is there, before any agent begins: {}",
+            named(&tasks)
+        ));
+    }
+}
+
+/// A change of the plan that a person has to decide about: it is about what is under way or completed, or takes tasks away.
+fn changed_too_much(
+    found: &FoundPlan,
+    journal: &mut Journal,
+    run: &RunId,
+    refusal: &Refusal,
+    difference: String,
+) -> Outcome<Failure> {
+    let failure = Failure::new(format!("the plan has changed since the run {run} began: {refusal}"));
+    let failure = Failure { picture: Some(difference), ..failure };
+    let plan = find::shown(&found.path);
+    let again = format!("piton run {plan} --replan   adopts it, task by task");
+    let anew = format!("piton run {plan} --reset    begins a new run");
+    let others = other_tasks(journal, run, &found.plan)?;
+    if others.is_empty() {
+        return Ok(failure.hint(again).hint(anew));
+    }
+    // Rather another plan than a changed one: a run of its own takes nothing of this one for done.
+    let others = named(&others);
+    Ok(failure.hint(anew).hint(format!("{again}; done again, since they are other tasks now: {others}")))
+}
+
+fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Result<Vec<Recorded>, Refusal>> {
     let mut state = journal.load(run)?;
     let done = journal.commit(run, &mut state, &[command], clock::now())?;
-    match done.outcomes.into_iter().next() {
-        Some(Err(refusal)) => Err(refusal.into()),
-        _ => Ok(()),
-    }
+    Ok(done.outcomes.into_iter().next().unwrap_or(Ok(Vec::new())))
 }
 
 /// What a run's plan asks for by now that the run has not done: completed tasks that are other tasks now, and new ones. A plan
@@ -270,22 +308,6 @@ pub(super) fn forget_dead_engine(project: &Project, journal: &mut Journal, run: 
     }
     let lock = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
     lock.map_or(Ok(()), |_alone| detach(journal, run))
-}
-
-/// The command that adopts a plan as it is now.
-pub(super) fn replan(journal: &Journal, run: &RunId, plan: &Plan) -> Outcome<Command> {
-    let mut plan = plan.clone();
-    if let Some(began) = journal.facts(run)?.map(|facts| facts.settings) {
-        // Flags the run began with hold where the plan says nothing.
-        plan.settings.no_commits |= began.no_commits;
-        plan.settings.auto_answer |= began.auto_answer;
-        plan.settings.commit_prefix = plan.settings.commit_prefix.or(began.commit_prefix);
-        plan.settings.author = plan.settings.author.or(began.author);
-        plan.settings.worktree.shared = began.worktree.shared;
-        let list = plan.settings.list.take().map(|list| list.known_from(began.list.as_deref()));
-        plan.settings.list = list.map(Box::new);
-    }
-    Ok(Command::Replan(Box::new(plan)))
 }
 
 /// What a run before this one left in the plan's files is no word about this one.

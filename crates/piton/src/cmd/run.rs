@@ -398,9 +398,9 @@ fn watch(found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
     let (path, dialect) = (found.path.clone(), found.plan.settings.dialect);
     let tests = begin::checks_found(dialect, specs);
     let project = project.root.clone();
-    let mut seen = reading::stamp(&path);
+    let mut seen = reading::stamp(&path, &project);
     Box::new(move || {
-        let now = reading::stamp(&path);
+        let now = reading::stamp(&path, &project);
         if now == seen {
             return None;
         }
@@ -408,7 +408,9 @@ fn watch(found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
         let how = How { project: Some(&project), tests: tests.as_deref(), ..How::default() };
         Some(match reading::read(&path, dialect, how) {
             Ok((found, _)) => Ok(found.plan),
-            Err(failure) => Err(failure.message),
+            Err(failure) => {
+                Err(format!("{}; `piton plan {}` shows why", failure.message, find::shown(&path)))
+            }
         })
     })
 }

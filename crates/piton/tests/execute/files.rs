@@ -431,3 +431,29 @@ fn a_worktree_that_is_cleaned_away_is_told_so_in_the_file() {
     assert_eq!(state(&sandbox)["worktrees"]["L1-001"]["status"], "cleaned");
     let _ = sandbox.run("doctor").exits(0);
 }
+
+/// The plan's own files are looked at while the run goes on.
+#[test]
+fn a_task_that_has_not_begun_may_be_edited_in_its_file_while_the_run_goes_on() {
+    let sandbox = shop();
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    let first = "[L1-001]\nmeet SIDE/arrived\nmeet SIDE/gate\n";
+    sandbox.script(&crate::all_write().replacen("[L1-001]\n", first, 1));
+    let mut run = sandbox.piton(["run", PLAN]).spawn();
+    sandbox.meet("arrived");
+    let file = format!("{PLAN}/2-backend/L2-001-task.xml");
+    sandbox.write(
+        &file,
+        &sandbox.read(&file).replace("<objective>Serve invoices", "<objective>Serve all invoices"),
+    );
+    run.until_says("the plan is adopted as it is now");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).lacks("asked to stop");
+    assert_eq!(crate::statuses(&sandbox), ["completed"; 3]);
+    let prompt = std::fs::read_dir(sandbox.own().join("runs")).expect("a run").flatten().find_map(|run| {
+        let jobs = std::fs::read_dir(run.path().join("L2-001")).ok()?;
+        jobs.flatten().find_map(|job| std::fs::read_to_string(job.path().join("prompt.md")).ok())
+    });
+    assert!(prompt.is_some_and(|text| text.contains("Serve all invoices")));
+}

@@ -357,3 +357,25 @@ fn recipes_that_read_find_what_they_look_for() {
     assert_eq!(counts, ["2", "0", "5", "1"]);
     assert_eq!(says(&format!("{all} '.tasks | length'")), "8");
 }
+
+/// The plan's own files are looked at while the run goes on.
+#[test]
+fn a_task_that_has_not_begun_may_be_edited_in_the_list_while_the_run_goes_on() {
+    let sandbox = months();
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    act(&sandbox, &format!("[1.1]\nmeet SIDE/arrived\nmeet SIDE/gate\n{}", crate::does_well("1.1")));
+    let mut run = sandbox.piton(["run", "7"]).spawn();
+    sandbox.meet("arrived");
+    let list = format!("{PLAN}/tasks.md");
+    let text = sandbox
+        .read(&list)
+        .replace("Name the option that was probably meant", "Guess the option that was meant");
+    sandbox.write(&list, &text);
+    run.until_says("the plan is adopted as it is now");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).lacks("asked to stop");
+    assert_eq!(statuses(&sandbox), crate::ALL_DONE);
+    let titles = sandbox.history(crate::BRANCH).join("\n");
+    assert!(titles.contains("Guess the option that was meant"), "{titles}");
+}

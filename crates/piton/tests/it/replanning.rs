@@ -15,17 +15,57 @@ fn held(flags: &[&str]) -> (Sandbox, piton_testkit::sandbox::Running) {
 }
 
 #[test]
-fn a_plan_that_changes_during_the_run_stops_it() {
+fn an_edit_of_a_task_that_has_not_begun_is_adopted_without_a_stop() {
     let (sandbox, mut run) = held(&[]);
-    sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("Do T2", "Do T2 better"));
+    let plan =
+        sandbox.read("plan.toml").replace("Do T2", "Do T2 better").replace("test -s T2", "grep -q y T2");
+    sandbox.script("[T2]\nwrite T2.txt y\n[T3]\nwrite T3.txt x\n");
+    sandbox.write("plan.toml", &(plan + &task("T3", "depends_on = ['T2']")));
+    run.until_says("the plan is adopted as it is now");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).lacks("asked to stop");
+    let landed = ["First commit", "Plan", "Merge worktree-T1: Do T1", "Merge worktree-T2: Do T2 better"];
+    assert_eq!(sandbox.history("main")[..4], landed);
+    assert_eq!((sandbox.read("T2.txt").as_str(), status(&sandbox, "T3").as_str()), ("y\n", "completed"));
+    let _ = sandbox.run("run plan.toml").exits(0).lacks("the plan");
+}
+
+#[test]
+fn an_edit_of_a_task_that_is_worked_on_stops_the_run_and_waits() {
+    let (sandbox, mut run) = held(&[]);
+    let plan = sandbox.read("plan.toml");
+    sandbox.write("plan.toml", &plan.replace("Do T1", "Do T1 better").replace("Do T2", "Do T2 better"));
     run.until_says("since the plan changed asked to stop");
     sandbox.meet("gate");
-    let run = run.wait().exits(3).says("title: Do T2 → Do T2 better").says("stopped: the plan changed");
+    let run = run.wait().exits(3).says("T1 is in_progress, and the plan changes it");
+    let run = run.says("title: Do T2 → Do T2 better").says("stopped: the plan changed");
     let _ = run.says("piton run PLAN   shows what has changed");
     assert_eq!(["T1", "T2"].map(|id| status(&sandbox, id)), ["completed", "pending"]);
-    let _ = sandbox.run("run plan.toml").exits(1);
-    let _ = sandbox.run("run plan.toml --replan").exits(0);
+    let _ = sandbox.run("run plan.toml").exits(1).says("T1 is completed, and the plan changes it");
+    // What was done stays, and what has not begun is adopted.
+    sandbox.write("plan.toml", &plan.replace("Do T2", "Do T2 better"));
+    let _ = sandbox.run("run plan.toml").exits(0).says("the plan has changed, and is adopted as it is now");
     assert!(sandbox.history("main").contains(&"Merge worktree-T2: Do T2 better".to_owned()));
+}
+
+/// Defaults of the project are part of the plan.
+#[test]
+fn defaults_that_change_during_the_run_are_adopted() {
+    let sandbox = sandbox();
+    let defaults = |attempts: u32| format!("[defaults]\nattempts = {attempts}\n");
+    sandbox.write("piton.toml", &defaults(1));
+    sandbox.plan(&(task("T1", "attempts = 2") + &task("T2", "depends_on = ['T1']")));
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    sandbox.script(
+        "[T1]\nmeet SIDE/arrived\nmeet SIDE/gate\nwrite T1.txt x\n[T2 1]\nwrite no.txt x\n[T2 2]\nwrite T2.txt x\n",
+    );
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    sandbox.write("piton.toml", &defaults(3));
+    run.until_says("the plan is adopted as it is now");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).says("T2       attempt 2 started");
 }
 
 #[test]
@@ -38,12 +78,16 @@ fn a_plan_that_only_looks_different_does_not_stop_it() {
 }
 
 #[test]
-fn a_plan_that_breaks_during_the_run_stops_it() {
+fn a_plan_that_breaks_during_the_run_is_reported_and_the_run_goes_on() {
     let (sandbox, mut run) = held(&[]);
+    let plan = sandbox.read("plan.toml");
     sandbox.write("plan.toml", "[[task]]\nid = ");
-    run.until_says("since the plan changed asked to stop");
+    run.until_says("the changed plan cannot be read, so the run goes on without it: plan.toml has");
     sandbox.meet("gate");
-    let _ = run.wait().exits(3).says("plan.toml has");
+    let _ = run.wait().exits(0).says("`piton plan plan.toml` shows why");
+    assert_eq!(["T1", "T2"].map(|id| status(&sandbox, id)), ["completed"; 2]);
+    sandbox.write("plan.toml", &plan);
+    let _ = sandbox.run("run plan.toml").exits(0).lacks("the plan");
 }
 
 #[test]
@@ -68,11 +112,27 @@ fn a_plan_that_changed_between_runs_is_shown_and_adopted_by_id() {
           @@ -1 +1 @@
           -Please do T2
           +Kindly do T2
-    error: the plan has changed since the run plan-[RUN] began
+    error: the plan has changed since the run plan-[RUN] began: T3 is no longer in the plan
 
     hint: piton run plan.toml --replan   adopts it, task by task
     hint: piton run plan.toml --reset    begins a new run
     ");
+    // Without the removal it needs no decision.
+    sandbox.plan(&(changed + &task("T3", "")));
+    let adopted = sandbox.run("run plan.toml --task T2").exits(0);
+    let _ = adopted
+        .says("the plan has changed, and is adopted as it is now:\n+ T4\n~ T2")
+        .lacks("T1       attempt");
+    let _ = sandbox.run("status T4").exits(0).says("pending");
+}
+
+#[test]
+fn a_task_that_is_no_longer_in_the_plan_goes_by_a_replan() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("T1", "") + &task("T2", "") + &task("T3", "")));
+    sandbox.script(&writers(&["T1", "T2", "T3", "T4"]));
+    let _ = sandbox.run("run plan.toml --task T1").exits(0);
+    sandbox.plan(&(task("T1", "") + &task("T2", "priority = 7") + &task("T4", "depends_on = ['T1']")));
     let _ = sandbox
         .run("run plan.toml --replan")
         .exits(0)
@@ -82,6 +142,55 @@ fn a_plan_that_changed_between_runs_is_shown_and_adopted_by_id() {
     let _ = sandbox.run("status T3").exits(1).says("no longer in the plan");
 }
 
+/// The work is there: whoever fixes the check does not pay for an agent.
+#[test]
+fn a_check_that_is_fixed_judges_the_work_of_a_task_that_was_given_up() {
+    let sandbox = sandbox();
+    let one = |checks: &str| task("T1", &format!("attempts = 1\nchecks = ['{checks}']"));
+    sandbox.plan(&one("test -s T1.text"));
+    sandbox.script("[T1 1]\nwrite T1.txt done\n");
+    let _ = sandbox.run("run plan.toml").exits(4).says("abandoned");
+    sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("T1.text", "T1.txt"));
+    let run = sandbox.run("run plan.toml").exits(0).says("before any agent begins: T1");
+    assert_eq!((status(&sandbox, "T1").as_str(), sandbox.read("T1.txt").as_str()), ("completed", "done\n"));
+    let agents = sandbox.events().iter().filter(|line| line.contains("\"event\":\"agent_ended\"")).count();
+    assert_eq!(agents, 1, "{run}");
+}
+
+#[test]
+fn a_check_that_is_fixed_judges_a_blocked_task_while_others_go_on() {
+    let sandbox = sandbox();
+    let broken = task("T1", "checks = ['no-such-program T1.txt']");
+    sandbox.plan(&(broken + &task("T2", "depends_on = ['T1']") + &task("T3", "")));
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    sandbox.script(
+        "[T1 1]\nwrite T1.txt done\n[T2]\nwrite T2.txt x\n[T3]\nmeet SIDE/arrived\nmeet SIDE/gate\nwrite T3.txt x\n",
+    );
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    run.until_says("T1       needs a person");
+    sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("no-such-program", "test -s"));
+    run.until_says("other checks decide about its work now");
+    run.until_says("T2       landed");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0);
+    assert_eq!(["T1", "T2", "T3"].map(|id| status(&sandbox, id)), ["completed"; 3]);
+}
+
+/// An agent begins only if the fixed check is red, too.
+#[test]
+fn a_fixed_check_that_is_red_gets_an_agent_with_what_it_says() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", "attempts = 2\nchecks = ['no-such-program T1.txt']"));
+    sandbox.script("[T1 1]\nwrite T1.txt half\n[T1 2]\nwrite T1.txt done\n");
+    let _ = sandbox.run("run plan.toml").exits(4);
+    let fixed = "grep done T1.txt";
+    sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("no-such-program T1.txt", fixed));
+    let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 2 taken up again");
+    assert_eq!(sandbox.read("T1.txt"), "done\n");
+}
+
 #[test]
 fn a_changed_landing_check_is_a_changed_plan() {
     let sandbox = sandbox();
@@ -89,7 +198,21 @@ fn a_changed_landing_check_is_a_changed_plan() {
     sandbox.script(&writers(&["T1", "T2"]));
     let _ = sandbox.run("run plan.toml --task T1").exits(0);
     sandbox.plan_with("landing_checks = ['true']", &(task("T1", "") + &task("T2", "")));
-    let _ = sandbox.run("run plan.toml").exits(1).says("groups or landing checks differ");
+    let _ = sandbox.run("run plan.toml").exits(0).says("groups or landing checks differ");
+    assert_eq!(status(&sandbox, "T2"), "completed");
+}
+
+#[test]
+fn a_landing_check_that_is_fixed_lands_what_it_held_up() {
+    let sandbox = sandbox();
+    sandbox.plan_with("landing_checks = ['no-such-program']", &task("T1", ""));
+    sandbox.script("[T1 1]\nwrite T1.txt done\n");
+    let _ = sandbox.run("run plan.toml").exits(4);
+    sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("no-such-program", "true"));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    assert_eq!(sandbox.read("T1.txt"), "done\n");
+    let agents = sandbox.events().iter().filter(|line| line.contains("\"event\":\"agent_ended\"")).count();
+    assert_eq!(agents, 1);
 }
 
 #[test]

@@ -150,3 +150,25 @@ fn every_operation_of_the_document_is_a_command() {
     assert!(sandbox.read(format!("{PLAN}/guardrails.md")).contains("**Solution**: heed"));
     insta::assert_snapshot!("by_command", masked(&log(&sandbox)));
 }
+
+/// The plan's own files are looked at while the run goes on.
+#[test]
+fn a_unit_that_has_not_begun_may_be_edited_in_the_list_while_the_run_goes_on() {
+    let first = format!("[T1 1]\nmeet SIDE/arrived\nmeet SIDE/gate\n{}", crate::does_well("T1"));
+    let sandbox = habits(&first);
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    let mut run = sandbox.piton(["run", "habits"]).spawn();
+    sandbox.meet("arrived");
+    let list = format!("{PLAN}/tasks.md");
+    sandbox.write(&list, &sandbox.read(&list).replace("Tell how to use it", "Tell well how to use it"));
+    run.until_says("the plan is adopted as it is now");
+    sandbox.meet("gate");
+    // Whoever looks once more.
+    sandbox.meet("arrived");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).lacks("asked to stop");
+    assert_eq!(statuses(&sandbox), ["done"; 3]);
+    let titles = sandbox.history("main").join("\n");
+    assert!(titles.contains("Tell well how to use it"), "{titles}");
+}

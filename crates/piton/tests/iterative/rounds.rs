@@ -49,15 +49,15 @@ fn a_limit_that_is_reached_is_logged_and_raised_and_the_work_goes_on() {
 }
 
 #[test]
-fn criteria_that_are_made_simpler_are_taken_up_by_a_replan() {
+fn criteria_that_are_made_simpler_are_taken_up() {
     let sandbox = habits("");
     act(&sandbox, "[T1 1]\nsay no\n[T1 2]\nsay no\n[T1 3]\nsay no\n");
     let _ = sandbox.run("run habits").exits(4);
     let list = sandbox.read(format!("{PLAN}/tasks.md")).replacen("Max iterations: 3", "Max iterations: 5", 1);
     sandbox
         .write(format!("{PLAN}/tasks.md"), &list.replace("puts `2026-01-14,run` at the end of", "changes"));
-    let _ = sandbox.run("run habits").exits(1).says("the plan has changed").says("--replan");
-    let _ = sandbox.run("run habits --replan").exits(0).says("T1       attempt 4 started");
+    let run = sandbox.run("run habits").exits(0).says("the plan has changed, and is adopted as it is now");
+    let _ = run.says("T1       attempt 4 started");
     assert_eq!(statuses(&sandbox), ["done"; 3]);
 }
 

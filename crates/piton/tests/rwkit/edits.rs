@@ -328,3 +328,23 @@ fn a_file_that_is_initialised_anew_beside_an_engine_is_put_aside() {
     assert_eq!(sandbox.read(format!("{STATE}.refused")), new);
     assert_eq!(statuses(&sandbox), ["completed"; 6]);
 }
+
+/// The plan's own files are looked at while the run goes on.
+#[test]
+fn a_task_that_has_not_begun_may_be_edited_in_the_list_while_the_run_goes_on() {
+    let sandbox = receipts(
+        "",
+        "[T001]\nmeet SIDE/arrived\nmeet SIDE/gate\nWELL".replace("WELL", &does_well("T001")).as_str(),
+    );
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    let mut run = sandbox.piton(RUN.split(' ')).spawn();
+    sandbox.meet("arrived");
+    sandbox.write(LIST, &sandbox.read(LIST).replace("Find receipts by shop", "Find receipts by their shop"));
+    run.until_says("the plan is adopted as it is now");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).lacks("asked to stop");
+    assert_eq!(statuses(&sandbox), ["completed"; 6]);
+    let titles = sandbox.history("main").join("\n");
+    assert!(titles.contains("Find receipts by their shop"), "{titles}");
+}

@@ -74,7 +74,14 @@ fn fixes(event: &Event, gate: Option<&Task>) -> usize {
     match event {
         Event::TaskAdded { spec, .. } if spec.gate => (spec.attempts as usize).saturating_sub(1),
         Event::TaskChanged { spec, .. } if spec.gate => spec.attempts as usize,
-        Event::Retried { .. } | Event::Unblocked { .. } | Event::LandingLost { .. } if gate.is_some() => 1,
+        Event::Retried { .. }
+        | Event::Unblocked { .. }
+        | Event::LandingLost { .. }
+        | Event::Reopened { reason: Reopening::Rejudged, .. }
+            if gate.is_some() =>
+        {
+            1
+        }
         Event::Raised { attempts, .. } if gate.is_some() => *attempts as usize,
         Event::Reset { .. }
         | Event::Adopted { .. }

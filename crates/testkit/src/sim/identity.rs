@@ -1,8 +1,10 @@
 //! Laws about what a task is: whoever completes it completes what the plan asks for now. Told from the plan, the journal
 //! and the world.
 
+use std::collections::BTreeSet;
+
 use piton_core::plan::{Check, Digest, Export, RepoPath, TaskId, TaskSpec};
-use piton_core::run::{Event, Recorded, Status};
+use piton_core::run::{Event, Recorded, Status, Task};
 
 use super::driver::Sim;
 use super::git::commit_no;
@@ -74,6 +76,30 @@ pub(super) fn work_counts_for_its_task(sim: &Sim, event: &Event) -> Verdict {
     match (then, asked(&sim.journal, task)) {
         (Some(then), Some(now)) if words(then) != words(now) => {
             Err(format!("work for {:?} is taken for {:?} of {task}", then.title, now.title))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Beside an engine, a plan changes what nobody works on: a task is worked on and judged as its spec says when it begins, and
+/// what is completed stays completed for the same.
+pub(super) fn only_what_rests_is_changed(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    let (Event::TaskChanged { spec, .. }, Some(old)) = (event, old) else { return Ok(()) };
+    let is_settled = old.holder.is_some() || old.decided == Status::Completed;
+    if sim.run().engine.is_none() || !is_settled || old.removed {
+        return Ok(());
+    }
+    // Its last event is this one.
+    let before = asked(&sim.journal[..sim.journal.len().saturating_sub(1)], &spec.id);
+    let checks = |spec: &TaskSpec| spec.checks.iter().map(Check::digest).collect::<BTreeSet<_>>();
+    // It was completed by what still decides, and more.
+    let is_judged_so = |before: &TaskSpec| match old.decided {
+        Status::Completed => checks(spec).is_subset(&checks(before)),
+        _ => checks(spec) == checks(before),
+    };
+    match before {
+        Some(before) if words(before) != words(spec) || !is_judged_so(before) => {
+            Err(format!("{} is {} and becomes another task", spec.id, old.decided))
         }
         _ => Ok(()),
     }

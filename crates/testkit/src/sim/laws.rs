@@ -58,6 +58,7 @@ pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), 
     named("gates_are_bounded", super::bounds::are_bounded(sim, event, old))?;
     named("already_is_confirmed", super::gates::already_is_confirmed(sim, event))?;
     named("completed_is_proven", completed_is_proven(sim, event, old))?;
+    named("only_what_rests_is_changed", identity::only_what_rests_is_changed(sim, event, old))?;
     named("work_counts_for_its_task", identity::work_counts_for_its_task(sim, event))?;
     named("landings_found_are_its_own", identity::landings_found_are_its_own(sim, event))
 }

@@ -1,9 +1,9 @@
 //! People: those who move the target, and those who steer the run or work on its tasks by the ledger.
 
-use piton_core::plan::{Check, Oid, TaskId, TaskSpec};
+use piton_core::plan::{Check, Oid, Plan, TaskId, TaskSpec};
 use piton_core::run::{
-    CheckResult, Claim, Command, Event, Evidence, Holder, Note, Past, PastError, Reopening, Report, Status,
-    StopReason, Verdict,
+    CheckResult, Claim, Command, Event, Evidence, Holder, Note, Past, PastError, Reopening, Report, Revision,
+    Status, StopReason, Verdict,
 };
 use piton_core::time::Span;
 
@@ -128,6 +128,9 @@ impl Sim {
         }
         if self.rng.chance(10) {
             return self.works_to_the_end(&task, &by);
+        }
+        if self.rng.chance(12) {
+            return self.edit_plan();
         }
         let command = match self.rng.below(12) {
             0 | 1 => {
@@ -288,12 +291,35 @@ impl Sim {
                 Event::Reopened { reason: Reopening::Checks, .. } => {
                     Some("other checks decide about a completed task")
                 }
+                Event::Reopened { reason: Reopening::Rejudged, .. } => {
+                    Some("other checks judge work that failed by them")
+                }
                 Event::Reopened { was: Some(_), .. } => Some("a completed task became another one"),
                 Event::Reopened { was: None, .. } => Some("work under way is for another task now"),
                 _ => None,
             })
             .collect();
         kinds.into_iter().for_each(|kind| self.coverage.saw(kind));
+    }
+
+    /// The plan is edited while the run goes on, or before it does.
+    fn edit_plan(&mut self) -> Result<(), Broken> {
+        let specs = self.scenario.plan.tasks.clone();
+        let plan = self.other_plan();
+        let revision = Revision::new(plan.clone(), &self.run().plan_hash.clone(), &specs);
+        let before = std::mem::replace(&mut self.scenario.plan, plan);
+        match self.submit(&Command::Follow(Box::new(revision)))? {
+            Answer::Done(_) => {
+                self.coverage.saw("an edited plan was followed");
+                self.saw_reopened();
+            }
+            Answer::Refused(_) => {
+                self.coverage.saw("an edited plan has to wait");
+                self.scenario.plan = before;
+                self.removed.clear();
+            }
+        }
+        Ok(())
     }
 
     /// Between two engines the plan may be another: tasks come, go and change.
@@ -303,6 +329,24 @@ impl Sim {
             let reason = StopReason::Environment { detail: "it died".to_owned() };
             self.submit(&Command::Detach { engine, reason, tip: Vec::new() })?;
         }
+        let plan = self.other_plan();
+        let before = std::mem::replace(&mut self.scenario.plan, plan.clone());
+        match self.submit(&Command::Replan(Box::new(plan)))? {
+            Answer::Done(_) => {
+                self.coverage.saw("plan read again");
+                self.saw_reopened();
+            }
+            Answer::Refused(refusal) => {
+                self.note(|| format!("replan refused: {refusal}"));
+                self.scenario.plan = before;
+                self.removed.clear();
+            }
+        }
+        Ok(())
+    }
+
+    /// The plan as somebody may change it.
+    fn other_plan(&mut self) -> Plan {
         let mut plan = self.scenario.plan.clone();
         let at = self.rng.below(plan.tasks.len());
         match self.rng.below(9) {
@@ -327,18 +371,6 @@ impl Sim {
                 plan.tasks.iter_mut().for_each(|spec| spec.depends_on.retain(|id| known.contains(id)));
             }
         }
-        let before = std::mem::replace(&mut self.scenario.plan, plan.clone());
-        match self.submit(&Command::Replan(Box::new(plan)))? {
-            Answer::Done(_) => {
-                self.coverage.saw("plan read again");
-                self.saw_reopened();
-            }
-            Answer::Refused(refusal) => {
-                self.note(|| format!("replan refused: {refusal}"));
-                self.scenario.plan = before;
-                self.removed.clear();
-            }
-        }
-        Ok(())
+        plan
     }
 }

@@ -90,6 +90,8 @@ impl State {
             task.tail = tail;
             task.priority = spec.priority;
             task.budget = spec.attempts.max(task.spent + u32::from(task.decided != Status::Abandoned));
+            // Work that was done for another task is not judged as this one's.
+            task.progress.red.take_if(|_| spec.is_another_than(task.content));
             // One that is completed stays so for what it was completed for.
             if task.decided != Status::Completed || !spec.is_another_than(task.content) {
                 task.content = content;

@@ -1,0 +1,118 @@
+//! A plan that changes while its run goes on. What concerns tasks that nobody works on is adopted without a stop.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::command::{Refusal, Stop};
+use super::create::{lands_otherwise, look_again, moved, places, raised, settings};
+use super::event::Event;
+use super::reopen::{Judges, changed};
+use super::state::{Run, State};
+use super::task::{Red, Status, Task};
+use crate::plan::{Digest, GroupId, Plan, TaskId, TaskSpec};
+
+/// A newer version of a run's plan.
+#[derive(Clone, Debug)]
+pub struct Revision {
+    plan: Plan,
+    /// The plan that the run followed when the two were compared.
+    from: Digest,
+    /// Tasks of which the two say different things.
+    changed: BTreeSet<TaskId>,
+    /// Those among them whose checks differ, or the limits of their checks.
+    judged: BTreeSet<TaskId>,
+}
+
+impl Revision {
+    /// Compare a plan with what a run goes by: the hash of its plan, and its specs.
+    pub fn new(plan: Plan, from: &Digest, specs: &[TaskSpec]) -> Revision {
+        // A place among groups is compared by the group's name.
+        let authored = |spec: &TaskSpec| TaskSpec { group: 0, ..plan.as_authored(spec).into_owned() };
+        let old: HashMap<&TaskId, &TaskSpec> = specs.iter().map(|spec| (&spec.id, spec)).collect();
+        let (mut changed, mut judged) = (BTreeSet::new(), BTreeSet::new());
+        for new in &plan.tasks {
+            let Some(old) = old.get(&new.id) else { continue };
+            let (old, new) = (authored(old), authored(new));
+            changed.extend((old != new).then(|| new.id.clone()));
+            judged.extend((old.checks != new.checks).then_some(new.id));
+        }
+        Revision { plan, from: from.clone(), changed, judged }
+    }
+
+    /// What the change comes to. It is refused as a whole where a part of it is about a task that somebody works on or that is
+    /// completed, or takes a task away: then a person decides.
+    pub(super) fn follow(&self, state: &State, run: &Run) -> Result<Vec<Event>, Stop> {
+        let Revision { plan, from, .. } = self;
+        if *from != run.plan_hash {
+            return Err(Refusal::stale("the run has followed another plan since"));
+        }
+        if plan.tasks.is_empty() {
+            return Err(Refusal::because("a plan without tasks is never complete"));
+        }
+        let places = places(plan)?;
+        self.keeps_judges(state, run)?;
+        let planned: BTreeSet<&TaskId> = plan.tasks.iter().map(|spec| &spec.id).collect();
+        if let Some(gone) = state.tasks().find(|task| !task.removed && !planned.contains(&task.id)) {
+            return Err(waits(&gone.id, "is no longer in the plan"));
+        }
+        let mut events = vec![Event::PlanAdopted {
+            plan_hash: plan.hash(),
+            groups: plan.groups.clone(),
+            settings: Box::new(settings(run, plan)),
+        }];
+        for (spec, (level, tail)) in plan.tasks.iter().zip(places) {
+            match state.task(&spec.id)? {
+                None => events.push(Event::TaskAdded { spec: Box::new(spec.clone()), level, tail }),
+                Some(task) => events.extend(self.task(run, task, spec, (level, tail))?),
+            }
+        }
+        look_again(state, plan, &mut events);
+        Ok(events)
+    }
+
+    fn task(&self, run: &Run, task: &Task, spec: &TaskSpec, place: (u32, u32)) -> Result<Vec<Event>, Stop> {
+        // Batches of a list are made of its tasks: they shift as it changes.
+        let is_regrouped = run.settings.list.is_none() && self.group(spec) != group(run, task);
+        let judges =
+            Judges { own: self.judged.contains(&task.id), landing: lands_otherwise(run, &self.plan) };
+        let is_rejudged = judges.landing && task.failed_by_checks() == Some(Red::Landing);
+        if !task.removed && !self.changed.contains(&task.id) && !is_regrouped && !is_rejudged {
+            let is_wanted = !task.decided.is_settled() && place != (task.level, task.tail);
+            let has_moved = spec.group != task.group || is_wanted;
+            return Ok(if has_moved { moved(task, spec, place) } else { Vec::new() });
+        }
+        if task.is_worked_on() {
+            return Err(waits(&task.id, &format!("is {}, and the plan changes it", task.status())));
+        }
+        let events = changed(task, Box::new(spec.clone()), place, judges)?;
+        let reopens = |event: &Event| matches!(event, Event::Reopened { .. });
+        if task.decided == Status::Completed && events.iter().any(reopens) {
+            return Err(waits(&task.id, "is completed, and the plan changes it"));
+        }
+        Ok(events.into_iter().chain(raised(task, spec)).collect())
+    }
+
+    /// What is under way is judged by the checks that it knows, also where it lands.
+    fn keeps_judges(&self, state: &State, run: &Run) -> Result<(), Stop> {
+        if !lands_otherwise(run, &self.plan) {
+            return Ok(());
+        }
+        match state.tasks().find(|task| task.is_worked_on()) {
+            Some(task) => {
+                Err(waits(&task.id, &format!("is {}, and the landing checks change", task.status())))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn group(&self, spec: &TaskSpec) -> Option<&GroupId> {
+        self.plan.groups.get(spec.group as usize).map(|group| &group.id)
+    }
+}
+
+fn group<'r>(run: &'r Run, task: &Task) -> Option<&'r GroupId> {
+    run.group(task.group).map(|group| &group.id)
+}
+
+fn waits(task: &TaskId, why: &str) -> Stop {
+    Refusal::hinted(format!("{task} {why}"), "`piton run PLAN --replan` adopts it")
+}
