@@ -56,12 +56,21 @@ pub fn mark(project: &Project, run: &Run, spec: &TaskSpec) -> Result<Mark, GitEr
 /// Work in a person's checkout that is not committed although commits count.
 pub fn uncommitted(project: &Project, run: &Run) -> Result<BTreeSet<String>, GitError> {
     let Some(repo) = commits_in(project, run)? else { return Ok(BTreeSet::new()) };
-    let found = ground(project, run, repo)?;
-    let Some((tip, checkout)) = found.and_then(|ground| Some((ground.tip, ground.checkout?))) else {
-        return Ok(BTreeSet::new());
+    let Some(ground) = ground(project, run, repo)? else { return Ok(BTreeSet::new()) };
+    Ok(uncommitted_on(&ground, project, run, repo)?.collect())
+}
+
+fn uncommitted_on(
+    ground: &Ground,
+    project: &Project,
+    run: &Run,
+    repo: &Repo,
+) -> Result<impl Iterator<Item = String>, GitError> {
+    let files = match &ground.checkout {
+        Some(checkout) => repo.diff_names(&ground.tip, &repo.worktree_tree(checkout)?)?,
+        None => Vec::new(),
     };
-    let files = repo.diff_names(&tip, &repo.worktree_tree(&checkout)?)?;
-    Ok(files.into_iter().filter(|file| is_work(project, run, file)).collect())
+    Ok(files.into_iter().filter(|file| is_work(project, run, file)))
 }
 
 /// What can be seen of a task that is called done. `report` is what whoever says so tells about it.
@@ -85,7 +94,8 @@ pub fn look(
         return Ok(Looked { place, evidence, report, missing, lands: None });
     };
     let mut tip = ground.tip.clone();
-    let uncommitted: Vec<String> = uncommitted(project, run)?.into_iter().collect();
+    let mut uncommitted: Vec<String> = uncommitted_on(&ground, project, run, repo)?.collect();
+    uncommitted.sort();
     let lands = match &ground.own {
         Some(path) => landing(project, run, (repo, path), &tip, task, spec)?,
         None => None,

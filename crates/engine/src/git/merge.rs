@@ -136,6 +136,9 @@ impl Repo {
     pub(super) fn differences(&self, from: &Oid, to: &Oid) -> Result<Arc<Vec<Difference>>, GitError> {
         // What a landing changes is asked when it is built and again when it is made.
         let asked = (self.tree_of(from)?, self.tree_of(to)?);
+        if asked.0 == asked.1 {
+            return Ok(Arc::default());
+        }
         if let Some(found) = self.last_differences(&asked) {
             return Ok(found);
         }

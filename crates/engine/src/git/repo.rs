@@ -83,43 +83,7 @@ impl Repo {
     pub fn discover_with(git: &Git, path: &Utf8Path) -> Result<Repo, GitError> {
         let given = path.canonicalize_utf8().map_err(GitError::io(path))?;
         let git = git.at(&given);
-        git.version()?;
-        let facts = git.call([
-            "rev-parse",
-            "--is-bare-repository",
-            "--is-inside-work-tree",
-            "--show-object-format",
-            "--path-format=absolute",
-            "--git-common-dir",
-        ]);
-        let answer = facts.answer()?;
-        if answer.code != Some(0) {
-            let nothing_here = answer.stderr.contains("not a git repository");
-            return Err(if nothing_here {
-                GitError::NotARepository { path: given }
-            } else {
-                answer.failed()
-            });
-        }
-        let text = lossy(&answer.stdout);
-        let mut lines = text.splitn(4, '\n');
-        let (bare, inside) = (lines.next() == Some("true"), lines.next() == Some("true"));
-        let format = match lines.next() {
-            Some("sha1") => ObjectFormat::Sha1,
-            Some("sha256") => ObjectFormat::Sha256,
-            _ => return Err(answer.unexpected()),
-        };
-        let common = lines.next().map(|line| line.trim_end_matches('\n')).unwrap_or_default();
-        let common = real(Utf8Path::new(common))?;
-        if bare {
-            return Err(GitError::Bare { path: common });
-        }
-        if !inside {
-            // Inside `.git` itself.
-            return Err(GitError::NotARepository { path: given });
-        }
-        let top = real(Utf8Path::new(&git.call(["rev-parse", "--show-toplevel"]).line()?))?;
-        let git_dir = real(Utf8Path::new(&git.call(["rev-parse", "--absolute-git-dir"]).line()?))?;
+        let Facts { format, common, git_dir, top, has_commit } = facts(&git, &given)?;
         let submodules = top.join(".gitmodules").exists();
         let oracle = Oracle::new(&git, &common);
         let known = Known {
@@ -142,10 +106,7 @@ impl Repo {
             scribe: Arc::default(),
             home: None,
         };
-        if repo.resolve_quietly("HEAD")?.is_none() {
-            return Err(GitError::EmptyRepository { path: repo.top });
-        }
-        Ok(repo)
+        if has_commit { Ok(repo) } else { Err(GitError::EmptyRepository { path: repo.top }) }
     }
 
     pub fn git(&self) -> &Git {
@@ -494,6 +455,55 @@ pub(super) fn read_checkouts(list: &[u8]) -> Vec<Checkout> {
         }
     }
     found
+}
+
+/// What git says about the place that it is asked in.
+struct Facts {
+    format: ObjectFormat,
+    common: Utf8PathBuf,
+    git_dir: Utf8PathBuf,
+    top: Utf8PathBuf,
+    has_commit: bool,
+}
+
+/// Ask once: commands of the ledger take hardly longer than a git does.
+fn facts(git: &Git, given: &Utf8Path) -> Result<Facts, GitError> {
+    const PLACES: [&str; 3] = ["--git-common-dir", "--absolute-git-dir", "--show-toplevel"];
+    let kinds = ["--is-bare-repository", "--is-inside-work-tree", "--show-object-format"];
+    let call = git.call(["rev-parse"]).args(kinds).args(["--path-format=absolute"]).args(PLACES);
+    let answer = call.args(["HEAD^{commit}"]).answer()?;
+    let text = lossy(&answer.stdout);
+    let lines: Vec<&str> = text.lines().collect();
+    let [bare, inside, format, common, places @ ..] = lines.as_slice() else {
+        git.version()?;
+        let nothing_here = answer.stderr.contains("not a git repository");
+        let path = given.to_owned();
+        return Err(if nothing_here { GitError::NotARepository { path } } else { answer.failed() });
+    };
+    if *bare == "true" {
+        return Err(GitError::Bare { path: real(Utf8Path::new(common))? });
+    }
+    if *inside != "true" {
+        // Inside `.git` itself.
+        return Err(GitError::NotARepository { path: given.to_owned() });
+    }
+    let format = match *format {
+        "sha1" => ObjectFormat::Sha1,
+        "sha256" => ObjectFormat::Sha256,
+        _ => return Err(answer.unexpected()),
+    };
+    let has_commit = answer.code == Some(0);
+    if let ([git_dir, top], false) | ([git_dir, top, _], true) = (places, has_commit) {
+        let [common, git_dir, top] = [common, git_dir, top].map(|path| real(Utf8Path::new(path)));
+        return Ok(Facts { format, common: common?, git_dir: git_dir?, top: top?, has_commit });
+    }
+    // A path with a line break in it.
+    let [common, git_dir, top] = PLACES.map(|place| {
+        let path = git.call(["rev-parse", "--path-format=absolute", place]).line()?;
+        real(Utf8Path::new(&path))
+    });
+    let has_commit = resolve(git, "HEAD")?.is_some();
+    Ok(Facts { format, common: common?, git_dir: git_dir?, top: top?, has_commit })
 }
 
 /// The git directory that the checkout at `top` shares with others, where it is plain to see. Git knows more

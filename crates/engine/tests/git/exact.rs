@@ -26,7 +26,7 @@ fn an_exact_worktree_is_exact_whatever_git_was_told_in_there() {
     // and what is changed now can only be seen by the time of that change.
     let modified = |file: &Utf8Path| fs::metadata(file).unwrap().modified().unwrap();
     let set_modified = |file: &Utf8Path, time| {
-        fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap()
+        fs::File::options().write(true).open(file).unwrap().set_modified(time).unwrap();
     };
     let (index, c) = (sandbox.project().join(".git/piton/indexes/exact"), path.join("lib/c"));
     let age = modified(&c);
