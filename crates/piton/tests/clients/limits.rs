@@ -1,6 +1,6 @@
 //! Servers that refuse.
 
-use piton_testkit::models::{Refusal, say, script, shell};
+use piton_testkit::models::{Refusal, decline, say, script, shell};
 use piton_testkit::sandbox::task;
 use rustix::process::Signal;
 use serde_json::json;
@@ -81,6 +81,18 @@ fn a_client_that_waits_silently_for_a_busy_server_has_met_a_limit(bench: &Bench)
     assert_eq!(bench.events("agent_ended")[0]["end"]["end"], json!("limit"));
     let status = bench.sandbox.run("status T1 --plan plan.toml --json").exits(0).stdout;
     assert!(status.contains("\"attempts_spent\": 0"), "{status}");
+}
+
+/// The client itself goes on once in the same conversation.
+#[test]
+fn a_model_that_declines_is_asked_in_a_fresh_conversation_once() {
+    let Some(bench) = Bench::with(Client::Claude) else { return run(Client::Claude, |_| {}) };
+    let models = bench.serve([script("Please do T1", vec![decline("No."); 5])]);
+    bench.plan(&models, &format!("attempts = 1\n{}", task("T1", "")));
+    let out = bench.run().run().exits(4);
+    let _ = out.says("declined twice, in two conversations:").says("safeguards flagged");
+    assert_eq!(bench.events("agent_ended").len(), 2);
+    assert!(!bench.argv("T1", "2.agent0").contains("--resume"), "it is a fresh conversation");
 }
 
 /// The agent of a client's plan, by another name.

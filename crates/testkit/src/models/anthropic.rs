@@ -6,8 +6,13 @@ use super::http::{Answer, Request};
 use super::{Act, Asked};
 
 /// How texts begin that the client adds in the user's name.
-const NOT_A_PROMPT: [&str; 4] =
-    ["<system-reminder>", "Stop hook feedback", "<task-notification>", "Base directory for this skill"];
+const NOT_A_PROMPT: [&str; 5] = [
+    "<system-reminder>",
+    "Stop hook feedback",
+    "<task-notification>",
+    "Base directory for this skill",
+    "Your response above was stopped by a safety classifier",
+];
 
 pub(super) fn asked(request: &Request) -> Option<Asked> {
     if request.method != "POST" || !request.path.ends_with("/v1/messages") {
