@@ -44,6 +44,30 @@ impl Client {
         }
     }
 
+    /// The same for one model, and what the client calls it, where we know how a server says that.
+    pub(crate) fn limit_of_model(self, until: i64) -> Option<(Refusal, &'static str)> {
+        let refusal = self.limit(until);
+        match self {
+            Client::Claude => {
+                let of = |(name, value): (String, String)| {
+                    let value = if value == "five_hour" { "seven_day_opus".to_owned() } else { value };
+                    (name, value)
+                };
+                let headers = refusal.headers.into_iter().map(of).collect();
+                Some((Refusal { headers, ..refusal }, "opus"))
+            }
+            Client::Codex => {
+                let header = |name: &str, value: &str| (format!("x-codex-{name}"), value.to_owned());
+                let headers = vec![
+                    header("active-limit", "codex_spark"),
+                    ("x-codex-spark-limit-name".to_owned(), "spark".to_owned()),
+                ];
+                Some((Refusal { headers, ..refusal }, "spark"))
+            }
+            Client::Gemini | Client::Opencode => None,
+        }
+    }
+
     /// How it asks to be refused when a subscription is used up until then.
     pub(crate) fn limit(self, until: i64) -> Refusal {
         let busy = Refusal::busy(u32::MAX);

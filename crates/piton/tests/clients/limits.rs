@@ -11,6 +11,7 @@ with_each_client![
     a_server_that_is_busy_for_a_moment_costs_nothing,
     a_server_that_is_always_busy_is_waited_for_and_no_attempt_is_spent,
     a_usage_limit_is_waited_for_and_no_attempt_is_spent,
+    a_limit_of_one_model_is_recognised,
     servers_that_fail_park_their_provider_and_an_answer_resumes_it,
     a_client_that_waits_silently_for_a_busy_server_has_met_a_limit,
 ];
@@ -52,6 +53,17 @@ fn a_usage_limit_is_waited_for_and_no_attempt_is_spent(bench: &Bench) {
     assert_eq!((&end["end"], &end["until"]), (&json!("limit"), &json!(until * 1000)));
     let status = bench.sandbox.run("status T1 --plan plan.toml --json").exits(0).stdout;
     assert!(status.contains("\"attempts_spent\": 0"), "{status}");
+}
+
+fn a_limit_of_one_model_is_recognised(bench: &Bench) {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+    let until = i64::try_from(now.as_secs()).expect("a small number") + 7200;
+    let Some((limit, model)) = bench.client.limit_of_model(until) else { return };
+    let models = bench.serve([script("Please do T1", [say("Done.").after(limit)])]);
+    bench.plan(&models, &format!("attempts = 1\n{}", task("T1", "")));
+    let _ =
+        bench.sandbox.run("run plan.toml --no-wait").exits(3).says(&format!("usage limit of {model} until"));
+    assert_eq!(bench.events("agent_ended")[0]["end"]["model"], json!(model));
 }
 
 fn servers_that_fail_park_their_provider_and_an_answer_resumes_it(bench: &Bench) {
