@@ -29,6 +29,8 @@ pub enum Ending {
 
 pub(super) const IDLE: &str = "the agent changed nothing";
 pub(super) const ASKED: &str = "the agent changed nothing and asked: ";
+/// Before the question of an agent whose work does not pass.
+pub(super) const ALSO_ASKED: &str = "; the agent asked: ";
 pub(super) const DENIED: &str = "the agent changed nothing: its client denied it ";
 /// Before the time that a try may take.
 pub const TIMED_OUT: &str = "the agent had not finished after ";
@@ -58,6 +60,7 @@ impl Ending {
         }
         let checked = reason.strip_prefix("together with what landed before: ").unwrap_or(reason);
         match checked.starts_with("check `") {
+            true if checked.contains(ALSO_ASKED) => Ending::Asked,
             true if checked.contains(SLOW_CHECK) => Ending::SlowCheck,
             true if checked.contains(NO_TEST) => Ending::NoTest,
             true if checked.contains("cannot be run: ") => Ending::NoProgram,
@@ -80,6 +83,7 @@ mod tests {
             ("the agent had not finished after 30m", Ending::TimedOut),
             ("the agent said nothing for 10m", Ending::Silent),
             ("check `cargo test` failed with exit status 1, and 1 more", Ending::RedCheck),
+            ("check `cargo test` failed with exit status 1; the agent asked: Which?", Ending::Asked),
             ("check `cargo test` did not judge: it had not ended after 5m", Ending::SlowCheck),
             ("check `cargo test` did not judge: it ran no test", Ending::NoTest),
             ("check `x` did not judge: `x` cannot be run: No such file", Ending::NoProgram),

@@ -1,7 +1,7 @@
 //! What a run ends as: what a person skips is not left over, what the run had to go on without is.
 
 use piton_core::plan::{Exhausted, Schedule, TaskId, TaskSpec};
-use piton_core::run::{AgentEnd, Asks, Class, Closing, Command, Event, Status, StopReason, Work};
+use piton_core::run::{AgentEnd, Asks, Class, Closing, Command, Event, Status, StopReason, Verdict, Work};
 use piton_core::view::{RunStatus, Sources, at_rest, tell, why};
 
 use crate::bench::{Bench, id, spec, work};
@@ -89,6 +89,12 @@ fn nothing_is_said_to_end_after_no_attempts() {
 
 /// An agent that ends like this, has changed nothing and says these last words.
 fn stopped_with(task: TaskSpec, closing: Closing) -> Bench {
+    let mut bench = ended_with(task, closing);
+    bench.accept(&bench.captured("a", Work { changed: false, found_work: false, ..work(7) }));
+    bench
+}
+
+fn ended_with(task: TaskSpec, closing: Closing) -> Bench {
     let mut bench = Bench::running(vec![task]);
     bench.start("a");
     bench.ready("a", 0, 0);
@@ -98,8 +104,43 @@ fn stopped_with(task: TaskSpec, closing: Closing) -> Bench {
         unreachable!("that is what it makes");
     };
     bench.accept(&Command::AgentEnded { task, fence, pass, end, took, report, closing });
-    bench.accept(&bench.captured("a", Work { changed: false, found_work: false, ..work(7) }));
     bench
+}
+
+/// Part of the work is there, and the rest waits for an answer.
+#[test]
+fn who_asks_and_whose_work_fails_is_told_to_decide_and_the_question_is_shown() {
+    let ended = |attempts: u32| {
+        let task = TaskSpec { attempts, ..spec("a", &[]) };
+        let mut bench = ended_with(task, asks("Which store?"));
+        bench.accept(&bench.captured("a", work(7)));
+        bench.accept(&bench.checks_end("a", 7, Verdict::Fail { exit: 1 }));
+        bench
+    };
+    let bench = ended(2);
+    let Some(Event::Failed { feedback, .. }) = bench.journal.last().map(|last| &last.event) else {
+        panic!("it failed");
+    };
+    assert!(feedback.contains("ended with a question: Which store?\nNobody answers"), "{feedback}");
+    let bench = ended(1);
+    assert_eq!(bench.task("a").decided, Status::Abandoned, "it may have been polite");
+    insta::assert_snapshot!(said(&bench, "a"), @r"
+    a is abandoned for 0ms
+      - a was abandoned after 1 attempt: check `check a` failed with exit status 1; the agent asked: Which store?
+        - its work is in /w/a
+
+    The agent's last words:
+      | I looked at both.
+      | Which store?
+
+    What helps:
+      piton answer a 'what to do'
+      piton run plan.toml --auto-answer   lets agents decide what they would ask
+      piton output a --checks
+      piton retry a
+      piton raise a --attempts 3
+      piton skip a
+    ");
 }
 
 fn asks(question: &str) -> Closing {

@@ -58,10 +58,8 @@ impl Client {
             }
             Client::Codex => {
                 let header = |name: &str, value: &str| (format!("x-codex-{name}"), value.to_owned());
-                let headers = vec![
-                    header("active-limit", "codex_spark"),
-                    ("x-codex-spark-limit-name".to_owned(), "spark".to_owned()),
-                ];
+                let headers =
+                    vec![header("active-limit", "codex_spark"), header("spark-limit-name", "spark")];
                 Some((Refusal { headers, ..refusal }, "spark"))
             }
             Client::Gemini | Client::Opencode => None,

@@ -3,7 +3,7 @@
 use super::Rules;
 use crate::plan::{Dialect, Exhausted, Oid, Settings, TaskId};
 use crate::run::closing::Asks;
-use crate::run::ending::{ASKED, DENIED, IDLE};
+use crate::run::ending::{ALSO_ASKED, ASKED, DENIED, IDLE};
 use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next, Verdict};
 use crate::run::overload::is_known;
 use crate::run::provider::LONGEST_LIMIT;
@@ -139,7 +139,16 @@ impl Rules<'_> {
         if results.iter().filter(|result| !result.verdict.lets_pass()).all(is_silent) {
             return Some(self.failure(task, Class::Transient, &reason, "", task.progress.behind.clone()));
         }
-        let mut failed = self.failure(task, Class::Code, &reason, &verdict::feedback(results), None);
+        let feedback = verdict::feedback(results);
+        let mut failed = match &task.progress.asks {
+            Some(Asks::Question { text }) => {
+                let (reason, feedback) =
+                    (format!("{reason}{ALSO_ASKED}{text}"), format!("{}\n{feedback}", decide_yourself(text)));
+                // It may only have been polite, so its attempts are all there is to it.
+                self.failure(task, Class::Code, &reason, &feedback, None)
+            }
+            Some(Asks::Permission { .. }) | None => self.failure(task, Class::Code, &reason, &feedback, None),
+        };
         // Units of iterations are looked at so often and no more; their review as a whole has a budget for that.
         let counts = self.run.settings.dialect == Dialect::Iterative && !task.check_first;
         let rejected = results.iter().any(|result| matches!(result.verdict, Verdict::Rejected { .. }));
@@ -166,7 +175,7 @@ fn how_to_say_already(task: &TaskId) -> String {
 /// What an agent is told that ended with a question.
 fn decide_yourself(question: &str) -> String {
     format!(
-        "Your last attempt changed no file and ended with a question: {question}\n\
+        "Your last attempt ended with a question: {question}\n\
          Nobody answers while you work. Decide it yourself and do the task. Only if a person has to decide, end with the line\n\
          `<signal>BLOCKED:the question</signal>`.\n"
     )
