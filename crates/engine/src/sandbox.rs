@@ -333,8 +333,11 @@ fn homes(agent: &Agent, said: impl Fn(&str) -> Option<String>) -> Vec<Utf8PathBu
     all.filter(|path| path.is_absolute()).collect()
 }
 
+/// The folder for temporary files, if it can be used as it is named: from a relative one a folder would grow in the
+/// project.
 fn temp_dir() -> Utf8PathBuf {
-    Utf8PathBuf::from_path_buf(std::env::temp_dir()).unwrap_or_else(|_| "/tmp".into())
+    let named = Utf8PathBuf::from_path_buf(std::env::temp_dir()).ok();
+    named.filter(|path| path.is_absolute() && path.is_dir()).unwrap_or_else(|| "/tmp".into())
 }
 
 fn real(path: &Utf8Path) -> Utf8PathBuf {

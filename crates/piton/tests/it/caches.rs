@@ -260,6 +260,21 @@ fn an_attempt_has_temporary_files_of_its_own_also_where_the_project_is_among_the
     }
 }
 
+/// `TMPDIR` may name what is not there, or a place that depends on where one stands.
+#[test]
+fn a_folder_for_temporary_files_that_cannot_be_used_is_not_made() {
+    if let Err(why) = fences_are_possible() {
+        return skipped(&why);
+    }
+    for named in ["not/here", "/not-here"] {
+        let sandbox = sandbox();
+        plan(&sandbox, "mktemp && printf %s \"$TMPDIR\" > done.txt", "");
+        works(&sandbox, &fenced(&sandbox).env("TMPDIR", named).run());
+        assert!(sandbox.read("done.txt").starts_with("/tmp/"));
+        assert!(!sandbox.project().join(named).exists(), "{named}");
+    }
+}
+
 #[test]
 fn piton_is_found_whatever_the_path_of_an_agent_is() {
     let sandbox = sandbox();
