@@ -5,7 +5,7 @@ use piton_testkit::sim::{Options, Sabotage, Violation, World, simulate, simulate
 /// More of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
 #[test]
 fn no_seed_breaks_a_law() {
-    let coverage = match simulate_wide(0..900, Options::default()) {
+    let coverage = match simulate_wide(0..1100, Options::default()) {
         Ok(coverage) => coverage,
         Err(violation) => panic!("{violation}"),
     };

@@ -129,9 +129,6 @@ impl Sim {
         if self.rng.chance(10) {
             return self.works_to_the_end(&task, &by);
         }
-        if self.rng.chance(12) {
-            return self.edit_plan();
-        }
         let command = match self.rng.below(12) {
             0 | 1 => {
                 let holder = Holder::Ledger(by);
@@ -153,6 +150,7 @@ impl Sim {
             2 | 3 => return self.ledger_reports(&task, &by),
             4 => Command::Retry { task, by },
             5 => Command::Reset { task, by },
+            6 | 7 if index(&task) % 2 == 0 => return self.edit_plan(),
             6 => Command::Skip { task, by, reason: "not needed".to_owned() },
             7 => Command::Unblock { task, by, note: String::new() },
             8 => Command::Answer { task, by, text: "use the other one".to_owned() },
