@@ -14,7 +14,6 @@ use piton_core::prompt::Prompts;
 use piton_core::run::{
     AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, SLOW_CHECK, Verdict, verdict,
 };
-use piton_core::signal::Signal;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{prompt, review, runners};
@@ -283,7 +282,7 @@ impl Bench<'_> {
         let reviewer = check.reviewer().map(|agent| self.who(job, agent)).transpose()?;
         let client = reviewer.as_ref().and_then(|agent| self.agents.get(agent));
         let heard = client.and_then(|client| agent::hear(client, job, None, outcome, READ).ok());
-        let outage = heard.as_ref().and_then(outage);
+        let outage = heard.as_ref().and_then(agent::Heard::outage_of_any);
         let no_verdict = heard.as_ref().and_then(agent::Heard::no_verdict);
         let output = match heard {
             Some(heard) => heard.said,
@@ -453,22 +452,6 @@ pub(crate) fn on_commit<'b, E: From<NoResult> + From<NoWorktree>>(
         result.tail += &words;
     }
     Ok(result)
-}
-
-/// What the end of a review means for the provider of whoever made it, if anything.
-pub(crate) fn outage(heard: &agent::Heard) -> Option<AgentEnd> {
-    // A program of one's own says it in its last line, whatever the task.
-    let any = TaskId::new("0").expect("a digit is a valid id");
-    let said = || match heard.signal(&any)? {
-        Signal::Limit(until) => Some(AgentEnd::Limit {
-            reason: "the reviewer reached a usage limit".to_owned(),
-            until,
-            model: None,
-        }),
-        Signal::Refused(reason) => Some(AgentEnd::Refused { reason }),
-        _ => None,
-    };
-    heard.outage().or_else(said)
 }
 
 /// The job of an agent that reviews.

@@ -262,6 +262,13 @@ impl Search<'_> {
             }
         } else if !self.sources.engine_lives {
             self.say(depth, format!("{id} is ready; no engine is working on this run"));
+            let agent = worker(self.run, task);
+            // Who was refused is tried again by the next engine.
+            let waits = concerning(self.run, agent).all(|(_, outage)| outage.until.is_some());
+            if let (true, Err(out)) = (waits, stand_in(self.run, agent, self.now)) {
+                self.say(depth, format!("one would wait: {out}"));
+                self.out(agent, depth + 1);
+            }
             self.help(format!("piton run {}", self.run.plan));
         } else if self.run.stop.is_some() {
             self.say(depth, format!("{id} is ready; the run is being stopped"));

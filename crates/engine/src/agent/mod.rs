@@ -198,6 +198,20 @@ impl Heard {
         !(self.has_stream && matches!(signal, Signal::Limit(_) | Signal::Refused(_)))
     }
 
+    /// The same for one that works on no task: a program of one's own says it in its last line.
+    pub(crate) fn outage_of_any(&self) -> Option<AgentEnd> {
+        let any = TaskId::new("0").expect("a digit is a valid id");
+        let said = || match self.signal(&any)? {
+            Signal::Limit(until) => {
+                let reason = "the agent reached a usage limit".to_owned();
+                Some(AgentEnd::Limit { reason, until, model: None })
+            }
+            Signal::Refused(reason) => Some(AgentEnd::Refused { reason }),
+            _ => None,
+        };
+        self.outage().or_else(said)
+    }
+
     /// What it means for its provider that the client did not finish, if it means anything.
     pub(crate) fn outage(&self) -> Option<AgentEnd> {
         match self.broken.as_ref().or(self.waits_out.as_ref())? {

@@ -99,10 +99,15 @@ pub fn trial(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<Tria
     spec.wall_ms = Some(ANSWER.0);
     let outcome = job.run(&spec, keeper)?;
     let heard = hear(agent, &job, None, &outcome, 16 * 1024).map_err(failed)?;
-    let outage = heard.outage();
+    let outage = heard.outage_of_any();
+    let told = outage.as_ref().map(|end| match end {
+        AgentEnd::Limit { reason, until, .. } => format!("{reason} until {until}"),
+        AgentEnd::Refused { reason } | AgentEnd::Unavailable { reason } => reason.clone(),
+        end => format!("{end:?}"),
+    });
     let wrong = match (&outcome.ended, &heard.broken) {
         (_, Some((_, reason))) => Some(reason.clone()),
-        (Ended::Exited { code: 0 }, None) => None,
+        (Ended::Exited { code: 0 }, None) => told,
         (Ended::Exited { code }, None) => Some(format!("it ended with exit status {code}")),
         (Ended::Signalled { signal }, None) => Some(format!("it was killed by signal {signal}")),
         (Ended::NotStarted { reason }, None) => Some(format!("it could not be started: {reason}")),

@@ -33,7 +33,7 @@ pub(super) fn written(order: &Order, commit: &Oid, results: &[CheckResult]) -> R
     let words = match asked {
         Ok((heard, ended)) => {
             let words = words(&heard, &ended);
-            let cut = checks::outage(&heard);
+            let cut = heard.outage_of_any();
             let (task, agent) = (task.clone(), name.to_owned());
             told.extend(cut.map(|end| Command::HelperCut { task, agent, end }));
             words

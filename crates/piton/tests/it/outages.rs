@@ -80,6 +80,20 @@ fn a_limit_can_be_lifted_by_a_question_by_retry_or_by_force() {
     let _ = sandbox.run("run plan.toml --no-wait").exits(0);
 }
 
+/// A program of one's own says it in its last line, whatever it is asked.
+#[test]
+fn a_question_that_a_command_answers_with_a_limit_lifts_nothing() {
+    let sandbox = sandbox();
+    let agent = "command = ['echo', '<signal>LIMIT:2h</signal>']";
+    sandbox.write("plan.toml", &format!("name = 'plan'\n[agents.default]\n{agent}\n{}", task("T1", "")));
+    sandbox.commit("Plan");
+    let _ = sandbox.run("run plan.toml --no-wait").exits(3).says("a usage limit of default holds until");
+    let why = sandbox.run("why T1").exits(0).says("one would wait: a usage limit of default holds until");
+    let _ = why.says("piton unpark default");
+    let out = sandbox.run("unpark default").exits(1);
+    let _ = out.says("default still lets no agent work: the agent reached a usage limit until");
+}
+
 #[test]
 fn a_model_that_declines_gets_a_fresh_conversation_once() {
     let declined = r#"{"type":"result","subtype":"success","is_error":true,"stop_reason":"refusal","result":"The safeguards flagged this","modelUsage":{}}"#;
