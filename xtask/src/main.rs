@@ -6,7 +6,7 @@
 //! of the simulator. For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
 //! `cargo xtask makespan [--plans N]` measures the scheduler against the least time there is.
 //! `cargo xtask fuzz [TARGET…] [--minutes N]` looks for inputs that a reader does not stand.
-//! `cargo xtask crash [--plan native|execute] [--sample N] [--double N|all] [--part 1/3] [--who alone] [--seed S]` kills the real binary at every
+//! `cargo xtask crash [--plan native|fenced|execute] [--sample N] [--double N|all] [--part 1/3] [--who alone] [--seed S]` kills the real binary at every
 //! change of the disk, and cuts the power at every commit to the journal. One of them again:
 //! `--point 'KIND #NTH'`, or `--power 'KIND #NTH'`.
 //! `cargo xtask sabotage [WORD…] [--list] [--part 1/2]` takes every rule out in turn, and demands that a test notices.

@@ -13,9 +13,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Adapter, Agent, Digest, Fences, Sandbox};
 
 use crate::agent::{BIN, OUTBOX, variable};
-use crate::disk;
 use crate::keeper::{Fence, Job, JobSpec, Limits, fences_are_possible};
 use crate::project::Project;
+use crate::{disk, git};
 
 pub use caches::{Access, CACHES, Cache, as_markdown, caches_here, tools_of};
 pub use guess::{Guess, guesses};
@@ -45,8 +45,10 @@ const OWN_TEMPORARY: &str = "tmp";
 const OWN_CACHES: &str = "caches";
 /// What an agent's git does besides what it is asked: its commits are on the disk when it says so, and it does not
 /// clean up a repository that others work in. It signs nothing: keys, and the programs that hold them, are not for agents.
-const GIT: [(&str, &str); 5] = [
+const GIT: [(&str, &str); 6] = [
     ("core.fsync", "committed"),
+    // Half of a split index would be elsewhere.
+    ("core.splitIndex", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("commit.gpgSign", "false"),
@@ -116,13 +118,18 @@ impl Guard {
             Some((last, others)) => format!(", in the caches of {} and {last}", others.join(", ")),
         };
         let more: String = self.fences.writable.iter().map(|path| format!(", in `{path}`")).collect();
+        let own = self.common.as_ref().and_then(|common| git::private_dir(common, place));
+        let git = own.map_or("", |_| {
+            " Branches, stashes and git settings that you make are gone after this attempt: commit what counts."
+        });
         format!(
             "You can write here, in `$TMPDIR`{caches}{more}, and nowhere else on this machine. If the task needs another \
-             place, say BLOCKED and name it."
+             place, say BLOCKED and name it.{git}"
         )
     }
 
-    fn encloses(&self) -> bool {
+    /// Whether agents are put behind a fence, or not started where there can be none.
+    pub(crate) fn encloses(&self) -> bool {
         self.is_in_force() || self.fences.sandbox == Sandbox::On
     }
 
@@ -212,22 +219,17 @@ impl Guard {
         Ok(all)
     }
 
-    /// What a commit on a detached HEAD writes: objects, and the worktree's own index, HEAD and log; with git-lfs, its files.
-    fn of_git(&self, place: &Utf8Path) -> Option<Vec<Utf8PathBuf>> {
+    /// The git directory that is the attempt's own; with git-lfs, its files. Whoever has none writes nothing in git.
+    fn of_git(&self, place: &Utf8Path) -> Option<[Utf8PathBuf; 2]> {
         let common = self.common.as_ref()?;
-        let link = fs::read_to_string(place.join(".git")).ok()?;
-        let own = real(&place.join(link.strip_prefix("gitdir:")?.trim()));
-        // Whoever worked in there can write the link, but not what the git folder of another worktree says.
-        let back = fs::read_to_string(own.join("gitdir")).ok()?;
-        let is_its = own.join(back.trim_end()).parent().is_some_and(|folder| real(folder) == real(place));
-        let is_ours = own.parent() == Some(&common.join("worktrees")) && is_its;
+        let own = git::private_dir(common, place)?;
         let lfs = common.join(LFS);
         let attributes = fs::read_to_string(place.join(".gitattributes")).unwrap_or_default();
         if attributes.contains("filter=lfs") {
             // Behind the fence git-lfs could not make it. Where that is impossible, it says so.
             let _ = fs::create_dir_all(&lfs);
         }
-        is_ours.then(|| vec![common.join("objects"), own, lfs])
+        Some([own, lfs])
     }
 
     /// Everybody's temporary folders, but for those in which the project itself is, or other worktrees are.

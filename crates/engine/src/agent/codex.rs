@@ -84,12 +84,14 @@ fn writable(place: &Place<'_>) -> Vec<Utf8PathBuf> {
     folders
 }
 
-/// The folder of a linked worktree in the repository, and that of the objects.
-fn git_folders(worktree: &Utf8Path) -> Option<[Utf8PathBuf; 2]> {
+/// The folder of a linked worktree in the repository, and that of the objects; or a private git directory, which has its
+/// own.
+fn git_folders(worktree: &Utf8Path) -> Option<Vec<Utf8PathBuf>> {
     let pointer = fs::read_to_string(worktree.join(".git")).ok()?;
     let own = worktree.join(pointer.strip_prefix("gitdir: ")?.trim_end());
-    let common = own.join(fs::read_to_string(own.join("commondir")).ok()?.trim_end());
-    Some([own, common.join("objects").canonicalize_utf8().ok()?])
+    let Ok(common) = fs::read_to_string(own.join("commondir")) else { return Some(vec![own]) };
+    let objects = own.join(common.trim_end()).join("objects").canonicalize_utf8().ok()?;
+    Some(vec![own, objects])
 }
 
 /// What the person has set.

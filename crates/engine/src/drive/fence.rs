@@ -125,6 +125,7 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
         let ties = worktree.tie_again(&before.ties)?;
         put_back.extend(ties.iter().map(|name| format!("{name} of the worktree")));
     }
+    let lost = worktree.as_ref().map(Worktree::rejoin).transpose()?.flatten();
     let Some(now) = look(order, worktree.as_ref(), before.main_checkout.is_some())? else {
         return Ok(Vec::new());
     };
@@ -165,7 +166,8 @@ fn seen(order: &Order, job: &Job, outcome: &Outcome) -> Result<Vec<String>, Trou
         ),
     ];
     let said = about.into_iter().filter(|(list, _)| !list.is_empty());
-    Ok(said.map(|(list, head)| format!("{head}: {}", shortened(&list))).collect())
+    let said = said.map(|(list, head)| format!("{head}: {}", shortened(&list)));
+    Ok(said.chain(lost).collect())
 }
 
 /// Without what a landing wrote into the main checkout: the files come before the ref, so somebody who looks in between

@@ -291,6 +291,9 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     let own = iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass);
     let earlier = order.told.earlier.as_ref().filter(|_| pass == 0);
     let (guard, piton) = (order.guard(), order.site.keeper.first());
+    if let Some(worktree) = worktree.as_ref().filter(|_| guard.encloses()) {
+        worktree.isolate()?;
+    }
     let here = told::Here::new(&guard, &order.workplace()?, piton.map(String::as_str));
     let own = own.map(|text| told::with_rest(text, earlier, &order.told.answers, &here));
     let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass, &here);

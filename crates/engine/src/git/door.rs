@@ -3,7 +3,8 @@
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
@@ -199,7 +200,7 @@ impl Git {
 
     pub(super) fn call<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Call<'_> {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        Call { git: self, args, global: Vec::new(), env: Vec::new(), input: None }
+        Call { git: self, args, global: Vec::new(), env: Vec::new(), input: None, fed: None, into: None }
     }
 }
 
@@ -216,6 +217,8 @@ pub(super) struct Call<'a> {
     global: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     input: Option<String>,
+    fed: Option<File>,
+    into: Option<File>,
 }
 
 /// What a command said, whatever its exit status.
@@ -252,6 +255,18 @@ impl Call<'_> {
     /// What it reads from its standard input. Such a command must print nothing: see [`Call::command`].
     pub(super) fn input(mut self, text: String) -> Self {
         self.input = Some(text);
+        self
+    }
+
+    /// It reads this file from its beginning as its standard input, and may print. It holds no guard.
+    pub(super) fn fed_by(mut self, file: File) -> Self {
+        self.fed = Some(file);
+        self
+    }
+
+    /// What it prints goes to a file, in place of the answer.
+    pub(super) fn into_file(mut self, file: File) -> Self {
+        self.into = Some(file);
         self
     }
 
@@ -398,11 +413,20 @@ impl Call<'_> {
         let guard = git.guard()?;
         command.args(&self.global).args(&self.args);
         // The guard takes the stream that is not needed.
-        match self.input {
-            Some(_) => command.stdin(Stdio::piped()).stdout(guard),
-            None => command.stdin(guard).stdout(Stdio::piped()),
+        match (&self.fed, &self.input) {
+            (Some(file), _) => command.stdin(self.share(file)?).stdout(Stdio::piped()),
+            (None, Some(_)) => command.stdin(Stdio::piped()).stdout(guard),
+            (None, None) => command.stdin(guard).stdout(Stdio::piped()),
         };
+        if let Some(file) = &self.into {
+            command.stdout(self.share(file)?);
+        }
         Ok(command)
+    }
+
+    fn share(&self, file: &File) -> Result<Stdio, GitError> {
+        let shared = file.try_clone().and_then(|mut file| file.rewind().map(|()| file));
+        shared.map(Stdio::from).map_err(GitError::io(&self.git.dir))
     }
 
     fn cannot_start(&self, source: io::Error) -> GitError {

@@ -196,7 +196,7 @@ pub(super) fn forget(repo: &Repo, entry: &Utf8Path) -> Result<(), GitError> {
 }
 
 /// The age of an index tells git which files may have changed in the very moment it was written.
-fn copy_with_age(from: &Utf8Path, to: &Utf8Path) -> Result<(), GitError> {
+pub(super) fn copy_with_age(from: &Utf8Path, to: &Utf8Path) -> Result<(), GitError> {
     // A link there would be followed.
     remove_if_there(to)?;
     fs::copy(from, to).map_err(GitError::io(from))?;

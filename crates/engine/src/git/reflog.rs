@@ -101,7 +101,7 @@ impl Worktree {
 }
 
 /// The commits that the records of a worktree name, the newest first.
-fn named_in(git_dir: &Utf8Path) -> Vec<Oid> {
+pub(super) fn named_in(git_dir: &Utf8Path) -> Vec<Oid> {
     let mut found: Vec<Oid> = Vec::new();
     let mut add = |text: &str| {
         let is_any = text.bytes().any(|digit| digit != b'0');

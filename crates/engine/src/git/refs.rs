@@ -14,7 +14,7 @@ use super::door::oid;
 use super::repo::{ObjectFormat, Repo};
 
 /// Folders that each worktree has for itself.
-const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
+pub(super) const OF_ONE_WORKTREE: [&str; 3] = ["refs/bisect", "refs/rewritten", "refs/worktree"];
 /// A file that is longer holds no ref.
 const LONGEST: u64 = 1024;
 /// What git takes for space. Any other is part of a name.
@@ -72,7 +72,7 @@ pub(super) fn of_files(shared: &[u8], own: &[(String, &[u8])]) -> Option<BTreeMa
     resolve(all, loose.symbolic)
 }
 
-fn length(format: ObjectFormat) -> usize {
+pub(super) fn length(format: ObjectFormat) -> usize {
     match format {
         ObjectFormat::Sha1 => 40,
         ObjectFormat::Sha256 => 64,
@@ -137,7 +137,7 @@ impl Loose {
 }
 
 /// Refs that share a file.
-fn packed(bytes: &[u8], length: usize) -> Option<BTreeMap<String, Oid>> {
+pub(super) fn packed(bytes: &[u8], length: usize) -> Option<BTreeMap<String, Oid>> {
     let text = str::from_utf8(bytes).ok()?;
     // One that breaks off is broken, and the name at its end may have been longer.
     if !text.is_empty() && !text.ends_with('\n') {
@@ -198,7 +198,7 @@ fn object(text: &str, length: usize) -> Option<Oid> {
 }
 
 /// A name that git takes for one, or the beginning of one.
-fn is_plain(name: &str) -> bool {
+pub(super) fn is_plain(name: &str) -> bool {
     let odd = |byte: u8| byte.is_ascii_control() || b" ~^:?*[\\".contains(&byte);
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
     !name.bytes().any(odd)

@@ -9,6 +9,7 @@ use piton_core::plan::Oid;
 use super::door::{Git, fields, lossy, oid};
 use super::error::GitError;
 use super::merge::Difference;
+use super::private_dir;
 use super::talk::{Oracle, Scribe};
 use crate::disk;
 use crate::lock::Lock;
@@ -47,6 +48,18 @@ struct Known {
     differences: Mutex<Option<(Trees, Arc<Vec<Difference>>)>>,
 }
 
+impl Known {
+    fn new(oracle: Oracle) -> Known {
+        Known {
+            oracle,
+            identity: OnceLock::new(),
+            signs: OnceLock::new(),
+            fit: Mutex::default(),
+            differences: Mutex::default(),
+        }
+    }
+}
+
 type Trees = (Oid, Oid);
 
 /// The settings that say whether commits are signed.
@@ -82,20 +95,18 @@ impl Repo {
     /// The same with a git handle of the caller's: its environment and guard stay.
     pub fn discover_with(git: &Git, path: &Utf8Path) -> Result<Repo, GitError> {
         let given = path.canonicalize_utf8().map_err(GitError::io(path))?;
-        let git = git.at(&given);
+        // Where an attempt has a private git directory, what is in there is for the agent's git alone.
+        let private = private_dir::around(&given);
+        let git = match &private {
+            Some((top, entry, common)) => git.told(top, entry, common, &entry.join("index")),
+            None => git.at(&given),
+        };
         let Facts { format, common, git_dir, top, has_commit } = facts(&git, &given)?;
         let submodules = top.join(".gitmodules").exists();
         let oracle = Oracle::new(&git, &common);
-        let known = Known {
-            oracle,
-            identity: OnceLock::new(),
-            signs: OnceLock::new(),
-            fit: Mutex::default(),
-            differences: Mutex::default(),
-        };
-        let known = Arc::new(known);
+        let known = Arc::new(Known::new(oracle));
         let repo = Repo {
-            git: git.at(&top),
+            git: if private.is_some() { git } else { git.at(&top) },
             given,
             top,
             common,
@@ -358,7 +369,7 @@ impl Repo {
 
     /// Whether worktrees may be made in `folder`; changes nothing.
     pub fn check_worktree_dir(&self, folder: &Utf8Path) -> Result<(), GitError> {
-        super::worktree::repository_around(self, &folder.join("worktree")).map(drop)
+        super::surroundings::repository_around(self, &folder.join("worktree")).map(drop)
     }
 
     /// Whether `author` is of the form `Name <email>`.
@@ -368,12 +379,12 @@ impl Repo {
 
     /// Keep a file that was copied into a worktree out of its commits.
     pub fn exclude(&self, file: &str) -> Result<(), GitError> {
-        super::worktree::exclude(self, file)
+        super::surroundings::exclude(self, file)
     }
 
     /// The same for everything whose path begins so.
     pub fn exclude_beginning(&self, path: &str) -> Result<(), GitError> {
-        super::worktree::exclude_beginning(self, path)
+        super::surroundings::exclude_beginning(self, path)
     }
 
     pub fn checkouts(&self) -> Result<Vec<Checkout>, GitError> {
@@ -513,6 +524,7 @@ pub fn common_dir(top: &Utf8Path) -> Option<Utf8PathBuf> {
     if dir.is_file() {
         let text = std::fs::read_to_string(&dir).ok()?;
         let entry = top.join(text.trim_end().strip_prefix("gitdir: ")?);
+        let entry = private_dir::entry_of(&entry).unwrap_or(entry);
         let common = std::fs::read_to_string(entry.join("commondir")).ok()?;
         dir = entry.join(common.trim_end());
     }

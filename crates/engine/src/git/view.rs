@@ -22,7 +22,7 @@ use crate::disk;
 
 /// What an unfinished merge, pick or revert consists of, in the order in which it may go. The first one says that there
 /// is a merge, so it is put in place last.
-const OPERATION: [&str; 10] = [
+pub(super) const OPERATION: [&str; 10] = [
     "MERGE_HEAD",
     "MERGE_MSG",
     "MERGE_MODE",
@@ -35,7 +35,7 @@ const OPERATION: [&str; 10] = [
     "REBASE_HEAD",
 ];
 /// What a rebase or a series of picks consists of.
-const SERIES: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
+pub(super) const SERIES: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
 /// Where a git keeps the larger part of an index that is split.
 const SHARED_INDEX: &str = "sharedindex.";
 
@@ -222,7 +222,7 @@ fn set_head(repo: &Repo, git: &Git, own: &Utf8Path, commit: Option<&Oid>) -> Res
 }
 
 /// Whether it is there or not: who follows it finds out.
-fn link(to: &Utf8Path, at: &Utf8Path) -> Result<(), GitError> {
+pub(super) fn link(to: &Utf8Path, at: &Utf8Path) -> Result<(), GitError> {
     #[cfg(unix)]
     let linked = std::os::unix::fs::symlink(to, at);
     #[cfg(not(unix))]

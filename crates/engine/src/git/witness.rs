@@ -13,7 +13,7 @@ use super::door::{lossy, oid};
 use super::error::GitError;
 use super::repo::Repo;
 use super::status;
-use super::worktree::Worktree;
+use super::worktree::{Worktree, points_to};
 use crate::disk;
 
 /// The files in a worktree's git folder that say which repository it belongs to.
@@ -219,6 +219,10 @@ impl Worktree {
         let mut written = Vec::new();
         for (name, text) in before.iter().filter(|(name, text)| now.get(*name) != Some(*text)) {
             let path = if name == ".git" { self.path().join(name) } else { self.git_dir().join(name) };
+            if name == ".git" && points_to(self.path(), self.git_dir()) {
+                // At its private git directory while somebody works in it, and at its usual one before and after.
+                continue;
+            }
             if path.is_dir() && !path.is_symlink() {
                 // Another repository, which capturing finds and names.
                 continue;

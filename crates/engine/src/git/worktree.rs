@@ -1,18 +1,20 @@
 //! Worktrees of our own: made, put right and taken away, one at a time in each repository.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Digest, Oid};
 
-use super::door::{Git, lossy, oid};
+use super::door::oid;
 use super::error::GitError;
 use super::place;
-use super::repo::{self, Repo};
+use super::private_dir;
+use super::repo::Repo;
 use super::rescue::{Rescue, Rescued};
 use super::status::{self, Status};
+use super::surroundings::check_surroundings;
 use crate::lock::Lock;
 use crate::{boot, crash, disk};
 
@@ -234,8 +236,10 @@ impl Worktree {
     }
 
     /// Remove the locks of a git that died in here: of the index, of HEAD, ORIG_HEAD, AUTO_MERGE and their
-    /// like, and an index that a power cut left empty. The caller promises that nobody works in it.
+    /// like, and an index that a power cut left empty. What an attempt has made in a private git directory is
+    /// brought over first. The caller promises that nobody works in it.
     pub fn break_stale_lock(&self) -> Result<(), GitError> {
+        self.rejoin()?;
         for entry in self.git_dir.read_dir_utf8().map_err(GitError::io(self.git_dir.clone()))?.flatten() {
             if entry.path().extension() == Some("lock") {
                 remove_if_there(entry.path())?;
@@ -364,6 +368,7 @@ impl Worktree {
         if !is_ready(entry) {
             // It may call files unchanged that are torn; without one, git reads them all.
             remove_if_there(&index)?;
+            private_dir::forget_index(entry)?;
             if is_torn(&entry.join("locked")) {
                 remove_if_there(&entry.join("locked"))?;
             }
@@ -466,6 +471,7 @@ impl Folder {
         let Ok(text) = fs::read_to_string(path.join(".git")) else { return Ok(Folder::Foreign) };
         let Some(target) = text.trim_end().strip_prefix("gitdir: ") else { return Ok(Folder::Foreign) };
         let target = path.join(target);
+        let target = private_dir::entry_of(&target).unwrap_or(target);
         let (Some(parent), Some(name)) = (target.parent(), target.file_name()) else {
             return Ok(Folder::Foreign);
         };
@@ -525,6 +531,8 @@ fn forget(
     entry: &Utf8Path,
     rescue: &Rescue,
 ) -> Result<Option<Rescued>, GitError> {
+    // Commits of an attempt may be in there.
+    Worktree::at(repo, path, entry.to_owned()).rejoin()?;
     let head = fs::read_to_string(entry.join("HEAD")).unwrap_or_default();
     let head = oid(head.trim_end());
     let head = head.map(|head| repo.resolve(head.as_str())).and_then(Result::ok);
@@ -543,84 +551,6 @@ fn forget(
     Ok(rescued)
 }
 
-/// The git of the repository around a path, if there is one. Somebody else's is refused.
-pub(super) fn repository_around(repo: &Repo, path: &Utf8Path) -> Result<Option<Git>, GitError> {
-    let Some(around) = path.ancestors().skip(1).find(|folder| folder.is_dir()) else { return Ok(None) };
-    let git = repo.git().at(around);
-    let answer = git.call(["rev-parse", "--path-format=absolute", "--git-common-dir"]).answer()?;
-    if answer.code != Some(0) {
-        return if answer.stderr.contains("not a git repository") { Ok(None) } else { Err(answer.failed()) };
-    }
-    let common = repo::real(Utf8Path::new(lossy(&answer.stdout).trim_end_matches('\n')))?;
-    if common != repo.common_dir() {
-        return Err(GitError::ForeignRepository { path: path.to_owned(), repository: common });
-    }
-    Ok(Some(git))
-}
-
-/// Refuse a path inside somebody else's repository; hide one inside our own project from its status.
-fn check_surroundings(repo: &Repo, path: &Utf8Path) -> Result<(), GitError> {
-    let Some(parent) = path.parent() else { return Ok(()) };
-    if repo.is_fit(parent) {
-        return Ok(());
-    }
-    let Some(git) = repository_around(repo, path)? else {
-        repo.call_fit(parent);
-        return Ok(());
-    };
-    let Ok(top) = git.call(["rev-parse", "--show-toplevel"]).line() else { return Ok(()) };
-    let top = repo::real(Utf8Path::new(&top))?;
-    let Ok(inside) = path.strip_prefix(&top) else { return Ok(()) };
-    let is_ignored = |folder: &Utf8Path| {
-        // This one command does not take literal paths, and an absolute path has no magic in it.
-        let call = git.call(["check-ignore", "--quiet", "--", &format!("{folder}/")]);
-        call.env("GIT_LITERAL_PATHSPECS", "0").yes()
-    };
-    if parent != top && is_ignored(parent)? {
-        repo.call_fit(parent);
-        return Ok(());
-    }
-    if is_ignored(path)? {
-        return Ok(());
-    }
-    // A folder that holds nothing but worktrees is hidden as a whole, so this happens once.
-    let free = !parent.exists() || is_empty(parent);
-    let hidden = parent.strip_prefix(&top).ok().filter(|rest| free && !rest.as_str().is_empty());
-    exclude(repo, &format!("{}/", hidden.unwrap_or(inside)))
-}
-
-/// Hide a path from `git status` and `git add` in every checkout of this repository. Once is enough.
-pub(super) fn exclude(repo: &Repo, path: &str) -> Result<(), GitError> {
-    exclude_line(repo, &format!("/{}", escaped(path)))
-}
-
-/// The same for every path that begins so.
-pub(super) fn exclude_beginning(repo: &Repo, path: &str) -> Result<(), GitError> {
-    exclude_line(repo, &format!("/{}*", escaped(path)))
-}
-
-fn escaped(path: &str) -> String {
-    path.chars().flat_map(|c| if "\\*?[ ".contains(c) { vec!['\\', c] } else { vec![c] }).collect()
-}
-
-fn exclude_line(repo: &Repo, line: &str) -> Result<(), GitError> {
-    let file = repo.common_dir().join("info/exclude");
-    let text = match fs::read_to_string(&file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        other => other.map_err(GitError::io(file.clone()))?,
-    };
-    if text.lines().any(|other| other == line) {
-        return Ok(());
-    }
-    let start = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    if let Some(parent) = file.parent() {
-        fs::create_dir_all(parent).map_err(GitError::io(parent))?;
-    }
-    let mut open =
-        fs::OpenOptions::new().append(true).create(true).open(&file).map_err(GitError::io(file.clone()))?;
-    open.write_all(format!("{start}{line}\n").as_bytes()).map_err(GitError::io(file))
-}
-
 /// Git does not sync what it makes for a worktree, and a power cut leaves it empty.
 fn is_torn(file: &Utf8Path) -> bool {
     fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file() && meta.len() == 0)
@@ -635,14 +565,24 @@ fn free_entry(worktrees: &Utf8Path, path: &Utf8Path) -> Utf8PathBuf {
     entries.next().expect("there is always another number")
 }
 
-fn points_to(path: &Utf8Path, entry: &Utf8Path) -> bool {
-    let text = fs::read_to_string(path.join(".git")).unwrap_or_default();
-    let target = text.trim_end().strip_prefix("gitdir: ").map(|target| path.join(target));
+/// Whether a worktree's `.git` names this entry, or the private git directory in it.
+pub(super) fn points_to(path: &Utf8Path, entry: &Utf8Path) -> bool {
+    let target = named_by(path).map(|target| private_dir::entry_of(&target).unwrap_or(target));
     target.and_then(|target| target.canonicalize_utf8().ok()).is_some_and(|target| target == entry)
 }
 
-fn point_to(path: &Utf8Path, entry: &Utf8Path) -> Result<(), GitError> {
-    if points_to(path, entry) { Ok(()) } else { write(&path.join(".git"), &format!("gitdir: {entry}")) }
+/// The git directory that a worktree's `.git` names.
+pub(super) fn named_by(path: &Utf8Path) -> Option<Utf8PathBuf> {
+    let text = fs::read_to_string(path.join(".git")).ok()?;
+    Some(path.join(text.trim_end().strip_prefix("gitdir: ")?))
+}
+
+pub(super) fn point_to(path: &Utf8Path, git_dir: &Utf8Path) -> Result<(), GitError> {
+    let named = named_by(path).and_then(|named| named.canonicalize_utf8().ok());
+    if named.is_some_and(|named| named == git_dir) {
+        return Ok(());
+    }
+    write(&path.join(".git"), &format!("gitdir: {git_dir}"))
 }
 
 /// Absolute and without links on the way there, where the last parts need not exist. Its own name is not followed: a
@@ -659,7 +599,7 @@ fn absolute(path: &Utf8Path) -> Result<Utf8PathBuf, GitError> {
     Ok(full)
 }
 
-fn is_empty(path: &Utf8Path) -> bool {
+pub(super) fn is_empty(path: &Utf8Path) -> bool {
     path.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_none())
 }
 
@@ -671,7 +611,7 @@ pub(super) fn ref_part(path: &Utf8Path) -> String {
     name.trim_matches('-').to_owned()
 }
 
-fn write(path: &Utf8Path, line: &str) -> Result<(), GitError> {
+pub(super) fn write(path: &Utf8Path, line: &str) -> Result<(), GitError> {
     if path.is_symlink() {
         // Whoever worked here may have put it in the way.
         remove_if_there(path)?;

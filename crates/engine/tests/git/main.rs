@@ -8,6 +8,7 @@ mod finding;
 mod killed;
 mod merging;
 mod planted;
+mod private;
 mod refs;
 mod removal;
 mod sandbox;

@@ -13,7 +13,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use crate::sandbox::{Sandbox, lines, rescue, write};
 
 /// Settings that name a program, for a worktree's own file of settings. `EVIL` is the program.
-const SETTINGS: [(&str, &str); 14] = [
+pub(crate) const SETTINGS: [(&str, &str); 14] = [
     ("clean", "[filter \"e\"]\n\tclean = EVIL\n"),
     ("smudge", "[filter \"e\"]\n\tsmudge = EVIL\n"),
     ("process", "[filter \"e\"]\n\tprocess = EVIL\n"),
@@ -49,19 +49,19 @@ const LINKS: [&str; 12] = [
     "logs",
 ];
 
-struct Trap {
-    sandbox: Sandbox,
+pub(crate) struct Trap {
+    pub(crate) sandbox: Sandbox,
     /// The program, and what it leaves when it is run.
-    evil: Utf8PathBuf,
+    pub(crate) evil: Utf8PathBuf,
     mark: Utf8PathBuf,
     /// A person's file, and what it holds.
-    person: Utf8PathBuf,
+    pub(crate) person: Utf8PathBuf,
 }
 
 const PERSONS: &str = "export PATH=/mine\n";
 
 impl Trap {
-    fn new() -> Trap {
+    pub(crate) fn new() -> Trap {
         let sandbox = Sandbox::new();
         sandbox.git("config extensions.worktreeConfig true");
         sandbox.write(".gitattributes", "* filter=e diff=e merge=e\n");
@@ -73,12 +73,12 @@ impl Trap {
         Trap { sandbox, evil, mark, person }
     }
 
-    fn entry(&self, name: &str) -> Utf8PathBuf {
+    pub(crate) fn entry(&self, name: &str) -> Utf8PathBuf {
         self.sandbox.project().join(".git/worktrees").join(name)
     }
 
     /// A worktree with work in it, where `plant` was at work as well.
-    fn planted(&self, name: &str, plant: impl FnOnce(&Worktree)) -> Worktree {
+    pub(crate) fn planted(&self, name: &str, plant: impl FnOnce(&Worktree)) -> Worktree {
         let worktree = self.sandbox.worktree(name);
         write(&worktree.path().join("a"), "changed\n");
         write(&worktree.path().join("new"), "new\n");
@@ -93,7 +93,7 @@ impl Trap {
     }
 
     /// All that Piton does in a worktree. The work is captured, unless the worktree has to be refused.
-    fn everything(&self, way: &str, worktree: &Worktree, refused: bool) {
+    pub(crate) fn everything(&self, way: &str, worktree: &Worktree, refused: bool) {
         let (repo, base) = (self.sandbox.repo(), self.sandbox.oid("main"));
         let path = worktree.path();
         let closed = |what: &str| self.assert_closed(&format!("{way}: {what}"));
@@ -136,7 +136,7 @@ impl Trap {
     }
 }
 
-fn program(path: &Utf8Path, script: &str) {
+pub(crate) fn program(path: &Utf8Path, script: &str) {
     write(path, &format!("#!/bin/sh\n{script}"));
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }

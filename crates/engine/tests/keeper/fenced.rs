@@ -178,6 +178,35 @@ fn a_fence_keeps_signals_and_abstract_sockets_inside() {
 
 /// The kernel puts up sixteen around a process, and no more.
 #[cfg(target_os = "linux")]
+/// What a fence does not hold back: the table in docs/reference/sandbox.md says so.
+#[cfg(target_os = "linux")]
+#[test]
+fn behind_a_fence_files_are_read_and_sockets_and_the_network_reached() {
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+    if let Err(why) = fences_are_possible() {
+        return skipped(&why);
+    }
+    if std::process::Command::new("perl").arg("-e0").status().is_err() {
+        return skipped("there is no perl to connect with");
+    }
+    let bench = Bench::new();
+    let (outside, socket) = (bench.root.join("outside"), bench.root.join("socket"));
+    std::fs::write(&outside, "read\n").unwrap();
+    let (_file, network) = (UnixListener::bind(&socket).unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = network.local_addr().unwrap().port();
+    let script = format!(
+        "cat {outside}; head -c 4 /etc/passwd > /dev/null && echo 'of the system'\n\
+         perl -MIO::Socket::UNIX -e 'exit !IO::Socket::UNIX->new(Peer => \"{socket}\")' && echo 'a socket file'\n\
+         perl -MIO::Socket::INET -e 'exit !IO::Socket::INET->new(PeerAddr => \"127.0.0.1:{port}\")' && echo 'the network'\n\
+         echo x > {outside} || echo 'not written'"
+    );
+    let fence = Fence { writable: vec![bench.root.join("work")], required: true, view: true };
+    bench.run(&JobSpec { fence: Some(fence), ..bench.sh(&format!("exec 2>/dev/null\n{script}")) });
+    assert_eq!(bench.text(), "read\nof the system\na socket file\nthe network\nnot written\n");
+    assert_eq!(std::fs::read_to_string(outside).unwrap(), "read\n");
+}
+
 #[test]
 fn a_fence_that_cannot_be_put_up_is_told_or_nothing_is_started() {
     if let Err(why) = fences_are_possible() {

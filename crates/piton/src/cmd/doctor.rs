@@ -9,7 +9,9 @@ use piton_engine::drive;
 use piton_engine::files::{LockLeft, Mirror};
 use piton_engine::git::{NEEDED, Repo};
 use piton_engine::journal::{Journal, JournalError, Trouble};
-use piton_engine::keeper::{Job, fences_are_possible, groups_are_possible, views_are_possible};
+use piton_engine::keeper::{
+    Job, fences_are_possible, groups_are_possible, scopes_are_possible, views_are_possible,
+};
 use piton_engine::project::Project;
 use piton_engine::sandbox;
 use serde_json::json;
@@ -154,6 +156,20 @@ impl Visit<'_> {
                     format!("agents cannot write outside of their worktree ({how})"),
                     "unless a plan's [sandbox] or --sandbox says otherwise",
                 );
+                match scopes_are_possible() {
+                    Ok(()) => self.add(
+                        State::Fine,
+                        "agents cannot signal your processes or connect to their abstract sockets",
+                        "Landlock's scopes for signals and abstract unix sockets",
+                    ),
+                    Err(why) => self.add(
+                        State::Note,
+                        format!(
+                            "agents can signal your processes and connect to their abstract sockets: {why}"
+                        ),
+                        "a newer kernel closes that",
+                    ),
+                }
                 for here in sandbox::caches_here(&self.project.root) {
                     let (tool, access) = (here.cache.tool, here.cache.access_in_words());
                     let there = if here.exists { "" } else { ", not there yet" };

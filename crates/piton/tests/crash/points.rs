@@ -43,7 +43,7 @@ impl Mode {
 
 /// The kinds that a crash-free run passes, and how often.
 pub(crate) fn crash_free(form: Form) -> &'static BTreeMap<String, usize> {
-    static RUNS: [OnceLock<BTreeMap<String, usize>>; 2] = [const { OnceLock::new() }; 2];
+    static RUNS: [OnceLock<BTreeMap<String, usize>>; 3] = [const { OnceLock::new() }; 3];
     RUNS[form as usize].get_or_init(|| {
         let sandbox = form.sandbox();
         let (ended, passes) = passes(&sandbox, &["run", sandbox.plan]);

@@ -41,12 +41,17 @@ attempts = 3
 timeout = "1m"
 "#;
 
+/// Agents tell their test what they did in files beside their worktree.
+pub(crate) const FENCE: &str = "\n[sandbox]\nwritable = [\"~/began.txt\", \"~/hold\"]\n";
+
 /// The system that the plan is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Native,
     /// With the state file of that system, and a description of the project to enter the results in.
     Execute,
+    /// The native one, with its agents behind a fence: each attempt has a git directory of its own.
+    Fenced,
 }
 
 impl Form {
@@ -54,24 +59,31 @@ impl Form {
     pub(crate) fn wished() -> Form {
         match std::env::var("PITON_CRASH_PLAN").as_deref() {
             Ok("execute") => Form::Execute,
+            Ok("fenced") => Form::Fenced,
             Ok("native") | Err(_) => Form::Native,
-            Ok(other) => panic!("PITON_CRASH_PLAN is native or execute, not {other}"),
+            Ok(other) => panic!("PITON_CRASH_PLAN is native, fenced or execute, not {other}"),
         }
     }
 
     pub(crate) fn of(sandbox: &Sandbox) -> Form {
-        if sandbox.plan == kept::PLAN { Form::Execute } else { Form::Native }
+        match sandbox.plan == kept::PLAN {
+            true => Form::Execute,
+            false if sandbox.fenced => Form::Fenced,
+            false => Form::Native,
+        }
     }
 
     pub(crate) fn sandbox(self) -> Sandbox {
         let files = match self {
             Form::Native => vec![("plan.toml".to_owned(), native_plan())],
+            Form::Fenced => vec![("plan.toml".to_owned(), native_plan() + FENCE)],
             Form::Execute => [vec![("piton.toml".to_owned(), SETTINGS.to_owned())], kept::files()].concat(),
         };
         let project = [("log.txt", "0 log\n"), ("mine.txt", "mine\n"), (".gitattributes", "* -text\n")];
         let files = files.iter().map(|(name, text)| (name.as_str(), text.as_str()));
-        let plan = if self == Form::Native { "plan.toml" } else { kept::PLAN };
-        let sandbox = Sandbox::new(plan, SCRIPT, &project.into_iter().chain(files).collect::<Vec<_>>());
+        let plan = if self == Form::Execute { kept::PLAN } else { "plan.toml" };
+        let mut sandbox = Sandbox::new(plan, SCRIPT, &project.into_iter().chain(files).collect::<Vec<_>>());
+        sandbox.fenced = self == Form::Fenced;
         for (name, text) in [("log.sh", LOG), ("pack.sh", PACK)] {
             fs::write(sandbox.root.join(name), text.replace("ROOT", sandbox.root.as_str())).expect("a file");
         }
@@ -82,7 +94,7 @@ impl Form {
 
     /// The crash-free run, made once: how it ends, and how often it passes each point.
     pub(crate) fn crash_free(self) -> &'static (End, BTreeMap<String, usize>) {
-        static RUNS: [OnceLock<(End, BTreeMap<String, usize>)>; 2] = [const { OnceLock::new() }; 2];
+        static RUNS: [OnceLock<(End, BTreeMap<String, usize>)>; 3] = [const { OnceLock::new() }; 3];
         RUNS[self as usize].get_or_init(|| {
             let sandbox = self.sandbox();
             let (ended, passes) = sandbox.run_traced();

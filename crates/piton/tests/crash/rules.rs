@@ -277,6 +277,30 @@ fn a_worktree_without_its_ready_event_is_made_anew() {
     });
 }
 
+/// The steps by which an attempt gets a git directory of its own, and by which what it made there comes over.
+#[test]
+fn an_attempt_behind_a_fence_survives_a_kill_at_every_step_around_it() {
+    if let Err(why) = piton_engine::keeper::fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let points = [("isolate.made", 1), ("rejoin.objects", 1), ("rejoin.brought", 1), ("rejoin.left", 1)];
+    in_parallel(&points, |(point, runs)| {
+        let script = SCRIPT.replace(
+            "write t1.txt One",
+            "write t1.txt One\nrun git checkout --quiet -b mine\nrun git add t1.txt\nrun git commit --quiet -m Own",
+        );
+        let plan = format!("{AGENT}{}", crate::reference::FENCE);
+        let mut sandbox = Sandbox::new("plan.toml", &script, &[("a.txt", "a\n"), ("plan.toml", &plan)]);
+        sandbox.fenced = true;
+        sandbox.run_crashing(point, 1);
+        let last = sandbox.run();
+        assert_done(&sandbox, &last, [*runs, 1]);
+        assert!(sandbox.git(&["log", "--format=%s", "main"]).contains("Own"), "{point}");
+        assert!(!sandbox.repo.join(".git/refs/heads/mine").exists());
+        sandbox.git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    });
+}
+
 #[test]
 fn what_was_rescued_before_a_crash_is_journaled_by_the_next_engine() {
     in_parallel(&["worktree.rescued", "worktree.removed"], |point| {

@@ -29,6 +29,8 @@ pub(crate) struct Sandbox {
     pub(crate) plan: &'static str,
     /// What `piton run PLAN` is given besides.
     pub(crate) run_args: &'static [&'static str],
+    /// Whether its agents are behind a fence.
+    pub(crate) fenced: bool,
     boots: AtomicUsize,
 }
 
@@ -85,6 +87,7 @@ impl Sandbox {
             dir: Some(dir),
             plan,
             run_args: &[],
+            fenced: false,
             boots: AtomicUsize::new(1),
         };
         let root = &sandbox.root;
@@ -99,6 +102,10 @@ impl Sandbox {
         fs::write(root.join("home/agents.script"), script.replace("ROOT", root.as_str())).expect("a file");
         fs::write(root.join("began.sh"), BEGAN.replace("ROOT", root.as_str())).expect("a file");
         fs::write(root.join("began.txt"), "").expect("a file");
+        for shared in ["began.txt", "hold"] {
+            // By a name that is the same in every sandbox.
+            std::os::unix::fs::symlink(root.join(shared), root.join("home").join(shared)).expect("a link");
+        }
         sandbox.git(&["init", "--quiet"]);
         for (name, text) in files {
             let path = sandbox.repo.join(name);
@@ -121,7 +128,7 @@ impl Sandbox {
         let home = self.root.join("home");
         command.env_clear().env("PATH", path).env("HOME", home).env("TERM", "dumb").current_dir(&self.repo);
         // These agents tell their test what they did in files beside their worktree.
-        command.env("PITON_SANDBOX", "off");
+        command.env("PITON_SANDBOX", if self.fenced { "on" } else { "off" });
         command.env("PITON_BOOT", self.boots.load(Ordering::SeqCst).to_string());
     }
 

@@ -80,6 +80,18 @@ fn a_kill_at_any_change_of_the_disk_changes_nothing_about_the_end() {
     assert_survived(form, &cases(crash_free(form)));
 }
 
+/// Of each kind of change that is made for the private git directory of an attempt, one.
+#[test]
+fn a_kill_around_an_attempts_own_git_directory_changes_nothing_about_the_end() {
+    if let Err(why) = piton_engine::keeper::fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let own = |(kind, _): &(&String, &usize)| kind.contains("piton-own");
+    let passes =
+        crash_free(Form::Fenced).iter().filter(own).map(|(kind, count)| (kind.clone(), *count)).collect();
+    assert_survived(Form::Fenced, &cases(&passes));
+}
+
 /// Kill a run at each of these, and see that it ends like the one that nobody killed.
 pub(crate) fn assert_survived(form: Form, cases: &[Case]) {
     let passes = crash_free(form);

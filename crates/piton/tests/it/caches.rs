@@ -302,7 +302,8 @@ fn an_agent_is_told_where_it_can_write() {
     plan(&sandbox, "echo x > ~/.mine/x\ncp \"$PITON_PROMPT\" done.txt", "");
     works(&sandbox, &fenced(&sandbox).run());
     let told = "- You can write here, in `$TMPDIR`, in the caches of npm and pip, in `~/.mine`, and nowhere else on this \
-                machine. If the task needs another place, say BLOCKED and name it.\n";
+                machine. If the task needs another place, say BLOCKED and name it. Branches, stashes and git settings that you \
+                make are gone after this attempt: commit what counts.\n";
     let prompt = sandbox.read("done.txt");
     assert!(prompt.contains(told), "{prompt}");
     assert!(home(&sandbox).join(".mine/x").is_file(), "a folder that is opened is made");

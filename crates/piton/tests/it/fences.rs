@@ -3,7 +3,7 @@
 use std::fs;
 
 use camino::Utf8Path;
-use piton_engine::keeper::{fences_are_possible, views_are_possible};
+use piton_engine::keeper::{fences_are_possible, scopes_are_possible, views_are_possible};
 use piton_testkit::sandbox::{task, until};
 use rustix::process::{Pid, Signal, test_kill_process};
 
@@ -41,12 +41,18 @@ fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
         try 'echo x > ../../../project/README.md'
         try 'echo x > ../../../project/new'
         try 'echo x >> "$COMMON/config"'
-        try 'git config user.name Mallory'
+        try 'git config --file "$COMMON/config" user.name Mallory'
         try 'echo x > "$COMMON/hooks/pre-commit"'
-        try 'git branch mine'
-        try 'git tag mine'
-        try 'git update-ref refs/heads/main HEAD~1'
-        try 'rm -rf "$COMMON/refs/heads/main"'
+        for git in "$COMMON" "$COMMON/worktrees/T1"; do
+            try "git --git-dir='$git' branch mine"; try "git --git-dir='$git' tag mine"
+            try "git --git-dir='$git' update-ref refs/heads/main main~1"; try "git --git-dir='$git' pack-refs --all"
+            try "git --git-dir='$git' hash-object -w --stdin < /dev/null"; try "git --git-dir='$git' gc --quiet"
+            try "echo x > '$git/new'"; try "echo x > '$git/HEAD'"; try "echo x > '$git/commondir'"; try "mkdir '$git/piton-own.old'"
+        done
+        try 'rm -rf "$COMMON/refs"'; try 'rm -f "$COMMON/packed-refs"'; try 'echo x > "$COMMON/packed-refs"'; try 'rm -rf "$COMMON/objects"'
+        try 'rm -rf "$COMMON"/objects/pack/*'; try 'mv "$COMMON/objects" "$COMMON/gone"'
+        for object in "$COMMON"/objects/*/*; do try "rm -f '$object'"; try "echo x > '$object'"; done
+        try 'ln "$COMMON/packed-refs" mine && echo x > mine'; rm -f mine
         try 'echo x > "$HOME/.profile"'
         try 'echo x > "$HOME/.codex/config.toml"'
         try 'echo x > "$HOME/.local/share/pnpm/tool"'
@@ -59,6 +65,7 @@ fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
             done
         fi
         set -e
+        git config user.name Agent && git branch mine && git tag mine && git branch -f other HEAD
         echo work > a.txt && chmod 755 a.txt && touch -d 2020-01-01 a.txt && ln a.txt b && rm b && git add -A && git commit -q -m 'By the agent'
         git config core.fsync | grep -q committed
         echo temporary > "${TMPDIR:-/tmp}/t" && rm "${TMPDIR:-/tmp}/t"
@@ -79,18 +86,145 @@ fn a_fenced_agent_commits_and_reports_and_writes_nowhere_else() {
     for folder in [".codex", ".local/share/pnpm"] {
         fs::create_dir_all(sandbox.root().join("home").join(folder)).expect("a new folder");
     }
-    let before = (sandbox.git(["config", "--list", "--local"]), sandbox.git(["for-each-ref", "refs/tags"]));
+    // Packed and loose, both.
+    sandbox.git(["branch", "other", "HEAD~1"]);
+    sandbox.git(["gc", "--quiet"]);
+    sandbox.git(["branch", "loose"]);
+    sandbox.write("later.txt", "later\n");
+    sandbox.commit("Later");
+    let held = |sandbox: &Sandbox| {
+        let names = ["refs/heads/other", "refs/heads/loose", "refs/heads/mine"];
+        let refs = sandbox.git(["for-each-ref", "refs/tags", names[0], names[1], names[2]]);
+        (sandbox.git(["config", "--list", "--local"]), refs)
+    };
+    let before = held(&sandbox);
     let run = sandbox.piton(["run", "plan.toml", "--sandbox", "on"]).run();
     let output = sandbox.run("output T1 --plan plan.toml").stdout;
     assert!(run.code == Some(0) && !output.contains("ESCAPED"), "{output}{}", run.stderr);
     assert_eq!(sandbox.read("README.md"), "A project\n");
-    assert_eq!(
-        before,
-        (sandbox.git(["config", "--list", "--local"]), sandbox.git(["for-each-ref", "refs/tags"]))
-    );
-    assert!(sandbox.git(["log", "--format=%s", "main"]).contains("By the agent"));
+    assert_eq!(before, held(&sandbox));
+    sandbox.git(["fsck", "--full", "--strict", "--no-dangling"]);
+    let log = sandbox.git(["log", "--format=%s %an", "main"]);
+    assert!(log.contains("By the agent Agent") && log.contains("Later"), "{log}");
     assert!(sandbox.events().iter().any(|event| event.contains("from inside")));
     assert!(sandbox.events().iter().all(|event| !event.contains("was at work")), "nothing to tell");
+}
+
+/// What people do with git in a checkout works, the work is captured wherever it ended, and what was put aside is kept.
+#[test]
+fn git_works_behind_a_fence_as_people_use_it() {
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let sandbox = sandbox();
+    let script = sandbox.program(
+        "agent",
+        r#"
+        set -e
+        test -z "$(git stash list)"
+        echo one > a.txt; git add a.txt; git stash -q; test ! -e a.txt; git stash pop -q; test -e a.txt
+        git commit -q -m One 2> "$TMPDIR/said"; cat "$TMPDIR/said"; test ! -s "$TMPDIR/said"
+        git checkout -q -b mine; echo two > b.txt; git add -A; git commit -q -m Two
+        git bisect start HEAD HEAD~2 > /dev/null; git bisect reset > /dev/null 2>&1
+        git rebase -q --force-rebase HEAD~2; git checkout -q -b side HEAD~1; git cherry-pick mine > /dev/null
+        echo lost > lost.txt; git add -A; git commit -q -m Lost; git reset -q --hard HEAD~1
+        echo aside > aside.txt; git add -A; git stash -q
+        git worktree list > /dev/null; git fsck --strict > /dev/null 2>&1; git gc --quiet
+        echo three > c.txt
+        "#,
+    );
+    let plan = format!(
+        "name = \"plan\"\n[agents.default]\ncommand = [\"{script}/agent\"]\n\
+         [[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"test -s a.txt\", \"test -s b.txt\", \"test -s c.txt\"]\n"
+    );
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Plan");
+    sandbox.write("mine.txt", "my own\n");
+    sandbox.git(["stash", "--include-untracked"]);
+    let _ = sandbox.piton(["run", "plan.toml", "--sandbox", "on"]).run().exits(0);
+    let log = sandbox.git(["log", "--format=%s", "main"]);
+    assert!(log.contains("One") && log.contains("Two") && !log.contains("Lost"), "{log}");
+    assert_eq!(sandbox.git(["stash", "list"]).lines().count(), 1, "the person's");
+    assert!(!sandbox.exists("aside.txt") && !sandbox.exists("lost.txt"));
+    let rescued = sandbox.git(["log", "--format=", "-m", "--name-only", "--glob=refs/piton/rescue"]);
+    assert!(rescued.contains("aside.txt") && rescued.contains("lost.txt"), "{rescued}");
+    sandbox.git(["fsck", "--full", "--strict", "--no-dangling"]);
+}
+
+/// A person looks at everything and collects garbage while an agent is at work.
+#[test]
+fn a_persons_git_works_beside_a_fenced_agent() {
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let sandbox = sandbox();
+    let gate = sandbox.fifo("gate");
+    let script = sandbox.program(
+        "agent",
+        "set -e; echo one > a.txt; git add -A; git commit -q -m One; echo two > b.txt; git add b.txt\n\
+         read go < \"$SIDE/gate\" || true\n\
+         git log -1 --format=%s | grep -q One; git show HEAD:README.md > c.txt; git commit -q -m Two",
+    );
+    sandbox.plan(&task("T1", "checks = ['test -s a.txt', 'test -s b.txt', 'test -s c.txt']"));
+    let plan = sandbox.read("plan.toml");
+    let agent = format!("command = [\"{script}/agent\"]\nenv = {{ SIDE = \"{}\" }}", sandbox.root());
+    let own = plan.lines().find(|line| line.starts_with("command = ")).expect("an agent");
+    sandbox.write("plan.toml", &plan.replacen(own, &agent, 1));
+    sandbox.commit("Another agent");
+    let run = sandbox.piton(["run", "plan.toml", "--sandbox", "on"]).spawn();
+    // Opening it waits until the agent is there, and it goes on when this is closed.
+    let open = fs::File::options().write(true).open(&gate).expect("a FIFO");
+    let list = sandbox.git(["worktree", "list"]);
+    assert!(list.contains("T1") && !list.contains("prunable"), "{list}");
+    // What the attempt began at is reachable by nothing but its worktree.
+    sandbox.git(["commit", "--quiet", "--amend", "--message", "Amended"]);
+    sandbox.git(["reflog", "expire", "--expire=now", "--all"]);
+    sandbox.git(["gc", "--quiet", "--prune=now"]);
+    sandbox.git(["worktree", "prune"]);
+    sandbox.git(["fsck", "--full", "--strict", "--no-dangling"]);
+    let _ = sandbox.run("diff T1 --plan plan.toml").exits(0).says("a.txt").says("b.txt");
+    drop(open);
+    let run = run.wait();
+    sandbox.git(["fsck", "--full", "--strict", "--no-dangling"]);
+    let log = sandbox.git(["log", "--topo-order", "--format=%s", "main"]);
+    assert!(log.contains("\nTwo\nOne\n"), "{log}{run}");
+}
+
+/// What a person should know who uses git in there: Piton itself never does.
+#[test]
+fn git_that_a_person_runs_in_a_worktree_runs_what_was_planted_only_during_the_attempt() {
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let sandbox = sandbox();
+    let gate = sandbox.fifo("gate");
+    let evil = sandbox.program("evil", &format!("echo run >> {}/mark; cat", sandbox.root())).join("evil");
+    let script = sandbox.program(
+        "agent",
+        &format!(
+            "set -e; git config filter.e.clean {evil}; echo '* filter=e' > .gitattributes; echo work > a.txt\n\
+             read go < {gate} || true; exit 1"
+        ),
+    );
+    let plan = format!(
+        "name = \"plan\"\n[agents.default]\ncommand = [\"{script}/agent\"]\n\
+         [[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nattempts = 1\nchecks = [\"true\"]\n"
+    );
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Plan");
+    let (place, mark) = (sandbox.root().join(".worktrees/project/T1"), sandbox.root().join("mark"));
+    let add = || sandbox.git(["-C", place.as_str(), "add", "--dry-run", "--renormalize", "."]);
+    let run = sandbox.piton(["run", "plan.toml", "--sandbox", "on"]).spawn();
+    let open = fs::File::options().write(true).open(&gate).expect("a FIFO");
+    let _ = sandbox.run("diff T1 --plan plan.toml").exits(0).says("a.txt");
+    assert!(!mark.exists(), "Piton does not");
+    add();
+    assert!(mark.exists(), "git does, with what it finds there");
+    fs::remove_file(&mark).expect("our own file");
+    drop(open);
+    let _ = run.wait().exits(4);
+    add();
+    assert!(!mark.exists(), "the attempt's settings have gone with it");
 }
 
 #[test]
@@ -195,7 +329,7 @@ fn without_a_view_modes_times_and_attributes_of_a_persons_files_are_reported() {
     let script = sandbox.program(
         "agent",
         "echo work > a.txt; chmod 640 ../../../project/README.md; touch -d '2020-01-01' ../../../project/plan.toml\n\
-         chmod 755 \"$(git rev-parse --git-common-dir)/piton\"\n",
+         chmod 755 ../../../project/.git/piton\n",
     );
     sandbox.script(&format!("[T1]\nrun {script}/agent\n"));
     sandbox.write("quiet.txt", "nobody touches it\n");
@@ -224,6 +358,10 @@ fn the_doctor_says_whether_there_is_a_fence_and_not_only_whether_there_could_be(
         return piton_testkit::skipped(&why);
     }
     let fence = doctor("").says("agents cannot write outside of their worktree (Landlock");
+    let fence = match scopes_are_possible() {
+        Ok(()) => fence.says("agents cannot signal your processes or connect to their abstract sockets"),
+        Err(why) => fence.says(&format!("connect to their abstract sockets: {why}")),
+    };
     let open = "agents can change modes, times and attributes of files outside";
     let _ = match views_are_possible() {
         Ok(()) => fence.says("(Landlock and a read-only view)").lacks(open),
