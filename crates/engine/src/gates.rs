@@ -118,8 +118,8 @@ pub fn stale<'t>(
         return Ok(Vec::new());
     }
     let Some(repo) = project.repo()? else { return Ok(Vec::new()) };
-    let owned = settings_file();
-    let whole = Whole { project, repo, run, owned: &owned };
+    let (repo, owned) = (repo.for_looking()?, settings_file());
+    let whole = Whole { project, repo: &repo, run, owned: &owned };
     let Some(tree) = whole.tree()? else { return Ok(Vec::new()) };
     Ok(whole.compare(gates, &tree).stale)
 }

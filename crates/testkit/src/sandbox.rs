@@ -299,8 +299,8 @@ fn look(folder: &Utf8Path, seen: &mut BTreeMap<String, String>) {
     for entry in folder.read_dir_utf8().expect("a readable folder") {
         let entry = entry.expect("a readable folder");
         let path = entry.path();
-        // Memory that SQLite's readers share, and the folder for what a look needs for itself: nothing is kept in them.
-        if path.as_str().ends_with("-shm") || path.ends_with("piton/tmp") {
+        if path.as_str().ends_with("-shm") {
+            // Memory that SQLite's readers share; nothing is kept in it.
             continue;
         }
         let data = fs::symlink_metadata(path).expect("it was there a moment ago");

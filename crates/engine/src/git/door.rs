@@ -65,6 +65,8 @@ pub struct Git {
     guard: Option<Arc<Lock>>,
     /// Where the repository is, if git is not to find that out from `dir`.
     place: Option<Arc<Place>>,
+    /// Where objects are written to, if not to the repository.
+    objects: Option<Arc<Utf8PathBuf>>,
 }
 
 /// What git is told instead of following the files that it finds in a checkout.
@@ -119,7 +121,7 @@ impl Git {
         let env = env.iter().map(|(key, value)| (key.into(), value.into())).collect();
         let program =
             Program { name: "git".to_owned(), env, version: OnceLock::new(), writers: Writers::default() };
-        Git { program: Arc::new(program), dir: dir.to_owned(), guard: None, place: None }
+        Git { program: Arc::new(program), dir: dir.to_owned(), guard: None, place: None, objects: None }
     }
 
     pub fn at(&self, dir: &Utf8Path) -> Git {
@@ -137,6 +139,11 @@ impl Git {
     ) -> Git {
         let place = Place { git_dir: git_dir.to_owned(), common: common.to_owned(), index: index.to_owned() };
         Git { dir: checkout.to_owned(), place: Some(Arc::new(place)), ..self.clone() }
+    }
+
+    /// The same, with objects written to this folder, which names the others as its alternates.
+    pub(super) fn writing_objects_to(&self, folder: &Utf8Path) -> Git {
+        Git { objects: Some(Arc::new(folder.to_owned())), ..self.clone() }
     }
 
     /// Every child holds `guard` open as the standard stream that it does not need: a git that outlives a
@@ -405,6 +412,9 @@ impl Call<'_> {
                 .env("GIT_INDEX_FILE", &place.index)
                 // Where the repository is bare and has only worktrees, its settings say so.
                 .args(["-c", "core.bare=false"]);
+        }
+        if let Some(objects) = &git.objects {
+            command.env("GIT_OBJECT_DIRECTORY", objects.as_str());
         }
         command.envs(self.env.iter().map(|(key, value)| (key, value)));
         for setting in PINNED {

@@ -23,8 +23,9 @@ use crate::lock::Lock;
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: Utf8PathBuf,
-    /// Held as long as the folder is in use, so that one left by a killed process can be told.
-    _lock: Lock,
+    /// Held as long as the folder is in use, so that one left by a killed process can be told. One among everybody's
+    /// temporary files is the system's to remove.
+    _lock: Option<Lock>,
     _folder: TempDir,
 }
 
@@ -39,20 +40,48 @@ pub(super) struct TempIndex {
 
 impl Scratch {
     pub(super) fn make(repo: &Repo) -> Result<Scratch, GitError> {
+        if repo.is_for_looking() {
+            return Scratch::temporary();
+        }
         let parent = repo.piton_dir().join("tmp");
         disk::private_folder(&parent).map_err(GitError::io(parent.clone()))?;
         let _making = repo.take_lock("tmp.lock")?;
         let folder =
             tempfile::Builder::new().prefix("index-").tempdir_in(&parent).map_err(GitError::io(parent))?;
-        let path = Utf8PathBuf::from_path_buf(folder.path().to_owned())
-            .map_err(|path| GitError::NotUtf8(path.to_string_lossy().into_owned()))?;
+        let path = path_of(&folder)?;
         let lock = path.join("in-use");
         let _lock = Lock::take(&lock).map_err(GitError::io(lock))?;
-        Ok(Scratch { path, _lock, _folder: folder })
+        Ok(Scratch { path, _lock: Some(_lock), _folder: folder })
+    }
+
+    /// Among everybody's temporary files, for nobody else to read.
+    fn temporary() -> Result<Scratch, GitError> {
+        let made = tempfile::Builder::new().prefix("piton-look-").tempdir();
+        let folder = made.map_err(GitError::io(std::env::temp_dir().to_string_lossy().into_owned()))?;
+        Ok(Scratch { path: path_of(&folder)?, _lock: None, _folder: folder })
     }
 
     pub(super) fn path(&self) -> &Utf8Path {
         &self.path
+    }
+}
+
+fn path_of(folder: &TempDir) -> Result<Utf8PathBuf, GitError> {
+    Utf8PathBuf::from_path_buf(folder.path().to_owned())
+        .map_err(|path| GitError::NotUtf8(path.to_string_lossy().into_owned()))
+}
+
+impl Repo {
+    /// The same repository for whoever only looks: nothing is written in it, or in Piton's folder. The objects that a look
+    /// makes, such as the tree of a checkout, are temporary files, and go with what this gives.
+    pub fn for_looking(&self) -> Result<Repo, GitError> {
+        let scratch = Scratch::temporary()?;
+        let objects = scratch.path.join("objects");
+        let (info, shared) = (objects.join("info"), self.common_dir().join("objects"));
+        fs::create_dir_all(&info).map_err(GitError::io(&info))?;
+        let alternates = info.join("alternates");
+        fs::write(&alternates, format!("{shared}\n")).map_err(GitError::io(alternates))?;
+        Ok(self.looking_with(self.git().writing_objects_to(&objects), scratch))
     }
 }
 
@@ -287,7 +316,7 @@ impl Repo {
         index.add_all(&status)?;
         index.add_ignored(top, &also)?;
         let tree = index.write_tree()?;
-        if self.is_own() {
+        if self.is_own() && !self.is_for_looking() {
             index.keep(git_dir).map_err(GitError::io(git_dir))?;
         }
         Ok(tree)

@@ -8,6 +8,7 @@ use piton_core::plan::Oid;
 
 use super::door::{Git, fields, lossy, oid};
 use super::error::GitError;
+use super::index::Scratch;
 use super::merge::Difference;
 use super::private_dir;
 use super::talk::{Oracle, Scribe};
@@ -34,6 +35,8 @@ pub struct Repo {
     scribe: Arc<Scribe>,
     /// Piton's own folder, where the repository is Piton's own and lies in it.
     home: Option<Utf8PathBuf>,
+    /// What only looks writes nothing but this.
+    scratch: Option<Arc<Scratch>>,
 }
 
 /// What need not be asked again.
@@ -116,6 +119,7 @@ impl Repo {
             known,
             scribe: Arc::default(),
             home: None,
+            scratch: None,
         };
         if has_commit { Ok(repo) } else { Err(GitError::EmptyRepository { path: repo.top }) }
     }
@@ -133,6 +137,16 @@ impl Repo {
     /// The same repository as Piton's own, which nobody else uses.
     pub(super) fn kept_in(self, home: &Utf8Path) -> Repo {
         Repo { home: Some(home.to_owned()), ..self }
+    }
+
+    pub(super) fn looking_with(&self, git: Git, scratch: Scratch) -> Repo {
+        // Whoever answers questions has to see the objects that a look makes.
+        let known = Arc::new(Known::new(Oracle::new(&git, &self.common)));
+        Repo { git, known, scratch: Some(Arc::new(scratch)), ..self.clone() }
+    }
+
+    pub(super) fn is_for_looking(&self) -> bool {
+        self.scratch.is_some()
     }
 
     /// Whether it is Piton's own, and not the person's.

@@ -276,6 +276,7 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     let repo = project
         .repo_or_store()?
         .ok_or_else(|| Failure::new("without git there is nothing to compare with"))?;
+    let repo = repo.for_looking()?;
     let (from, to) = match (&task.proof, &task.progress.base) {
         // Against the target's side of the merge: what landing it changed there.
         (Some(Proof::Landed { commit, .. }), _) => (repo.resolve(&format!("{commit}^1"))?, commit.clone()),

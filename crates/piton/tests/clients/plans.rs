@@ -11,6 +11,7 @@ with_each_client![
     what_a_client_was_not_allowed_or_did_not_do_is_not_done,
     nothing_of_a_client_outlives_it,
     a_client_can_be_tried_out,
+    arguments_of_a_profile_reach_the_client,
 ];
 
 with_the_others![what_a_client_was_not_allowed_or_did_not_do_is_not_done, nothing_of_a_client_outlives_it];
@@ -50,6 +51,23 @@ fn a_shell_that_claude_would_leave_in_the_background_never_begins() {
         assert_eq!(bench.sandbox.git(["show", "main:T1.txt"]), "done");
         assert_eq!(bench.processes(), []);
     });
+}
+
+/// What the model is asked shows that the client has understood them.
+fn arguments_of_a_profile_reach_the_client(bench: &Bench) {
+    let (args, asked) = match bench.client {
+        Client::Claude => (r#"["--append-system-prompt", "Words of the profile."]"#, "Words of the profile."),
+        Client::Codex => {
+            (r#"["-c", 'developer_instructions="Words of the profile."']"#, "Words of the profile.")
+        }
+        Client::Gemini | Client::Opencode => unreachable!("it is not among these tests"),
+    };
+    let models = bench.serve([script("Please do T1", [shell("echo done > T1.txt"), say("It is done.")])]);
+    let profile = bench.profile("default", (bench.client, &bench.program), &models, 2);
+    bench.plan_of(&format!("{profile}args = {args}\n"), &task("T1", ""));
+    let _ = bench.run_fenced().run().exits(0);
+    let request = models.last_request();
+    assert!(request.contains(asked), "{request}");
 }
 
 fn a_plan_is_worked_on_to_its_last_commit(bench: &Bench) {

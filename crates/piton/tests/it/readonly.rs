@@ -80,6 +80,22 @@ fn looking_at_a_run_changes_nothing() {
     }
 }
 
+/// To compare files with commits git makes objects of them.
+#[test]
+fn looking_at_uncommitted_work_leaves_no_file_behind() {
+    let sandbox = with_history();
+    let temporary = sandbox.root().join("tmp");
+    std::fs::create_dir(&temporary).expect("a new folder");
+    sandbox.write(sandbox.root().join(".worktrees/project/B/loose.txt"), "not committed\n");
+    // Git notes on objects that are there already that they are in use, so of those the times change.
+    let names = || sandbox.fingerprint().into_keys().collect::<Vec<_>>();
+    let before = names();
+    let diff = sandbox.piton(["diff", "B"]).env("TMPDIR", &temporary).run().exits(0);
+    let _ = diff.says("+not committed");
+    assert_eq!(names(), before);
+    assert_eq!(temporary.read_dir_utf8().expect("a folder").count(), 0);
+}
+
 #[test]
 fn refused_commands_change_nothing() {
     let sandbox = with_history();
