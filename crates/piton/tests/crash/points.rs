@@ -177,6 +177,10 @@ fn sort_of_name(name: &str) -> String {
     if name.len() >= 8 && is_hex(name) {
         return "HEX".to_owned();
     }
+    // The temporary files of an attempt behind a fence.
+    if name.strip_prefix("piton-").is_some_and(|digits| digits.len() >= 8 && is_hex(digits)) {
+        return "piton-HEX".to_owned();
+    }
     // A run is called after its plan, and six digits. A worktree for checks has a number behind that.
     if let Some((before, rest)) = name.split_once("reference-")
         && let Some((digits, number)) = rest.split_at_checked(6)
