@@ -123,6 +123,7 @@ fn work_is_captured_wherever_its_agent_ended() {
         write(&worktree.path().join("a"), "changed\n");
         commands.iter().for_each(|args| drop(agent(&sandbox, &worktree, args)));
         write(&worktree.path().join("new"), "new\n");
+        assert_eq!(worktree.rejoin().unwrap(), None, "{name}: nothing is lost");
         let captured = worktree.capture("By Piton", None).unwrap();
         let changed = sandbox.git(&format!("diff --name-only main {}", captured.commit));
         assert_eq!(changed, "a\nnew", "{name}");
@@ -425,12 +426,15 @@ fn objects_that_are_not_what_they_are_called_do_not_come_over() {
             }
         }
         let before = sandbox.git("count-objects -v");
+        let keeps_commits = ["forged-graph", "index-lies"].contains(&way);
+        // Where nothing is left to say that there were commits, nobody knows.
+        let lost = worktree.rejoin().unwrap();
+        assert_eq!(lost.is_some(), !keeps_commits && way != "all-gone", "{way}: {lost:?}");
         let captured = worktree.capture("By Piton", None).unwrap();
         let changed = sandbox.git(&format!("diff --name-only main {}", captured.commit));
         let files = if way.starts_with("forged-b") || way == "forged-commit" { "a\nb" } else { "a" };
         assert_eq!(changed, files, "{way}: {before}");
         assert_eq!(sandbox.git(&format!("show {}:a", captured.commit)), "committed", "{way}");
-        let keeps_commits = ["forged-graph", "index-lies"].contains(&way);
         assert_eq!(!captured.made_commit, keeps_commits, "{way}");
         assert_healthy(&sandbox, way);
         worktree.isolate().unwrap();

@@ -190,6 +190,26 @@ fn a_persons_git_works_beside_a_fenced_agent() {
     assert!(log.contains("\nTwo\nOne\n"), "{log}{run}");
 }
 
+#[test]
+fn a_fenced_agent_that_damages_its_own_git_directory_loses_its_commits_and_not_its_files() {
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let sandbox = sandbox();
+    let damage = "set -e; echo work > a.txt; git add -A; git commit -q -m One; rm -rf \"$(git rev-parse --git-dir)/objects\"";
+    let script = sandbox.program("agent", damage);
+    let plan = format!(
+        "name = \"plan\"\n[agents.default]\ncommand = [\"{script}/agent\"]\n\
+         [[task]]\nid = \"T1\"\ntitle = \"One\"\nprompt = \"p\"\nchecks = [\"test -s a.txt\"]\n"
+    );
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Plan");
+    let run = sandbox.piton(["run", "plan.toml", "--sandbox", "on"]).run().exits(0);
+    let _ = run.says("The commits of this attempt could not be taken over");
+    assert_eq!(sandbox.read("a.txt"), "work\n");
+    sandbox.git(["fsck", "--full", "--strict", "--no-dangling"]);
+}
+
 /// What a person should know who uses git in there: Piton itself never does.
 #[test]
 fn git_that_a_person_runs_in_a_worktree_runs_what_was_planted_only_during_the_attempt() {
