@@ -6,6 +6,7 @@ mod failure;
 mod find;
 mod gone;
 mod picture;
+mod preflight;
 mod progress;
 mod reading;
 mod refusals;

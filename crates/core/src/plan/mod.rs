@@ -9,6 +9,7 @@ mod graph;
 mod id;
 mod iterative;
 mod model;
+mod programs;
 mod scripts;
 mod shell;
 
@@ -24,5 +25,6 @@ pub use model::{
     Adapter, Agent, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Outside, Permissions,
     Plan, PromptBy, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
 };
+pub use programs::first_program;
 pub use scripts::scripts;
 pub use shell::{Hides, READ_TO_THE_END, has_pipe, hides};

@@ -4,6 +4,7 @@ mod claude;
 mod codex;
 mod command;
 mod gemini;
+mod login;
 mod opencode;
 mod outbox;
 mod session;
@@ -29,6 +30,7 @@ use crate::{disk, sandbox};
 
 pub use command::end_of;
 pub(crate) use command::{NOT_INHERITED, environment, job};
+pub use login::{install_command, login_command};
 pub(crate) use outbox::OUTBOX_FILE;
 #[doc(hidden)]
 pub use outbox::understood;

@@ -8,6 +8,7 @@ use piton_core::run::{AgentEnd, ByModel};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 
+use super::login::LOGIN_JOB;
 use super::{Place, hear, start};
 use crate::disk;
 use crate::keeper::{Ended, Job, JobSpec, KeeperError};
@@ -64,7 +65,7 @@ pub fn version(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<St
 
 /// End the client that is being tried out in this folder, or will be.
 pub fn stop(folder: &Utf8Path) {
-    for name in [VERSION_JOB, TRIAL_JOB] {
+    for name in [VERSION_JOB, TRIAL_JOB, LOGIN_JOB] {
         // If the wish cannot be written, the job ends by its own limits.
         let _ = Job::at(folder.join(name)).request_stop();
     }

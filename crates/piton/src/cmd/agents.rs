@@ -114,6 +114,22 @@ pub(super) fn ask(agent: &Agent) -> Outcome<Trial> {
     agent::trial(agent, &tries.folders[0], &run::keeper()?).map_err(|error| Failure::new(error.to_string()))
 }
 
+/// For each agent, the command that logs its client in, where that says that it is logged out.
+pub(crate) fn logged_out(agents: &[&Agent]) -> Outcome<Vec<Option<&'static str>>> {
+    if agents.iter().all(|agent| agent.adapter.is_command()) {
+        return Ok(vec![None; agents.len()]);
+    }
+    let (tries, keeper) = (Tries::new(agents.len())?, run::keeper()?);
+    let mut logins = Vec::new();
+    for (agent, folder) in agents.iter().zip(&tries.folders) {
+        logins.push(agent::login_command(agent, folder, &keeper));
+        if tries.are_stopped() {
+            return Err(Failure { exit: STOPPED, ..Failure::new("stopped before anything was begun") });
+        }
+    }
+    Ok(logins)
+}
+
 /// Places for clients, gone with all they hold at the end. Whoever interrupts Piton meanwhile ends the clients as well:
 /// they are out of a terminal's reach.
 struct Tries {

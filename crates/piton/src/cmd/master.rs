@@ -157,11 +157,12 @@ pub(super) fn plan(args: &Plan) -> Outcome<Exit> {
             verbose: false,
             quiet: false,
         };
+        let missing = plan::missing(&found)?;
         if args.json {
-            let plan = plan::document(&found, &session);
+            let plan = plan::document(&found, &session, &missing);
             documents.push(json!({ "list": file, "done": done, "total": total, "plan": plan }));
         } else {
-            plan::show(&found, &session, false, args.all);
+            plan::show(&found, &session, false, args.all, &missing);
             ui::answer_line(format!("{done} of {} done\n", counted(total as u64, "task")));
         }
     }

@@ -15,10 +15,11 @@ use piton_core::run::{Selection, Session};
 use piton_core::view::counted;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, iterative, master, run};
+use super::{Exit, FINE, iterative, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
 use crate::find;
+use crate::preflight::{self, Finding, is_runnable};
 use crate::reading::{self, FoundPlan, How};
 use crate::ui::{self, BOLD, DIM};
 
@@ -77,7 +78,7 @@ fn worker() -> Outcome<native::Worker> {
         return Ok(native::Worker::OfProject);
     }
     let mut clients = Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command());
-    let found = clients.find(|adapter| run::is_runnable(adapter.name(), Utf8Path::new(".")));
+    let found = clients.find(|adapter| is_runnable(adapter.name(), Utf8Path::new(".")));
     Ok(found.map_or(native::Worker::Nobody, native::Worker::Client))
 }
 
@@ -142,14 +143,21 @@ pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
         verbose: false,
         quiet: false,
     };
-    show(&found, &session, args.json, args.all);
+    show(&found, &session, args.json, args.all, &missing(&found)?);
     // The program ends here, and taking a large plan apart takes a while.
     std::mem::forget(found);
     Ok(FINE)
 }
 
+/// What a run of the plan would miss here.
+pub(super) fn missing(found: &FoundPlan) -> Outcome<Vec<Finding>> {
+    let project = find::of_plan(&found.path, None).ok();
+    let root = project.as_ref().map_or_else(|| reading::folder_of(&found.path), |project| &project.root);
+    preflight::look(&found.plan, preflight::Start { root, agent: None, sandbox: None })
+}
+
 /// The plan for programs.
-pub(super) fn document(found: &FoundPlan, session: &Session) -> Value {
+pub(super) fn document(found: &FoundPlan, session: &Session, missing: &[Finding]) -> Value {
     let plan = &found.plan;
     // The reader refuses cycles, so there is a graph.
     let Ok(graph) = Graph::new(&plan.tasks) else { return Value::Null };
@@ -168,6 +176,7 @@ pub(super) fn document(found: &FoundPlan, session: &Session) -> Value {
         })).collect::<Vec<_>>(),
         "critical_path": critical_path(plan, &graph),
         "tasks": plan.tasks,
+        "missing": missing.iter().map(Finding::as_json).collect::<Vec<_>>(),
     });
     if let Some(read) = &found.issue {
         issue::describe(read, &mut document);
@@ -181,13 +190,20 @@ fn critical_path<'p>(plan: &'p piton_core::plan::Plan, graph: &Graph) -> Vec<&'p
 }
 
 /// Layers, batches and the critical path.
-pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: bool) {
+pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: bool, missing: &[Finding]) {
     if as_json {
-        return ui::answer_json(&document(found, session));
+        return ui::answer_json(&document(found, session, missing));
     }
+    // After the answer, where it is seen.
     if let Some(read) = &found.issue {
-        return issue::show(read, &found.plan, all);
+        issue::show(read, &found.plan, all);
+        return preflight::tell(missing);
     }
+    show_graph(found, session, all);
+    preflight::tell(missing);
+}
+
+fn show_graph(found: &FoundPlan, session: &Session, all: bool) {
     let plan = &found.plan;
     let Ok(graph) = Graph::new(&plan.tasks) else { return };
     let path = critical_path(plan, &graph);

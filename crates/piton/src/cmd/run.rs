@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
 use piton_core::dialect::{kept, rwkit as lists};
-use piton_core::plan::{Argv, Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
+use piton_core::plan::{Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::run::{self as runs, Command, Selection, Session, Status, StopReason};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
@@ -22,7 +22,7 @@ use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
 use crate::reading::{self, FoundPlan, How};
-use crate::{cmd, progress, refusals, same_plan, siblings, ui};
+use crate::{cmd, preflight, progress, refusals, same_plan, siblings, ui};
 
 /// How many tasks the execute system lets run at once.
 const MOST_AT_ONCE: u32 = 10;
@@ -264,51 +264,12 @@ fn preflight(args: &Run, plan: &Plan, project: &Project) -> Outcome {
     if repo.has_submodules() && !args.loudness.quiet {
         ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
     }
-    if plan.settings.dialect == Dialect::Rwkit && !args.loudness.quiet {
-        tell_missing_programs(plan, project);
-    }
-    let names: std::collections::BTreeSet<&String> = match &args.agent {
-        Some(agent) => [agent].into(),
-        None => plan.tasks.iter().map(|task| &task.agent).collect(),
-    };
-    for name in names.into_iter().chain(&plan.settings.feedback) {
-        let Some(agent) = plan.settings.agents.get(name) else {
-            let known: Vec<&str> = plan.settings.agents.keys().map(String::as_str).collect();
-            let failure =
-                Failure::usage(format!("the agent `{name}` is not defined in the plan or piton.toml"));
-            return Err(if known.is_empty() {
-                let place = if plan.settings.dialect.is_native() { "the plan" } else { "piton.toml" };
-                failure.hint(format!(
-                    "add to {place}:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
-                ))
-            } else {
-                failure.hint(format!("defined are: {}", known.join(", ")))
-            });
-        };
-        let program = piton_engine::agent::program(agent);
-        if !is_runnable(program, &project.root) {
-            let failure = Failure::new(format!(
-                "the agent `{name}` cannot be started: there is no program `{program}`"
-            ));
-            let key = if agent.adapter.is_command() { "command" } else { "program" };
-            return Err(failure.hint(format!("install it, or change `{key}` of [agents.{name}]")));
-        }
-    }
-    Ok(())
+    preflight::check(plan, start_of(args, project)?, args.loudness.quiet)
 }
 
-/// Gates whose command cannot be found here fail whatever agents do. Told, and no more: an agent may yet install it.
-fn tell_missing_programs(plan: &Plan, project: &Project) {
-    for task in &plan.tasks {
-        let Some(gate) = lists::state::gate_of(&task.id) else { continue };
-        for check in &task.checks {
-            let Argv::Words(words) = &check.run else { continue };
-            let program = words.first().map(String::as_str).unwrap_or_default();
-            if !is_runnable(program, &project.root) {
-                ui::hint(format!("the gate {gate} needs `{program}`, and there is no such program"));
-            }
-        }
-    }
+/// How the run is started, as far as that decides what it needs.
+fn start_of<'a>(args: &'a Run, project: &'a Project) -> Outcome<preflight::Start<'a>> {
+    Ok(preflight::Start { root: &project.root, agent: args.agent.as_deref(), sandbox: sandbox(args)? })
 }
 
 /// What is selected exists. A run that is only begun has nothing done yet that a task could depend on.
@@ -331,17 +292,6 @@ fn preflight_selection(args: &Run, plan: &Plan) -> Outcome {
             .fold(failure, Failure::hint));
     }
     Ok(())
-}
-
-/// Whether a program can be found: by its path, or along PATH.
-pub(super) fn is_runnable(program: &str, root: &Utf8Path) -> bool {
-    if program.contains('/') {
-        // A relative path is looked up in the worktree, where an earlier task may put it.
-        return !Utf8Path::new(program).is_absolute() || root.join(program).exists();
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .any(|folder| folder.join(program).is_file() || folder.join(format!("{program}.exe")).is_file())
 }
 
 fn session(args: &Run, plan: &Plan) -> Session {
@@ -529,6 +479,7 @@ fn dry_run(args: &Run, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
         None => ui::say("would begin a new run"),
     }
     let session = session(args, &found.plan);
-    cmd::plan::show(found, &session, args.loudness.json, args.loudness.verbose);
+    let findings = preflight::look(&found.plan, start_of(args, project)?)?;
+    cmd::plan::show(found, &session, args.loudness.json, args.loudness.verbose, &findings);
     Ok(cmd::FINE)
 }

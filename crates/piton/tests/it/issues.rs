@@ -16,7 +16,7 @@ fn example() -> Sandbox {
 fn the_worked_example_is_shown() {
     let sandbox = example();
     let before = sandbox.fingerprint();
-    shows!(sandbox.run("plan 7").exits(0), @r"
+    shows!(sandbox.run("plan 7").exits(0), @r#"
     exit: 0
     --- stdout
     issue-7-by-month 8 tasks (1 done before), one after the other, on issue/7-by-month
@@ -48,7 +48,11 @@ fn the_worked_example_is_shown() {
       2.2    3.1, 3.2; tests: 3.2  IF a line has no amount, THEN THE system SHALL name its numb…
     --- stderr
     .claude/plans/issue-7-by-month is read as a plan of the issue system
-    ");
+    warning: the agent `default` is not defined in the plan or piton.toml
+    hint: add to piton.toml:
+      [agents.default]
+      command = ["your-agent", "--its-flags"]
+    "#);
     assert_eq!(sandbox.fingerprint(), before, "showing a plan changes nothing");
     let whole = sandbox.run("plan 7").stdout;
     for name in ["#7", "007", ".claude/plans/issue-7-by-month", ".claude/plans/issue-7-by-month/tasks.md"] {
@@ -72,6 +76,7 @@ fn a_plan_in_json_has_its_boxes_and_what_covers_what() {
 fn a_new_plan_is_fine_as_it_is() {
     let sandbox = sandbox();
     sandbox.write("Makefile", "test:\n\ttrue\n");
+    sandbox.write("piton.toml", "[agents.default]\ncommand = 'true'\n");
     let wrote = sandbox.run("new issue 12 greeting").exits(0);
     assert!(wrote.stderr.contains("wrote .claude/plans/issue-12-greeting"), "{wrote}");
     let plan = sandbox

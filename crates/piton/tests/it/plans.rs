@@ -19,7 +19,7 @@ fn the_starter_can_be_planned_and_run() {
     wrote work/climb.toml
     hint: edit it, then: piton plan work/climb.toml
     ");
-    shows!(sandbox.run("plan work/climb.toml").exits(0), @r"
+    shows!(sandbox.piton(["plan", "work/climb.toml"]).with_path(&bin).run().exits(0), @r"
     exit: 0
     --- stdout
     climb 2 tasks in 1 layer, layered, up to 3 at once
@@ -267,6 +267,85 @@ fn an_agent_that_cannot_start_is_found_first() {
     ");
     let _ = sandbox.run("run plan.toml --agent other").exits(2).says("the agent `other` is not defined");
     assert!(!sandbox.own().exists());
+}
+
+/// The same is said before somebody starts it.
+#[test]
+fn what_a_run_would_miss_is_said_with_the_plan_and_by_a_dry_run() {
+    let sandbox = sandbox();
+    sandbox.write("plan.toml", "[agents.default]\nadapter = 'claude'\n[[task]]\nid='T1'\ntitle='One'\nprompt='x'\nchecks=['no-such-check --all']\n");
+    // Only what the system has.
+    let path = "/usr/bin:/bin";
+    for line in ["plan plan.toml", "run plan.toml --dry-run"] {
+        let told = sandbox.piton(line.split(' ')).env("PATH", path).run().exits(0);
+        let told = told.says("warning: the agent `default` cannot be started: there is no program `claude`");
+        let told = told.says("hint: npm install -g @anthropic-ai/claude-code   installs it");
+        let told = told.says("warning: there is no program `no-such-check`, which the check of T1 needs");
+        let _ = told.says("hint: install it, or change the check `no-such-check --all`");
+        let told = sandbox.piton(line.split(' ').chain(["--json"])).env("PATH", path).run().exits(0);
+        let problem = |at: usize| crate::json(&told, &format!("/missing/{at}/problem"));
+        assert_eq!((problem(0), problem(1)), ("agent_not_installed".into(), "check_program_missing".into()));
+        assert_eq!(crate::json(&told, "/missing/0/stops"), true);
+    }
+    assert!(!sandbox.own().exists());
+}
+
+/// As the clients say it themselves, which costs nothing.
+#[test]
+fn an_agent_that_is_not_logged_in_is_found_first() {
+    let clients = [
+        ("claude", "auth status", "claude auth login", "echo '{ \"loggedIn\": false }'; exit 1"),
+        ("codex", "login status", "codex login", "echo Not logged in >&2; exit 1"),
+    ];
+    for (client, question, login, answer) in clients {
+        let sandbox = sandbox();
+        let asked = format!("echo \"$*\" >> {}/asked; {answer}", sandbox.root());
+        let bin = sandbox.program(client, &asked);
+        let plan = |more: &str| {
+            format!(
+                "[agents.default]\nadapter = '{client}'\n{more}[agents.other]\ncommand = 'true'\n[[task]]\nid='T1'\n\
+                 title='One'\nprompt='x'\nchecks=['true']\n"
+            )
+        };
+        sandbox.write("plan.toml", &plan(""));
+        let refused = sandbox.piton(["run", "plan.toml"]).with_path(&bin).run().exits(1);
+        let refused = refused.says("the agent `default` cannot work: its client is not logged in");
+        let _ = refused.says(&format!("hint: {login}"));
+        assert!(!sandbox.own().exists(), "nothing was begun");
+        assert_eq!(sandbox.read(sandbox.root().join("asked")).trim(), question);
+        let _ = sandbox.piton(["plan", "plan.toml"]).with_path(&bin).run().exits(0).says("not logged in");
+        // Somebody stands in.
+        sandbox.write("plan.toml", &plan("fallback = 'other'\n"));
+        let told = sandbox.piton(["run", "plan.toml", "--dry-run", "--json"]).with_path(&bin).run().exits(0);
+        assert_eq!(crate::json(&told, "/missing/0/stops"), false);
+        // A program of one's own is not asked.
+        sandbox.write("plan.toml", &plan(&format!("program = '{bin}/{client}'\n")));
+        let _ = sandbox.piton(["plan", "plan.toml"]).with_path(&bin).run().exits(0).lacks("logged in");
+    }
+}
+
+/// Where agents write in their worktrees alone, nobody can install what a check needs.
+#[test]
+fn a_check_whose_program_nobody_can_install_is_refused() {
+    let sandbox = sandbox();
+    let plan = sandbox.plan_text("", &task("T1", "checks = ['no-such-check --all']"));
+    sandbox.write("plan.toml", &plan);
+    sandbox.commit("Plan");
+    sandbox.script(&writers(&["T1"]));
+    let run = |mode: &str| sandbox.piton(["run", "plan.toml"]).env("PITON_SANDBOX", mode).run();
+    if piton_engine::keeper::fences_are_possible().is_ok() {
+        let refused =
+            run("auto").exits(1).says("there is no program `no-such-check`, which the check of T1 needs");
+        let _ = refused.says("agents cannot install it").lacks("warning:");
+        assert!(!sandbox.own().exists(), "nothing was begun");
+        // Its set-up may.
+        sandbox.write("plan.toml", &plan.replace("[policy]", "[worktree]\nsetup = 'true'\n[policy]"));
+        let _ = run("auto").exits(4).says("warning: there is no program `no-such-check`");
+    }
+    let _ = run("off").exits(4);
+    // A script that a task may write is nothing to be said.
+    sandbox.write("plan.toml", &plan.replace("no-such-check --all", "./no-such-check"));
+    let _ = sandbox.run("plan plan.toml").exits(0).lacks("warning:");
 }
 
 #[test]

@@ -170,7 +170,8 @@ fn a_folder_has_to_hold_something() {
 #[test]
 fn a_gate_whose_program_is_missing_is_told_before_anything_begins() {
     let sandbox = receipts("[gates.uat]\nrun = \"no-such-program --all\"\nfixes = 0\n", "");
-    let told = sandbox.run(RUN).exits(4).says("the gate uat needs `no-such-program`");
+    let told =
+        sandbox.run(RUN).exits(4).says("no program `no-such-program`, which the check of the gate uat needs");
     assert_eq!(state(&sandbox)["quality_gates"]["uat"], "degraded", "{told}");
 }
 

@@ -150,7 +150,7 @@ impl Sim {
             2 | 3 => return self.ledger_reports(&task, &by),
             4 => Command::Retry { task, by },
             5 => Command::Reset { task, by },
-            6 | 7 if index(&task) % 2 == 0 => return self.edit_plan(),
+            6 | 7 if index(&task).is_multiple_of(2) => return self.edit_plan(),
             6 => Command::Skip { task, by, reason: "not needed".to_owned() },
             7 => Command::Unblock { task, by, note: String::new() },
             8 => Command::Answer { task, by, text: "use the other one".to_owned() },

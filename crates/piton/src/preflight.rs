@@ -1,0 +1,234 @@
+//! What would make a run fail before any work is done: agents that cannot start, and programs that checks need.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::dialect::rwkit;
+use piton_core::plan::{Agent, Check, Plan, Sandbox, TaskSpec, first_program};
+use piton_engine::{agent, sandbox, secrets};
+use serde_json::{Value, json};
+
+use crate::cmd::agents::logged_out;
+use crate::failure::{Failure, Outcome};
+use crate::ui;
+
+/// How a run would be started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start<'a> {
+    pub root: &'a Utf8Path,
+    /// The one agent that is to do all tasks, if one is.
+    pub agent: Option<&'a str>,
+    pub sandbox: Option<Sandbox>,
+}
+
+/// Something that is missing here.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    kind: &'static str,
+    failure: Failure,
+    /// A run is not begun with it.
+    stops: bool,
+}
+
+impl Finding {
+    pub(crate) fn as_json(&self) -> Value {
+        let Failure { message, hints, .. } = &self.failure;
+        json!({ "problem": self.kind, "message": message, "hints": hints, "stops": self.stops })
+    }
+}
+
+/// Refuse to begin with what stops a run; warn of the rest.
+pub(crate) fn check(plan: &Plan, start: Start<'_>, is_quiet: bool) -> Outcome {
+    let findings = look(plan, start)?;
+    let (stops, warns): (Vec<Finding>, Vec<Finding>) = findings.into_iter().partition(|found| found.stops);
+    if !is_quiet {
+        tell(&warns);
+    }
+    stops.into_iter().next().map_or(Ok(()), |found| Err(found.failure))
+}
+
+/// Say what was found, and go on.
+pub(crate) fn tell(findings: &[Finding]) {
+    for Finding { failure, .. } in findings {
+        ui::say(format!("{} {}", ui::styled(ui::WARNING, "warning:"), failure.message));
+        failure.hints.iter().for_each(ui::hint);
+    }
+}
+
+/// Everything that is missing, agents first.
+pub(crate) fn look(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
+    let mut findings = agents(plan, start)?;
+    findings.extend(programs(plan, start));
+    Ok(findings)
+}
+
+fn agents(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
+    let settings = &plan.settings;
+    let mut findings = Vec::new();
+    let workers: BTreeSet<&str> = match start.agent {
+        Some(agent) => [agent].into(),
+        None => plan.tasks.iter().map(|task| task.agent.as_str()).collect(),
+    };
+    let checks = plan.tasks.iter().flat_map(|task| &task.checks).chain(&settings.landing_checks);
+    let reviewers = checks.filter_map(Check::reviewer).filter(|name| settings.agents.contains_key(*name));
+    let names: BTreeSet<&str> =
+        workers.into_iter().chain(settings.feedback.as_deref()).chain(reviewers).collect();
+    let mut known: BTreeMap<String, Agent> = settings.agents.clone();
+    secrets::restore(&mut known);
+    let mut askable = Vec::new();
+    for name in names {
+        let Some(agent) = known.get(name) else {
+            findings.push(undefined(plan, name));
+            continue;
+        };
+        if is_runnable(agent::program(agent), start.root) {
+            askable.push((name, agent));
+        } else {
+            findings.push(not_installed(name, agent));
+        }
+    }
+    let logins = logged_out(&askable.iter().map(|(_, agent)| *agent).collect::<Vec<_>>())?;
+    for ((name, agent), login) in askable.into_iter().zip(logins) {
+        let Some(login) = login else { continue };
+        let (failure, stands_in) = match &agent.fallback {
+            Some(other) => (format!("the agent `{name}` is not logged in: `{other}` stands in"), true),
+            None => (format!("the agent `{name}` cannot work: its client is not logged in"), false),
+        };
+        let failure = Failure::new(failure).hint(login);
+        findings.push(Finding { kind: "agent_not_logged_in", failure, stops: !stands_in });
+    }
+    Ok(findings)
+}
+
+fn undefined(plan: &Plan, name: &str) -> Finding {
+    let known: Vec<&str> = plan.settings.agents.keys().map(String::as_str).collect();
+    let failure = Failure::usage(format!("the agent `{name}` is not defined in the plan or piton.toml"));
+    let failure = if known.is_empty() {
+        let place = if plan.settings.dialect.is_native() { "the plan" } else { "piton.toml" };
+        failure.hint(format!(
+            "add to {place}:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
+        ))
+    } else {
+        failure.hint(format!("defined are: {}", known.join(", ")))
+    };
+    Finding { kind: "agent_not_defined", failure, stops: true }
+}
+
+fn not_installed(name: &str, agent: &Agent) -> Finding {
+    let program = agent::program(agent);
+    let failure =
+        Failure::new(format!("the agent `{name}` cannot be started: there is no program `{program}`"));
+    let key = if agent.adapter.is_command() { "command" } else { "program" };
+    let usual = agent::install_command(agent.adapter).filter(|_| agent.program.is_none());
+    let failure = match usual {
+        Some(install) => failure.hint(format!("{install}   installs it")),
+        None => failure.hint(format!("install it, or change `{key}` of [agents.{name}]")),
+    };
+    Finding { kind: "agent_not_installed", failure, stops: true }
+}
+
+/// Programs that checks begin with and that are not here. A check that cannot be run proves nothing, whatever agents do.
+fn programs(plan: &Plan, start: Start<'_>) -> Vec<Finding> {
+    let mut missing: BTreeMap<String, (String, Vec<&TaskSpec>)> = BTreeMap::new();
+    for task in &plan.tasks {
+        for check in &task.checks {
+            let program = first_program(check).filter(|program| !is_runnable(program, start.root));
+            if let Some(program) = program {
+                missing.entry(program).or_insert_with(|| (check.run.to_string(), Vec::new())).1.push(task);
+            }
+        }
+    }
+    for check in &plan.settings.landing_checks {
+        let program = first_program(check).filter(|program| !is_runnable(program, start.root));
+        missing.extend(program.map(|program| (program, (check.run.to_string(), Vec::new()))));
+    }
+    let is_final = !can_be_made(plan, start);
+    let found = missing.into_iter().map(|(program, (line, tasks))| {
+        let what = format!("there is no program `{program}`, which {} needs", needed_by(&tasks));
+        let why = if is_final {
+            "; agents cannot install it, since they write in their worktrees alone"
+        } else {
+            ""
+        };
+        let failure = Failure::new(format!("{what}{why}"));
+        let failure = failure.hint(format!("install it, or change the check `{line}`"));
+        // What may fail holds nothing up.
+        let stops = is_final && (tasks.is_empty() || tasks.iter().any(|task| !task.may_fail));
+        Finding { kind: "check_program_missing", failure, stops }
+    });
+    found.collect()
+}
+
+fn needed_by(tasks: &[&TaskSpec]) -> String {
+    const SHOWN: usize = 3;
+    let name = |task: &&TaskSpec| match rwkit::state::gate_of(&task.id) {
+        Some(gate) => format!("the gate {gate}"),
+        None => task.id.to_string(),
+    };
+    let shown: Vec<String> = tasks.iter().take(SHOWN).map(name).collect();
+    match tasks.len() {
+        0 => "each landing".to_owned(),
+        1 => format!("the check of {}", shown[0]),
+        count if count > SHOWN => {
+            format!("the checks of {} and {} more", shown.join(", "), count - SHOWN)
+        }
+        _ => format!("the checks of {}", shown.join(", ")),
+    }
+}
+
+/// Whether a task, or the set-up of a worktree, could put a program where checks find it: agents that nothing holds back can,
+/// and so can all where the path leads into the project or to what the plan lets them write.
+fn can_be_made(plan: &Plan, start: Start<'_>) -> bool {
+    let fences = &plan.settings.fences;
+    let mode = start.sandbox.or_else(sandbox::wished).unwrap_or(fences.sandbox);
+    let home = std::env::var("HOME").unwrap_or_default();
+    let opened = fences.writable.iter().map(|place| match place.strip_prefix("~/") {
+        Some(below) => Utf8Path::new(&home).join(below),
+        None => Utf8PathBuf::from(place),
+    });
+    let open: Vec<Utf8PathBuf> = opened.chain([start.root.to_owned()]).collect();
+    let is_open = |folder: &Utf8Path| {
+        !folder.is_absolute()
+            || open.iter().any(|place| folder.starts_with(place) || place.starts_with(folder))
+    };
+    let path = std::env::var("PATH").unwrap_or_default();
+    !sandbox::is_in_force(mode)
+        || plan.settings.worktree.setup.is_some()
+        || path.split(':').any(|folder| is_open(Utf8Path::new(folder)))
+}
+
+/// Whether a program can be found: by its path, or along PATH.
+pub(crate) fn is_runnable(program: &str, root: &Utf8Path) -> bool {
+    if program.contains('/') {
+        // A relative path is looked up in the worktree, where an earlier task may put it.
+        return !Utf8Path::new(program).is_absolute() || root.join(program).exists();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .any(|folder| folder.join(program).is_file() || folder.join(format!("{program}.exe")).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_needs_it_is_named() {
+        let spec = |text: &str| -> TaskSpec {
+            let text = format!("[[task]]\nid = '{text}'\ntitle = 'x'\nprompt = 'x'\nchecks = ['x']\n");
+            let reading = piton_core::dialect::native::read(
+                &text,
+                "plan",
+                &piton_core::dialect::native::Config::default(),
+                &piton_core::dialect::native::Overrides::default(),
+            );
+            reading.plan.tasks.into_iter().next().expect("a task")
+        };
+        let all = ["T1", "T2", "T3", "T4", "T5"].map(spec);
+        let all: Vec<&TaskSpec> = all.iter().collect();
+        assert_eq!(needed_by(&[]), "each landing");
+        assert_eq!(needed_by(&all[..1]), "the check of T1");
+        assert_eq!(needed_by(&all[..3]), "the checks of T1, T2, T3");
+        assert_eq!(needed_by(&all), "the checks of T1, T2, T3 and 2 more");
+    }
+}
