@@ -150,23 +150,6 @@ impl Repo {
         };
         Ok(fields(&list).filter_map(commit).collect())
     }
-
-    /// The last commits of a branch as git draws them.
-    pub fn graph(&self, branch: &str, most: u32) -> Result<String, GitError> {
-        let format = "--format=%h %s";
-        let most = format!("--max-count={most}");
-        let call = self.git().call([
-            "log",
-            "--graph",
-            "--color=never",
-            format,
-            &most,
-            "--end-of-options",
-            branch,
-            "--",
-        ]);
-        Ok(lossy(&call.bytes()?))
-    }
 }
 
 /// A commit with its tree and its parents, its subject, the tasks its trailers name, its run, and what it was to do.

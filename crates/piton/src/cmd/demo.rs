@@ -1,6 +1,7 @@
 //! `piton demo`: the whole thing in a scratch repository, through the same code as `piton run`.
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::run::shell_word;
 use piton_engine::git::Repo;
 
 use super::{Exit, run};
@@ -25,7 +26,7 @@ pub(crate) fn demo(args: &Demo) -> Outcome<Exit> {
     write(&script, &if args.sad { without_section(SCRIPT, "G3") + SAD_SCRIPT } else { SCRIPT.to_owned() })?;
     write(&project.join("plan.toml"), &plan)?;
     write(&project.join("log.txt"), "Expedition log\n")?;
-    let repo = Repo::init(&project, "main", "Begin the expedition")?;
+    Repo::init(&project, "main", "Begin the expedition")?;
     if !args.loudness.json {
         ui::say(format!("{} in {project}", ui::styled(BOLD, "A scratch repository")));
         ui::say(ui::styled(DIM, "Scripted agents work on a plan in three layers. Watch for three things:"));
@@ -42,9 +43,7 @@ pub(crate) fn demo(args: &Demo) -> Outcome<Exit> {
     }
     let exit = run::run(&args::Run::of_plan(project.join("plan.toml"), args.loudness))?;
     if !args.loudness.json {
-        ui::answer_line(format!("\n{}", ui::styled(BOLD, "What landed on main")));
-        ui::answer(repo.graph("main", 60)?);
-        say_next(&project, args.sad);
+        say_next(&folder, &project, args.sad);
     }
     Ok(exit)
 }
@@ -87,15 +86,20 @@ fn without_section(script: &str, name: &str) -> String {
     lines.map(|line| format!("{line}\n")).collect()
 }
 
-fn say_next(project: &Utf8Path, sad: bool) {
-    ui::say(format!("\n{} (in {project})", ui::styled(BOLD, "What to try next")));
-    ui::say("  piton log F2            what happened to one task");
-    ui::say("  piton diff A2           what it changed");
-    ui::say("  piton output B2 --list  everything that was run for it");
+/// The result stands above this, and both fit on one screen.
+fn say_next(folder: &Utf8Path, project: &Utf8Path, sad: bool) {
+    let (folder, project) = (shell_word(folder.as_str()), shell_word(project.as_str()));
+    ui::say(format!("\n{}", ui::styled(BOLD, "What to try next")));
+    ui::say(format!("  cd {project}"));
+    ui::say("  git log --graph --oneline   what landed on main");
+    ui::say("  piton log F2                what happened to one task");
+    ui::say("  piton diff A2               what it changed");
+    ui::say("  piton output B2 --list      everything that was run for it");
     if sad {
-        ui::say("  piton why G3            why it was abandoned, and what would help");
+        ui::say("  piton why G3                why it was abandoned, and what would help");
     } else {
-        ui::say("  piton demo --sad        the same with a task that cannot be done");
+        ui::say("  piton demo --sad            the same with a task that cannot be done");
     }
-    ui::say("  piton new NAME          a plan of your own");
+    ui::say("  piton new NAME              a plan of your own");
+    ui::say(format!("  rm -rf {folder}   removes the demo and all it made"));
 }

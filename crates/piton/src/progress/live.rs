@@ -1,0 +1,199 @@
+//! The live area: a line for each task at work, and a bar for the plan below them.
+
+use std::collections::BTreeMap;
+
+use piton_core::plan::TaskId;
+use piton_core::run::{self, Event, Recorded, State, Status, Task};
+use piton_core::time::{Span, Timestamp};
+use piton_core::view;
+use piton_engine::clock;
+use piton_engine::drive::Observer;
+
+use super::terminal::{self, Area, cut};
+use super::{ID, is_said, line};
+use crate::args::Loudness;
+use crate::ui::{self, BUSY, DIM, GOOD};
+
+/// Columns of the bar.
+const BAR: usize = 30;
+
+/// The signs of the area.
+struct Signs {
+    done: &'static str,
+    open: &'static str,
+    spinner: &'static [&'static str],
+}
+
+const UTF8: Signs =
+    Signs { done: "━", open: "─", spinner: &["⠁", "⠂", "⠄", "⡀", "⢀", "⠠", "⠐", "⠈"] };
+const ASCII: Signs = Signs { done: "#", open: "-", spinner: &["|", "/", "-", "\\"] };
+
+pub(super) struct Live {
+    loudness: Loudness,
+    titles: BTreeMap<TaskId, String>,
+    signs: Signs,
+    area: Area,
+    started: BTreeMap<TaskId, Timestamp>,
+    took: Vec<Span>,
+    /// How often it was drawn: the spinner turns with it.
+    turns: usize,
+}
+
+impl Live {
+    pub(super) fn new(loudness: Loudness, titles: BTreeMap<TaskId, String>) -> Live {
+        Live {
+            loudness,
+            titles,
+            signs: if terminal::is_utf8() { UTF8 } else { ASCII },
+            area: Area::default(),
+            started: BTreeMap::new(),
+            took: Vec::new(),
+            turns: 0,
+        }
+    }
+
+    fn print(&mut self, text: &str) {
+        self.area.print(&ui::as_shown(text));
+    }
+
+    fn show(&mut self, state: &State) {
+        let (now, columns) = (clock::now(), terminal::columns());
+        let mut lines = self.tasks(state, now, columns);
+        lines.push(self.bar(state, now, columns));
+        self.area.draw(lines.iter().map(|line| ui::as_shown(line)).collect());
+    }
+
+    /// Lines for the tasks at work: as many as fit into half of the screen with the bar, and how many more there are.
+    fn tasks(&self, state: &State, now: Timestamp, columns: usize) -> Vec<String> {
+        let busy =
+            |status: Status| status.holds_slot() || matches!(status, Status::Verified | Status::Merging);
+        let tasks = self.started.keys().filter_map(|id| state.task(id).ok().flatten());
+        let tasks: Vec<&Task> = tasks.filter(|task| busy(task.status())).collect();
+        let fits = lines_that_fit(terminal::rows(), tasks.len());
+        let sign = self.signs.spinner[self.turns % self.signs.spinner.len()];
+        let line = |task: &&Task| {
+            let told = self.told(task, now);
+            format!("{} {}", ui::styled(BUSY, sign), cut(&told, columns.saturating_sub(2)))
+        };
+        let left = tasks.len() - fits;
+        let more = (left > 0).then(|| ui::styled(DIM, format!("  +{left} more")));
+        tasks[..fits].iter().map(line).chain(more).collect()
+    }
+
+    fn told(&self, task: &Task, now: Timestamp) -> String {
+        let title = self.titles.get(&task.id).map(String::as_str).unwrap_or_default();
+        let since = now.since(task.since);
+        let what = match (task.status(), &task.progress.waits) {
+            (_, Some(waits)) => format!("has waited to land for {since}: {}", ui::plain(waits)),
+            (Status::InProgress, _) if task.attempt > 1 => {
+                format!("attempt {} in progress for {since}", task.attempt)
+            }
+            (status, _) => format!("{} for {since}", status.name().replace('_', " ")),
+        };
+        format!("{:ID$} {what}  {}", task.id, ui::plain(title))
+    }
+
+    fn bar(&self, state: &State, now: Timestamp, columns: usize) -> String {
+        let counts = state.counts();
+        let (done, total) = (counts.of(Status::Completed), counts.total());
+        let left = total - counts.sum(Status::is_settled);
+        let parallel = state.run().map_or(1, |run| run.session.max_parallel);
+        let eta = view::eta(&self.took, left, parallel).filter(|_| left > 0);
+        let limits = state.run().into_iter().flat_map(|run| run::limits(run, now));
+        let limits =
+            limits.map(|(name, until)| format!("usage limit of {name}, over in {}", until.since(now)));
+        let parked = state.run().into_iter().flat_map(run::parked);
+        let parked = parked.map(|(name, overload)| match overload.ask_at {
+            at if at > now => format!("{name} does not answer, asked again in {}", at.since(now)),
+            _ => format!("{name} does not answer, asking"),
+        });
+        let limits: Vec<String> = limits.chain(parked).collect();
+        let message = match eta {
+            _ if !limits.is_empty() => ui::plain(&limits.join("; ")),
+            Some(eta) => format!("about {eta} left"),
+            None => String::new(),
+        };
+        let width = BAR.min(columns / 2);
+        let filled = (width * done as usize).checked_div(total as usize).unwrap_or(0);
+        let text = format!(" {done}/{total} {message}");
+        format!(
+            "{}{}{}",
+            ui::styled(GOOD, self.signs.done.repeat(filled)),
+            ui::styled(DIM, self.signs.open.repeat(width - filled)),
+            cut(text.trim_end(), columns - width)
+        )
+    }
+}
+
+/// How many of the tasks at work get a line of their own. Half of the rows are for what scrolls past; of the others one is the
+/// bar's, and one says how many more there are.
+fn lines_that_fit(rows: u16, tasks: usize) -> usize {
+    let area = usize::from(rows / 2).saturating_sub(1);
+    if tasks <= area { tasks } else { area.saturating_sub(1) }
+}
+
+impl Observer for Live {
+    fn event(&mut self, recorded: &Recorded, state: &State) {
+        match &recorded.event {
+            Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. } => {
+                self.titles.insert(spec.id.clone(), spec.title.clone());
+            }
+            Event::AttemptStarted { task, .. } => {
+                self.started.entry(task.clone()).or_insert(recorded.at);
+            }
+            Event::Completed { task, .. } => {
+                self.took.extend(self.started.remove(task).map(|start| recorded.at.since(start)));
+            }
+            _ => {}
+        }
+        if is_said(self.loudness, &recorded.event) {
+            let text = line(recorded);
+            self.print(&text);
+        }
+        if let Event::StopRequested { now, .. } = &recorded.event {
+            let hint = match now {
+                false => {
+                    "what runs is finished first; Ctrl-C again stops at once, and nothing is lost either way"
+                }
+                true => "`piton run` goes on from here",
+            };
+            self.print(&ui::hinted(hint));
+        }
+        self.show(state);
+    }
+
+    fn tick(&mut self, state: &State) {
+        self.turns += 1;
+        // An adopted attempt was started before this screen was there.
+        for task in state.tasks().filter(|task| task.is_engines() && task.status().holds_slot()) {
+            self.started.entry(task.id.clone()).or_insert(task.since);
+        }
+        self.show(state);
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.area.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_area_takes_half_of_the_rows_and_the_bar_is_part_of_it() {
+        for rows in 0..60 {
+            for tasks in 0..70 {
+                let fits = lines_that_fit(rows, tasks);
+                let more = usize::from(fits < tasks);
+                assert!(
+                    fits <= tasks && (fits + more < usize::from(rows / 2).max(2)),
+                    "{fits} of {tasks} in {rows}"
+                );
+            }
+        }
+        assert_eq!((lines_that_fit(24, 11), lines_that_fit(24, 12), lines_that_fit(24, 64)), (11, 10, 10));
+    }
+}

@@ -1,0 +1,116 @@
+//! The live area on a real terminal: tmux shows what a person would see.
+
+use std::process::Command;
+
+use crate::sandbox;
+use camino::Utf8PathBuf;
+use piton_testkit::sandbox::{Sandbox, task, until};
+
+/// A terminal in which the binary runs. It stays when that has ended.
+struct Terminal {
+    socket: Utf8PathBuf,
+}
+
+impl Terminal {
+    /// `None` where there is no tmux.
+    fn start(sandbox: &Sandbox, (rows, columns): (u16, u16), locale: &str, line: &str) -> Option<Terminal> {
+        let terminal = Terminal { socket: sandbox.root().join("tmux") };
+        let (home, project) = (sandbox.root().join("home"), sandbox.project());
+        let path = std::env::var("PATH").unwrap_or_default();
+        let environment = format!("PATH='{path}' HOME={home} TERM=screen PITON_SANDBOX=off {locale}");
+        let binary = env!("CARGO_BIN_EXE_piton");
+        let run = format!(
+            "trap : INT; cd {project} && env -i {environment} {binary} {line}; echo \"[ended $?]\"; read hold"
+        );
+        let (rows, columns) = (rows.to_string(), columns.to_string());
+        let size = ["new-session", "-d", "-x", &columns, "-y", &rows, "sh", "-c", &run];
+        match terminal.tmux(&size) {
+            Some(_) => Some(terminal),
+            None => {
+                piton_testkit::skipped("the live area: there is no tmux to show it");
+                None
+            }
+        }
+    }
+
+    fn tmux(&self, words: &[&str]) -> Option<String> {
+        let mut command = Command::new("tmux");
+        command.args(["-u", "-f", "/dev/null", "-S", self.socket.as_str()]).args(words);
+        let out = command.env("LANG", "C.UTF-8").env("TERM", "screen").env_remove("TMUX").output().ok()?;
+        out.status.success().then(|| String::from_utf8_lossy(&out.stdout).into_owned())
+    }
+
+    /// Everything that is and was on the screen.
+    fn shown(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-S", "-500"]).unwrap_or_default()
+    }
+
+    /// The screen as it is.
+    fn screen(&self) -> Vec<String> {
+        let text = self.tmux(&["capture-pane", "-p"]).unwrap_or_default();
+        text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    }
+
+    #[track_caller]
+    fn until_shows(&self, text: &str) {
+        until(&format!("{text:?} on the screen"), || self.shown().contains(text).then_some(()));
+    }
+
+    fn keys(&self, keys: &str) {
+        let _ = self.tmux(&["send-keys", keys]);
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.tmux(&["kill-server"]);
+    }
+}
+
+/// Tasks that are all at work, and stay so.
+fn crowd(count: usize) -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.fifo("never");
+    let ids: Vec<String> = (1..=count).map(|number| format!("T{number}")).collect();
+    let tasks: String = ids.iter().map(|id| task(id, "")).collect();
+    sandbox.plan_with(&format!("max_parallel = {count}"), &tasks);
+    let script: String = ids.iter().map(|id| format!("[{id}]\nmeet SIDE/never\n")).collect();
+    sandbox.script(&script);
+    sandbox
+}
+
+#[test]
+fn the_live_area_takes_half_of_the_screen_and_leaves_nothing_behind() {
+    let sandbox = crowd(6);
+    let Some(terminal) = Terminal::start(&sandbox, (10, 80), "LANG=C.UTF-8", "run plan.toml") else { return };
+    terminal.until_shows("+3 more");
+    let screen = terminal.screen();
+    let area = &screen[screen.len().saturating_sub(5)..];
+    for (line, id) in area.iter().zip(["T1", "T2", "T3"]) {
+        assert!(line.contains(&format!(" {id}       in progress for ")), "{screen:#?}");
+    }
+    assert_eq!(area[3].trim(), "+3 more", "{screen:#?}");
+    assert!(area[4].starts_with('─') && area[4].contains(" 0/6"), "{screen:#?}");
+    terminal.keys("C-c");
+    terminal.until_shows("Ctrl-C asked to stop");
+    terminal.keys("C-c");
+    terminal.until_shows("[ended 3]");
+    let shown = terminal.shown();
+    for ghost in ["in progress for", "+3 more", "─ 0/6", "^C"] {
+        assert!(!shown.contains(ghost), "{ghost:?} is left:\n{shown}");
+    }
+}
+
+#[test]
+fn the_live_area_is_ascii_where_the_locale_is_not_utf_8() {
+    let sandbox = crowd(2);
+    let Some(terminal) = Terminal::start(&sandbox, (20, 60), "LC_ALL=C LANG=C.UTF-8", "run plan.toml") else {
+        return;
+    };
+    until("the bar", || {
+        let screen = terminal.screen();
+        let bar = screen.last().filter(|line| line.contains(" 0/2"))?;
+        assert!(screen.iter().all(|line| line.is_ascii()), "{screen:#?}");
+        (bar.starts_with("---") && screen.iter().any(|line| line.contains("in progress for "))).then_some(())
+    });
+}
