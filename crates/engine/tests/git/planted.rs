@@ -296,14 +296,19 @@ fn a_landing_writes_nothing_where_an_agent_works() {
 /// Whoever works in one worktree cannot have another one's work taken for its own, nor the other way round.
 #[test]
 fn an_entry_that_names_another_worktree_is_not_taken_for_that_ones() {
-    let trap = Trap::new();
-    let (liar, honest) = (trap.sandbox.worktree("A1"), trap.sandbox.worktree("T1"));
-    write(&liar.path().join("forged"), "x\n");
-    let forged = liar.capture("Forged", None).unwrap().commit;
-    write(&trap.entry("A1").join("gitdir"), honest.path().join(".git").as_str());
-    let found = Worktree::open(&trap.sandbox.repo(), honest.path()).unwrap().unwrap();
-    assert_eq!(found.head().unwrap(), Some(trap.sandbox.oid("main")));
-    assert_ne!(found.head().unwrap(), Some(forged));
+    // Whichever of the two the disk lists first.
+    for lies in [0, 1] {
+        let trap = Trap::new();
+        let names = ["A1", "T1"];
+        let worktrees = names.map(|name| trap.sandbox.worktree(name));
+        let (liar, honest) = (&worktrees[lies], &worktrees[1 - lies]);
+        write(&liar.path().join("forged"), "x\n");
+        let forged = liar.capture("Forged", None).unwrap().commit;
+        write(&trap.entry(names[lies]).join("gitdir"), honest.path().join(".git").as_str());
+        let found = Worktree::open(&trap.sandbox.repo(), honest.path()).unwrap().unwrap();
+        assert_eq!(found.head().unwrap(), Some(trap.sandbox.oid("main")));
+        assert_ne!(found.head().unwrap(), Some(forged));
+    }
 }
 
 /// What the person set up for the repository is used as before: in its settings, or in those of their own worktree.
