@@ -20,7 +20,7 @@ pub(crate) struct Unpark {
 #[derive(Debug, Args)]
 pub(crate) struct Cost {
     /// What the rows are; runs and days are of all runs here, unless one is named
-    #[arg(long, value_name = "WHAT", default_value = "task")]
+    #[arg(long = "by", id = "rows", value_name = "WHAT", default_value = "task")]
     pub by: CostBy,
     #[command(flatten)]
     pub which: Which,

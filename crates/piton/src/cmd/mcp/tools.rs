@@ -75,6 +75,8 @@ const TOOLS: &[Tool] = &[
     tool("answer", &["answer"], OTHER),
     tool("unblock", &["unblock"], OTHER),
     tool("raise", &["raise"], OTHER),
+    tool("unpark", &["unpark"], OTHER),
+    tool("cost", &["cost"], LOOK),
     tool("gate", &["gate"], OTHER),
     tool("batch", &["batch"], OTHER),
     tool("resume_point", &["resume-point"], LOOK),
