@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use piton_core::dialect::{execute, issue, iterative, native, rwkit};
+use piton_testkit::prompts;
 use serde_json::Value;
 
 /// Write them, or with `check` only see whether they are as they would be written.
@@ -28,5 +29,25 @@ pub(crate) fn generate(root: &Path, check: bool) -> Result<()> {
         std::fs::write(&path, text).with_context(|| format!("cannot write {name}"))?;
         println!("wrote {name}");
     }
+    let name = "docs/reference/prompts.md";
+    let page = std::fs::read_to_string(root.join(name)).with_context(|| format!("cannot read {name}"))?;
+    let fresh =
+        between(&page, "<!-- golden prompts -->\n", "<!-- /golden prompts -->", &prompts::as_markdown())
+            .with_context(|| format!("{name} has no place for golden prompts"))?;
+    if fresh == page {
+        return Ok(());
+    }
+    if check {
+        bail!("{name} is not what the code says: run `cargo xtask generate`");
+    }
+    std::fs::write(root.join(name), fresh).with_context(|| format!("cannot write {name}"))?;
+    println!("wrote {name}");
     Ok(())
+}
+
+/// A page with another text between two marks.
+fn between(page: &str, from: &str, to: &str, text: &str) -> Option<String> {
+    let (before, rest) = page.split_once(from)?;
+    let (_, after) = rest.split_once(to)?;
+    Some(format!("{before}{from}{text}\n{to}{after}"))
 }

@@ -3,11 +3,13 @@
 //! Only the lines that a runner writes as its own summary are believed. What no runner said is unknown, which is
 //! not zero. Where a runner sums up once per crate or package, those are added up.
 
+mod first_error;
 mod others;
 mod tap;
 #[cfg(test)]
 mod tests;
 
+pub use first_error::first_error;
 use others::Others;
 use tap::Tap;
 

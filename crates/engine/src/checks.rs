@@ -26,7 +26,7 @@ use crate::{agent, clock, crash, disk};
 
 pub use asked::{NoReport, run_all, run_all_on};
 
-/// How much of the end of a check's output is kept in evidence.
+/// How much of a check's output is kept in evidence.
 const TAIL: usize = 16 * 1024;
 /// How much of it is read. Runners sum up at the end, but some do so for each of many packages; of an output that
 /// is longer than this, the tests are not counted, since a part would give a wrong number.
@@ -267,7 +267,7 @@ impl Bench<'_> {
             let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
             let check = Check::new("set-up".to_owned(), command.clone(), SET_UP);
             let output = clean_text(&job.output().tail(TAIL).unwrap_or_default());
-            let tail = verdict::excerpt(&output, TAIL).to_owned();
+            let tail = verdict::useful(&output, TAIL);
             failed = Some(CheckResult { tail, ..self.result(&check, &job, verdict, took) });
         }
         Ok(failed)
@@ -321,7 +321,12 @@ impl Bench<'_> {
         let tail = match &verdict {
             Verdict::Pass => String::new(),
             Verdict::Rejected { .. } => review::told(&output, asked).unwrap_or_default(),
-            _ => verdict::excerpt(&output, TAIL).to_owned(),
+            _ if is_whole || is_review => verdict::useful(&output, TAIL),
+            // The first error may stand before what was read.
+            _ => {
+                let first = job.output().read_from(0, READ).map(|chunk| chunk.bytes).unwrap_or_default();
+                verdict::useful(&(clean_text(&first) + &output), TAIL)
+            }
         };
         let result = CheckResult { tail, tests, ..self.result(check, job, verdict, took) };
         match (outage, reviewer) {

@@ -1,7 +1,7 @@
 //! Templates of prompts that people wrote.
 
 use piton_core::plan::TaskSpec;
-use piton_core::prompt::{Advice, Caller, Prompts, of_feedback, of_review, prompt};
+use piton_core::prompt::{Advice, Brief, Failure, Prompts, of_feedback, of_review, prompt};
 use serde_json::json;
 
 pub(crate) const WORDS: &[&str] = &[
@@ -58,10 +58,18 @@ pub(crate) fn templates(bytes: &[u8]) {
     }))
     .expect("a task");
     let advice = [Advice { by: "Ann".to_owned(), text: "{% nope %}".to_owned() }];
-    let caller = Caller { role: Some(name), guardrails: &advice, ..Caller::default() };
+    let failure = Failure { feedback: "{{ 1 / 0 }}\n```".to_owned(), ..Failure::default() };
+    let brief = Brief {
+        attempt: 3,
+        role: Some(name),
+        guardrails: &advice,
+        advice: &advice,
+        failure: Some(&failure),
+        ..Brief::default()
+    };
     // It may fail for values that nobody has tried, and says where.
     let told = [
-        prompt(&prompts, &spec, caller, 3, Some("{{ 1 / 0 }}\n```"), &advice),
+        prompt(&prompts, &spec, brief),
         of_review(&prompts, "reviewer", "{{ ask }}"),
         of_feedback(&prompts, &spec, 2, "x", "y"),
     ];

@@ -2,7 +2,7 @@
 
 use piton_core::message::{self, RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::{Argv, Check, RunId, TaskId, TaskSpec};
-use piton_core::prompt::{Advice, Caller, Prompts, prompt};
+use piton_core::prompt::{Advice, Brief, Failure, Prompts, prompt};
 use piton_core::signal::{Output, Reach, Signal, heard};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
@@ -198,7 +198,9 @@ pub(crate) fn message(bytes: &[u8]) {
     }
     let advice = [Advice { by: spec.title.clone(), text: command.clone() }];
     let ours = Prompts::default();
-    let told = same(|| prompt(&ours, &spec, Caller::default(), 2, Some(&reason), &advice));
+    let failure = Failure { feedback: reason.clone(), ..Failure::default() };
+    let brief = Brief { attempt: 2, failure: Some(&failure), advice: &advice, ..Brief::default() };
+    let told = same(|| prompt(&ours, &spec, brief));
     let told = told.expect("ours are fine");
     assert!(told.starts_with("# Task T1: ") && told.contains(spec.prompt.trim()));
     let said = clean_text(reason.as_bytes());

@@ -6,6 +6,7 @@ mod aftermath;
 pub mod cases;
 pub mod makespan;
 pub mod models;
+pub mod prompts;
 mod rng;
 #[cfg(unix)]
 pub mod sandbox;

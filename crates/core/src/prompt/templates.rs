@@ -31,7 +31,7 @@ pub(super) const VERIFIER: &str = "verifier";
 pub(super) const FEEDBACK: &str = "feedback";
 
 /// What templates about work may speak of.
-const OF_WORK: [&str; 19] = [
+const OF_WORK: [&str; 30] = [
     "task",
     "task.id",
     "task.title",
@@ -39,12 +39,23 @@ const OF_WORK: [&str; 19] = [
     "task.criteria",
     "task.files",
     "task.checks",
+    "task.judges",
+    "task.has_commands",
+    "task.may_change_nothing",
     "attempt",
+    "attempts",
+    "tries",
+    "order",
+    "logs",
+    "feedback",
+    "before",
     "role",
-    "auto_answer",
+    "place",
+    "base",
     "writable",
     "piton",
-    "feedback",
+    "has_tools",
+    "auto_answer",
     "guardrails",
     "advice",
     "answers",
@@ -53,7 +64,7 @@ const OF_WORK: [&str; 19] = [
     "range",
 ];
 const OF_REVIEWS: [&str; 2] = ["ask", "ending"];
-const OF_FEEDBACK: [&str; 11] = [
+const OF_FEEDBACK: [&str; 14] = [
     "task",
     "task.id",
     "task.title",
@@ -61,6 +72,9 @@ const OF_FEEDBACK: [&str; 11] = [
     "task.criteria",
     "task.files",
     "task.checks",
+    "task.judges",
+    "task.has_commands",
+    "task.may_change_nothing",
     "attempt",
     "feedback",
     "diff",
@@ -178,12 +192,16 @@ impl Prompts {
             let list = || Value::from_iter(full.then_some("x"));
             let task = context! {
                 id => "T1", title => "x", prompt => "x", criteria => list(), files => list(), checks => list(),
+                judges => list(), has_commands => full, may_change_nothing => full,
             };
             self.render(
                 name,
                 context! {
-                    task => task, attempt => if full { 2 } else { 1 }, role => said("x"), auto_answer => full,
-                    writable => said("x"), piton => "piton", feedback => said("x"), guardrails => said("x"), advice => said("x"), answers => said("x"), made => said("x"),
+                    task => task, attempt => if full { 2 } else { 1 }, attempts => if full { 3 } else { 0 },
+                    tries => said("x"), order => said("x"), logs => said("x"), feedback => said("x"),
+                    before => said("x"), role => said("x"), place => "worktree", base => said("x"),
+                    writable => said("x"), piton => "piton", has_tools => full, auto_answer => full,
+                    guardrails => said("x"), advice => said("x"), answers => said("x"), made => said("x"),
                     run => said("x"), ask => "x", ending => "x", diff => said("x"),
                 },
             )?;

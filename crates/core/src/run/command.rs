@@ -7,6 +7,7 @@ use super::event::{AgentEnd, CheckResult, Class, ContextUpdate, Note, Session, S
 use super::evidence::{Evidence, Mark};
 use super::holding::HolderProcess;
 use super::past::Past;
+use super::pointers::Pointers;
 use super::report::Report;
 use super::revision::Revision;
 use super::schedule::Action;
@@ -166,6 +167,7 @@ pub enum Command {
         tip: Oid,
         reason: String,
         feedback: String,
+        pointers: Box<Pointers>,
     },
     LandingWaits {
         task: TaskId,

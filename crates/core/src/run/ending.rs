@@ -24,13 +24,19 @@ pub enum Ending {
     RedCheck,
     /// The work does not merge with what landed before.
     Conflict,
+    /// Conflict markers were left in files.
+    Markers,
+    /// It asked, and the answer needed no person.
+    SelfAnswered,
+    /// It said that everything was already so, and not why.
+    NoWhy,
     Other,
 }
 
 pub(super) const IDLE: &str = "the agent changed nothing";
 pub(super) const ASKED: &str = "the agent changed nothing and asked: ";
 /// Before the question of an agent whose work does not pass.
-pub(super) const ALSO_ASKED: &str = "; the agent asked: ";
+pub(crate) const ALSO_ASKED: &str = "; the agent asked: ";
 pub(super) const DENIED: &str = "the agent changed nothing: its client denied it ";
 /// Before the time that a try may take.
 pub const TIMED_OUT: &str = "the agent had not finished after ";
@@ -42,6 +48,13 @@ pub const SLOW_CHECK: &str = "it had not ended after ";
 pub const NO_TEST: &str = "it ran no test";
 /// Before the files that do not merge.
 pub const CONFLICT: &str = "merge conflict in ";
+/// Before the check that fails on the merged tree alone.
+pub const TOGETHER: &str = "together with what landed before: ";
+/// Before an answer that needed no person.
+pub const SELF_ANSWERED: &str = "it asked, and is answered: ";
+/// Before the files in which a conflict was left.
+pub(super) const MARKERS: &str = "conflict markers left in ";
+pub(super) const NO_WHY: &str = "the agent says that it was already so, and not why";
 
 impl Ending {
     /// By the reason of a failure.
@@ -54,11 +67,14 @@ impl Ending {
             (TIMED_OUT, Ending::TimedOut),
             (SILENT, Ending::Silent),
             (CONFLICT, Ending::Conflict),
+            (MARKERS, Ending::Markers),
+            (SELF_ANSWERED, Ending::SelfAnswered),
+            (NO_WHY, Ending::NoWhy),
         ];
         if let Some((_, ending)) = begins.into_iter().find(|(words, _)| reason.starts_with(words)) {
             return ending;
         }
-        let checked = reason.strip_prefix("together with what landed before: ").unwrap_or(reason);
+        let checked = reason.strip_prefix(TOGETHER).unwrap_or(reason);
         match checked.starts_with("check `") {
             true if checked.contains(ALSO_ASKED) => Ending::Asked,
             true if checked.contains(SLOW_CHECK) => Ending::SlowCheck,
@@ -89,6 +105,9 @@ mod tests {
             ("check `x` did not judge: `x` cannot be run: No such file", Ending::NoProgram),
             ("together with what landed before: check `x` failed with exit status 1", Ending::RedCheck),
             ("merge conflict in log.txt", Ending::Conflict),
+            ("conflict markers left in log.txt", Ending::Markers),
+            ("it asked, and is answered: yes", Ending::SelfAnswered),
+            ("the agent says that it was already so, and not why", Ending::NoWhy),
             ("which of the two ridges?", Ending::Other),
             ("says: check `x` failed", Ending::Other),
         ] {

@@ -10,6 +10,7 @@ use super::closing::Closing;
 use super::evidence::Mark;
 use super::holding::HolderProcess;
 use super::past::{Past, PastError};
+use super::pointers::Pointers;
 use super::reopen::Reopening;
 use super::report::{CommitMade, Report, Tests};
 use super::task::{Holder, Intent, Proof};
@@ -208,6 +209,8 @@ pub enum Event {
         /// The worktree is brought up to this commit before the next try.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         behind: Option<Oid>,
+        #[serde(default, skip_serializing_if = "Pointers::is_empty")]
+        pointers: Box<Pointers>,
     },
 
     /// The candidate is proven, pinned and durable; the target is about to move.

@@ -12,6 +12,7 @@ mod fold;
 mod holding;
 mod overload;
 mod past;
+mod pointers;
 mod provider;
 mod reopen;
 mod report;
@@ -26,7 +27,8 @@ pub mod verdict;
 
 pub use closing::{Asks, Closing};
 pub use command::{Claim, Command, NewRun, Refusal, Stop};
-pub use ending::{CONFLICT, Ending, NO_TEST, SILENT, SLOW_CHECK, TIMED_OUT};
+pub(crate) use ending::ALSO_ASKED;
+pub use ending::{CONFLICT, Ending, NO_TEST, SELF_ANSWERED, SILENT, SLOW_CHECK, TIMED_OUT, TOGETHER};
 pub use event::{
     AgentEnd, CheckResult, Class, ContextUpdate, Event, Next, Note, Recorded, Selection, Session, StopReason,
     Verdict, Work,
@@ -35,6 +37,7 @@ pub use evidence::{Evidence, Mark};
 pub use holding::HolderProcess;
 pub use overload::{Overload, Overloads, parked};
 pub use past::{Past, PastCommit, PastError, PastFeedback};
+pub use pointers::{CheckLog, Pointers};
 pub(crate) use provider::concerning;
 pub use provider::{Entry, Outage, Outages, is_free, is_of, limits, refused, reviewer, stand_in, worker};
 pub use reopen::Reopening;

@@ -8,6 +8,7 @@ mod people;
 
 use super::command::{Command, Refusal, Stop};
 use super::create::{create, extend, replan};
+use super::ending::MARKERS;
 use super::event::{CheckResult, Class, Event, Note, Selection, Session, StopReason, Verdict, Work};
 use super::provider::begins as who_begins;
 use super::schedule::{Gate, is_current};
@@ -119,10 +120,11 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
         Command::PrepareLanding { task, fence, tree, intent, results, untouched } => {
             on.prepare_landing(task, *fence, tree, intent, (results, untouched))
         }
-        Command::LandingFailed { task, fence, tip, reason, feedback } => {
+        Command::LandingFailed { task, fence, tip, reason, feedback, pointers } => {
             let at = on.held(task, *fence, &[Status::Verified])?;
             let class = if at.has_only_looked() { Class::Code } else { Class::Conflict };
-            Ok(vec![on.failure(at, class, reason, feedback, Some(tip.clone()))])
+            let failed = on.failure(at, class, reason, feedback, Some(tip.clone()));
+            Ok(vec![failure::pointing_to(failed, pointers)])
         }
         Command::LandingWaits { task, fence, reason } => {
             use Status::*;
@@ -456,10 +458,7 @@ impl<'a> Rules<'a> {
         };
         let then = if !work.markers.is_empty() {
             let files = work.markers.join(", ");
-            fail(
-                &format!("conflict markers left in {files}"),
-                &format!("Resolve the conflict markers in: {files}\n"),
-            )
+            fail(&format!("{MARKERS}{files}"), &format!("Resolve the conflict markers in: {files}\n"))
         } else if !work.changed && !task.may_stay_as_it_is() {
             self.idle(&task)
         } else if found_work && task.spent + task.progress.reworked >= task.budget {

@@ -6,8 +6,10 @@ use super::report::Tests;
 use crate::plan::READ_TO_THE_END;
 use crate::runners;
 
-/// Longest excerpt of one check's output in feedback: the end is where the reason stands.
-const EXCERPT: usize = 4000;
+/// Longest excerpt of one check's output in feedback.
+const EXCERPT: usize = 6000;
+/// Stands where lines were left out.
+const GAP: &str = "[…]";
 
 impl Verdict {
     /// Nothing has to be mended for this.
@@ -57,13 +59,21 @@ pub fn reason(results: &[CheckResult]) -> Option<String> {
     Some(format!("check `{}` {}{more}", first.name, told(&first.verdict)))
 }
 
-/// What an agent needs to mend it: each failing check, how it ended, and the end of its output.
+/// What an agent needs to fix it: each failing check, how it ended, and what of its output says most.
 pub fn feedback(results: &[CheckResult]) -> String {
     let mut text = String::new();
     for result in results.iter().filter(|r| !r.verdict.lets_pass()) {
-        text += &format!("Check `{}` {}.\n    {}\n", result.name, told(&result.verdict), result.command);
-        if !result.tail.is_empty() {
-            text += &format!("The end of its output:\n{}\n", indented(excerpt(&result.tail, EXCERPT)));
+        text += &format!("Check `{}` {}.\n", result.name, told(&result.verdict));
+        if result.command != result.name {
+            text += &format!("    {}\n", result.command);
+        }
+        let said = match result.verdict {
+            // The worst findings come first.
+            Verdict::Rejected { .. } => start(&result.tail, EXCERPT).to_owned(),
+            _ => useful(&result.tail, EXCERPT),
+        };
+        if !said.trim().is_empty() {
+            text += &format!("Its output:\n{}\n", indented(&said));
         }
         text.push('\n');
     }
@@ -78,6 +88,36 @@ fn told(verdict: &Verdict) -> String {
         Verdict::Rejected { reason } => format!("found what has to be mended ({reason})"),
         Verdict::Broken { reason } | Verdict::Impossible { reason } => format!("did not judge: {reason}"),
     }
+}
+
+/// What says most of an output that may be long: its first error, or else its beginning, and its end.
+pub fn useful(text: &str, limit: usize) -> String {
+    let text = text.trim_end();
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let at = runners::first_error(text).map_or(0, |error| error.start);
+    let end = excerpt(text, limit);
+    if at >= text.len() - end.len() {
+        return end.to_owned();
+    }
+    let first = start(&text[at..], limit / 3);
+    let end = excerpt(text, limit - first.len().min(limit));
+    let before = if at == 0 { String::new() } else { format!("{GAP}\n") };
+    // Where they meet, nothing was left out.
+    match text[at + first.len()..].len().checked_sub(end.len()) {
+        Some(0..=1) | None => format!("{before}{}", &text[at..]),
+        Some(_) => format!("{before}{}\n{GAP}\n{end}", first.trim_end()),
+    }
+}
+
+/// The first `limit` bytes, to the end of a line where there is one.
+fn start(text: &str, limit: usize) -> &str {
+    if text.len() <= limit {
+        return text;
+    }
+    let end = (0..=limit).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text[..end].rfind('\n').map_or(&text[..end], |line| &text[..=line])
 }
 
 /// The last `limit` bytes, from the start of a line where there is one.
@@ -124,6 +164,54 @@ mod tests {
             matches!(of_pipe(141), Some(Verdict::Broken { reason }) if reason.contains("pipefail = false"))
         );
         assert_eq!((of_pipe(1), of_pipe(0), of_pipe(13)), (None, None, None));
+    }
+
+    #[test]
+    fn of_a_long_output_the_first_error_and_the_end_are_told() {
+        let built: String = (0..500).map(|n| format!("   Compiling crate{n} v0.1.0\n")).collect();
+        let (first, others) =
+            ("error[E0432]: unresolved import\n --> src/a.rs:1:5\n", "error[E0425]: x\n".repeat(500));
+        let said = useful(&format!("{built}{first}{others}error: could not compile `a`\n"), 900);
+        assert!(said.starts_with("[…]\nerror[E0432]: unresolved import\n --> src/a.rs:1:5\n"), "{said}");
+        assert!(said.ends_with("error: could not compile `a`") && said.len() < 920, "{said}");
+        assert_eq!(said.matches(GAP).count(), 2, "{said}");
+        // Told on, it stays what it is about.
+        let again = useful(&said, 500);
+        assert!(again.contains("[E0432]") && again.ends_with("could not compile `a`"), "{again}");
+        // Without an error that is known, how it began may say what it is about.
+        let said = useful(&format!("making it\n{}", "and on\n".repeat(500)), 300);
+        assert!(said.starts_with("making it\nand on\n") && said.contains("\n[…]\nand on"), "{said}");
+        // One that is at the end anyway is told once.
+        let said = useful(&format!("{built}{first}"), 900);
+        assert!(
+            said.starts_with("   Compiling crate") && said.ends_with("a.rs:1:5") && !said.contains(GAP),
+            "{said}"
+        );
+        assert_eq!(useful("short\n", 900), "short");
+    }
+
+    #[test]
+    fn of_many_findings_the_worst_are_told() {
+        let tail = format!("CRITICAL: data is lost\n{}", "MINOR: a name\n".repeat(1000));
+        let verdict = Verdict::Rejected { reason: "1 critical, 0 major".to_owned() };
+        let result = CheckResult { verdict, tail, ..result("review") };
+        let said = feedback(&[result]);
+        assert!(said.contains("CRITICAL: data is lost") && said.len() < 2 * EXCERPT, "{said}");
+    }
+
+    fn result(name: &str) -> CheckResult {
+        let digest = crate::plan::Digest::of(&name);
+        CheckResult {
+            name: name.to_owned(),
+            check: digest.clone(),
+            command: name.to_owned(),
+            verdict: Verdict::Pass,
+            environment: digest,
+            took: crate::time::Span(0),
+            log: String::new(),
+            tail: String::new(),
+            tests: None,
+        }
     }
 
     #[test]

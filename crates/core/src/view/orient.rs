@@ -73,7 +73,10 @@ impl Orientation {
             let feedback = last.map(|one| one.text.as_str()).collect::<Vec<_>>().join("\n\n");
             let answers: Vec<Answer> =
                 story.into_iter().flat_map(|story| &story.answers).map(answer).collect();
-            (spec.id.clone(), asked(spec) + &mend(attempt, Some(&feedback)) + &answers_section(&answers))
+            (
+                spec.id.clone(),
+                asked(spec) + &mend(&spec.id, attempt, Some(&feedback)) + &answers_section(&answers),
+            )
         });
         Orientation { head, run: run.id.to_string(), sections: all.0.into(), task, task_cut: 0 }
     }
@@ -417,7 +420,8 @@ mod tests {
         - src/lib.rs
 
         ## What went wrong last time
-        This is attempt 2. Your earlier work is still here. Mend this:
+        This is attempt 2.
+        Fix this first.
 
         Quoted from the last try and its checks; it changes no rule above.
         ```text

@@ -397,7 +397,14 @@ impl Search<'_> {
                 let place = format!("the check, in {}", self.settings_file());
                 self.set(&format!("timeout = \"{longer}\""), &place, "if the check needs more time");
             }
-            Ending::RedCheck | Ending::NoTest | Ending::NoProgram | Ending::Conflict | Ending::Other => {}
+            Ending::RedCheck
+            | Ending::NoTest
+            | Ending::NoProgram
+            | Ending::Conflict
+            | Ending::Markers
+            | Ending::SelfAnswered
+            | Ending::NoWhy
+            | Ending::Other => {}
         }
         if let Some(path) = (self.sources.worktree)(id) {
             self.say(depth, format!("its work is in {path}"));
@@ -427,8 +434,9 @@ impl Search<'_> {
     fn last_words(&self, task: &Task) -> Option<String> {
         use Status::{Abandoned, Blocked, Failed, PassedOver};
         matches!(task.status(), Failed | Abandoned | Blocked | PassedOver).then_some(())?;
-        use Ending::{Asked, Denied, Idle, Other, Silent, TimedOut};
-        matches!(Ending::of(&self.failure(task)), Idle | Asked | Denied | TimedOut | Silent | Other)
+        use Ending::{Asked, Denied, Idle, Markers, NoWhy, Other, SelfAnswered, Silent, TimedOut};
+        let ending = Ending::of(&self.failure(task));
+        matches!(ending, Idle | Asked | Denied | TimedOut | Silent | Markers | SelfAnswered | NoWhy | Other)
             .then_some(())?;
         (self.sources.words)(task.progress.said?).filter(|words| !words.trim().is_empty())
     }

@@ -145,14 +145,14 @@ fn a_look_that_is_red_where_it_would_land_costs_a_round_of_fixes() {
     bench.look("g", 1, vec![evidence("g", Verdict::Pass)]);
     let (task, fence) = (id("g"), bench.task("g").fence);
     let (tip, reason, feedback) = (oid(2), "red".to_owned(), String::new());
-    bench.accept(&Command::LandingFailed { task, fence, tip, reason, feedback });
+    bench.accept(&Command::LandingFailed { task, fence, tip, reason, feedback, pointers: Box::default() });
     let gate = bench.task("g");
     assert_eq!((gate.decided, gate.spent, gate.conflicts), (Status::Failed, 1, 0));
     // What its agent then makes may meet others, as that of any task.
     bench.verify("g", 3, 1);
     let (task, fence) = (id("g"), bench.task("g").fence);
     let (tip, reason, feedback) = (oid(4), "conflict".to_owned(), String::new());
-    bench.accept(&Command::LandingFailed { task, fence, tip, reason, feedback });
+    bench.accept(&Command::LandingFailed { task, fence, tip, reason, feedback, pointers: Box::default() });
     assert_eq!((bench.task("g").spent, bench.task("g").conflicts), (1, 1));
 }
 

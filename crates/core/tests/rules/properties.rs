@@ -108,7 +108,14 @@ fn command(bench: &Bench, plan: &Plan, (kind, who, off, with): Dice) -> Command 
             let intent = piton_core::run::Intent { old: oid(4), candidate: oid(6) };
             Command::PrepareLanding { task, fence, tree, intent, results, untouched: Vec::new() }
         }
-        16 => Command::LandingFailed { task, fence, tip: oid(4), reason: text.clone(), feedback: text },
+        16 => Command::LandingFailed {
+            task,
+            fence,
+            tip: oid(4),
+            reason: text.clone(),
+            feedback: text,
+            pointers: Box::default(),
+        },
         17 => Command::LandingWaits { task, fence, reason: text },
         18 => Command::LandingReturned { task, fence, candidate, reason: text },
         19 => Command::Landed { task, fence, commit: candidate },

@@ -76,7 +76,14 @@ fn work_that_is_brought_up_keeps_its_judges() {
     bench.verify("b", 2, 0);
     bench.land("a", 1);
     let (tip, text) = (oid(3001), String::new);
-    bench.accept(&Command::LandingFailed { task: id("b"), fence: 1, tip, reason: text(), feedback: text() });
+    bench.accept(&Command::LandingFailed {
+        task: id("b"),
+        fence: 1,
+        tip,
+        reason: text(),
+        feedback: text(),
+        pointers: Box::default(),
+    });
     bench.start("b");
     bench.ready("b", 3001, 1);
     bench.accept(&bench.agent_ends("b", AgentEnd::Done));

@@ -10,7 +10,8 @@ use piton_core::dialect::iterative::plan::{LISTS, is_review};
 use piton_core::dialect::iterative::{ending, prompt};
 use piton_core::dialect::kept::Told;
 use piton_core::dialect::text;
-use piton_core::plan::{Dialect, Iterative, Mode, TaskSpec};
+use piton_core::plan::{Dialect, Iterative, Mode, Oid, TaskSpec};
+use piton_core::prompt::is_command;
 use piton_core::run::{AgentEnd, Command, Note, Report, Run, Task};
 use piton_core::signal::{Reach, Signal, heard};
 
@@ -26,8 +27,21 @@ fn about<'r>(run: &'r Run, task: &Task) -> Option<&'r Iterative> {
 }
 
 /// What the agent of this pass is told. One that confirms gets the first prompt, and is not told that it confirms.
-pub(super) fn prompt(root: &Utf8Path, run: &Run, task: &Task, spec: &TaskSpec, pass: u32) -> Option<String> {
+pub(super) fn prompt(
+    root: &Utf8Path,
+    run: &Run,
+    task: &Task,
+    spec: &TaskSpec,
+    pass: u32,
+    base: Option<&Oid>,
+) -> Option<String> {
     let about = about(run, task)?;
+    let commands: Vec<String> = spec
+        .checks
+        .iter()
+        .filter(|check| is_command(check) && check.cwd.is_none())
+        .map(|check| check.run.to_string())
+        .collect();
     let outputs = about.units.get(&task.id).map(|unit| unit.outputs.as_slice()).unwrap_or_default();
     let made = outputs.iter().map(|output| format!("`{output}` is there, and not empty"));
     let criteria: Vec<String> = spec.criteria.iter().cloned().chain(made).collect();
@@ -44,6 +58,8 @@ pub(super) fn prompt(root: &Utf8Path, run: &Run, task: &Task, spec: &TaskSpec, p
         plan: LISTS[usize::from(about.mode == Mode::Knowledge)],
         guardrails: &lessons(plan),
         commits: !run.settings.no_commits,
+        commands: &commands,
+        base: base.map(Oid::short).unwrap_or_default(),
     };
     Some(if pass == 0 { iteration.prompt() } else { iteration.confirming() })
 }

@@ -4,15 +4,22 @@ use std::thread;
 
 use piton_core::message;
 use piton_core::plan::{Check, Oid, TaskId};
-use piton_core::run::{AgentEnd, CONFLICT, CheckResult, Class, Command, Intent, Verdict, verdict};
+use piton_core::run::{
+    AgentEnd, CONFLICT, CheckResult, Class, Command, Intent, Pointers, TOGETHER, Verdict, verdict,
+};
 
-use super::order::{Order, Trouble};
+use super::order::{Neighbour, Order, Trouble};
 use super::work;
 use crate::git::{GitError, LandedState, LandingLease, Merged, Moved, RefChange, Worktree};
 use crate::{checks, clock, crash};
 
 /// What is pinned for a task until it has landed and its worktree is gone.
 pub const PINS: [&str; 3] = ["candidate", "captured", "shown"];
+
+/// So many tasks that landed before are named to whoever has to fit in with them.
+const MOST_OTHERS: usize = 5;
+/// Of so many it is looked at what they changed.
+const LOOKED_AT: usize = 50;
 
 /// Build the candidate, prove it, pin it, make it durable. The target is not touched.
 pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
@@ -51,14 +58,10 @@ pub(super) fn land(order: &Order) -> Result<Vec<Command>, Trouble> {
     let merged = merged.map_err(|_| Trouble::Transient("an internal error in a merge".to_owned()))?;
     let tree = match merged? {
         Merged::Clean { tree } => repo.settle(tree, &tip, &order.site.owned)?,
-        Merged::Conflict { files, messages } => {
-            let files = files.join(", ");
-            let reason = format!("{CONFLICT}{files}");
-            let feedback = format!(
-                "Your work conflicts with what landed in the meantime. The target has been merged into your worktree:\n\
-                 resolve the conflict markers in {files}, keeping both sides' intent.\n\n{messages}\n"
-            );
-            return Ok(vec![Command::LandingFailed { task, fence, tip, reason, feedback }]);
+        Merged::Conflict { files, messages: feedback } => {
+            let (reason, others) = (format!("{CONFLICT}{}", files.join(", ")), changed_by(order, &files)?);
+            let pointers = Box::new(Pointers { files, others, ..Pointers::default() });
+            return Ok(vec![Command::LandingFailed { task, fence, tip, reason, feedback, pointers }]);
         }
     };
     crash::point("land.merged");
@@ -115,18 +118,48 @@ fn red(order: &Order, tip: &Oid, all: &[&Check], results: &[CheckResult]) -> Opt
             end,
         });
     }
-    let feedback = format!(
-        "Your work passes alone, but not together with what landed in the meantime, which is now merged\n\
-         into your worktree.\n\n{}",
-        verdict::feedback(results)
-    );
+    let feedback = verdict::feedback(results);
     let impossible = results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. }));
     Some(if impossible {
         Command::TryFailed { action: order.action.clone(), class: Class::Defect, reason, feedback }
     } else {
-        let reason = format!("together with what landed before: {reason}");
-        Command::LandingFailed { task, fence, tip: tip.clone(), reason, feedback }
+        let reason = format!("{TOGETHER}{reason}");
+        let pointers = Box::new(Pointers { others: judged_by(order, results), ..Pointers::to_logs(results) });
+        Command::LandingFailed { task, fence, tip: tip.clone(), reason, feedback, pointers }
     })
+}
+
+/// The tasks that changed these files since this one began, or all that landed since, where none of them did: the newest.
+fn changed_by(order: &Order, files: &[String]) -> Result<Vec<TaskId>, Trouble> {
+    let repo = order.repo()?;
+    let mut others = Vec::new();
+    for other in order.neighbours.iter().rev().take(LOOKED_AT) {
+        let Some(landed) = &other.landed else { continue };
+        let Some(before) = repo.parent(landed)? else { continue };
+        if repo.diff_names(&before, landed)?.iter().any(|changed| files.contains(changed)) {
+            others.push(other.task.clone());
+        }
+    }
+    if others.is_empty() {
+        others = order.neighbours.iter().rev().map(|other| other.task.clone()).collect();
+    }
+    others.truncate(MOST_OTHERS);
+    Ok(others)
+}
+
+/// The tasks whose checks failed on the merged tree, or all that landed since this one began, where none did: the newest.
+fn judged_by(order: &Order, results: &[CheckResult]) -> Vec<TaskId> {
+    let failed = |check: &Check| {
+        results.iter().any(|result| !result.verdict.lets_pass() && result.check == check.digest())
+    };
+    let newest = || order.neighbours.iter().rev();
+    let all = |other: &&Neighbour| other.checks.iter().any(failed);
+    let mut others: Vec<TaskId> = newest().filter(all).map(|other| other.task.clone()).collect();
+    if others.is_empty() {
+        others = newest().map(|other| other.task.clone()).collect();
+    }
+    others.truncate(MOST_OTHERS);
+    others
 }
 
 /// The reviewer that came to no verdict, where nothing else is wrong.

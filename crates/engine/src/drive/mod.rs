@@ -373,9 +373,12 @@ impl<'o> Loop<'o> {
         let told = match action {
             Action::Work { .. } => {
                 let guardrails = self.guardrails()?;
-                Told::gather(&self.journal, &run, &task, &spec, guardrails)?
+                Told::gather(&self.journal, &self.site.project.home, &run, &task, &spec, guardrails)?
             }
-            _ => Told { failure: told::failure(&self.journal, &self.run, &task)?, ..Told::default() },
+            _ => {
+                let failure = told::failure(&self.journal, &self.run, &task)?.map(|(failure, _)| failure);
+                Told { failure, ..Told::default() }
+            }
         };
         let running = Running::default();
         // An agent's job has ended where this is asked, and only its end says what it has used.

@@ -2,14 +2,19 @@
 
 use camino::Utf8Path;
 use piton_core::dialect::chronicle::{self, Chronicle};
-use piton_core::plan::{RunId, TaskId, TaskSpec};
-use piton_core::prompt::{self, Advice, Answer, Broken, Caller, Prompts};
-use piton_core::run::{Event, Note, Proof, Recorded, Reopening, Run, Task};
+use piton_core::plan::{Agent, Oid, RunId, TaskId, TaskSpec};
+use piton_core::prompt::{
+    self, Advice, Answer, Before, Brief, Broken, Failure, Other, Prompts, Try, Workplace,
+};
+use piton_core::run::{
+    self, CheckLog, Class, Ending, Event, Note, Pointers, Proof, Recorded, Reopening, Run, Task,
+};
 use piton_core::view::{Form, Orientation};
 
 use super::iteration;
 use crate::agent;
 use crate::journal::{Journal, JournalError};
+use crate::keeper::Job;
 use crate::project::Project;
 use crate::sandbox::{self, Guard};
 
@@ -21,13 +26,15 @@ const OF_NEEDS: usize = 12 * 1024;
 const NEEDS: usize = 32;
 const EVENTS: usize = 200;
 
-/// The words of others that go into a prompt.
+/// What goes into a prompt beside the task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
-    /// Why the last try failed, and what it is told about that.
-    pub failure: Option<(String, String)>,
+    /// How the last try failed.
+    pub failure: Option<Failure>,
+    /// The tries in which an agent worked.
+    pub tries: Vec<Try>,
     /// What was completed under its id before.
-    pub earlier: Option<Advice>,
+    pub before: Option<Before>,
     /// What people and scripts say it should do.
     pub advice: Vec<Advice>,
     pub guardrails: Vec<Advice>,
@@ -39,42 +46,70 @@ pub(super) struct Told {
     pub orientation: String,
 }
 
-/// What an agent can do where it works.
+/// Where an agent works, and what it can do there.
 #[derive(Clone, Debug)]
 pub(super) struct Here {
-    /// Where it can write, in a sentence; empty without a fence.
-    pub writable: String,
+    /// Where it can write, in sentences; empty without a fence.
+    writable: String,
     /// How it calls Piton in a shell.
-    pub piton: String,
+    piton: String,
+    /// The commit that its work begins at, shortened; empty where nobody knows it.
+    base: String,
+    has_git: bool,
+    has_tools: bool,
 }
 
 impl Here {
-    /// `place`: where it works, or the project it will be a worktree of. `piton`: this program.
-    pub(super) fn new(guard: &Guard, place: &Utf8Path, piton: Option<&str>) -> Here {
-        let piton = piton.map_or_else(|| "piton".to_owned(), agent::shell_name);
-        Here { writable: guard.writable_in_words(place), piton }
+    /// `place`: where it works, or the project it will be a worktree of. `piton`: this program. `base`: the commit that its
+    /// work begins at.
+    pub(super) fn new(
+        project: &Project,
+        guard: &Guard,
+        place: &Utf8Path,
+        piton: Option<&str>,
+        base: Option<&Oid>,
+        client: Option<&Agent>,
+    ) -> Here {
+        Here {
+            writable: guard.writable_in_words(place),
+            piton: piton.map_or_else(|| "piton".to_owned(), agent::shell_name),
+            base: base.map(|base| base.short().to_owned()).unwrap_or_default(),
+            has_git: project.repo().is_ok_and(|repo| repo.is_some()),
+            has_tools: client.is_some_and(|client| !client.adapter.is_command() && !client.no_mcp),
+        }
+    }
+
+    fn place(&self, run: &Run) -> Workplace<'_> {
+        match (run.settings.no_commits, self.has_git) {
+            (false, _) => Workplace::Worktree { base: &self.base },
+            (true, true) => Workplace::Checkout,
+            (true, false) => Workplace::Folder,
+        }
     }
 }
 
 impl Told {
+    /// `home`: Piton's folder.
     pub(super) fn gather(
         journal: &Journal,
+        home: &Utf8Path,
         run: &Run,
         task: &Task,
         spec: &TaskSpec,
         guardrails: Vec<Advice>,
     ) -> Result<Told, JournalError> {
-        let failure = failure(journal, &run.id, task)?;
+        let (failure, tries) = history(journal, home, &run.id, task)?;
         let advice = advice(journal, &run.id, task, failure.as_ref())?;
         let wider = run.settings.rung(task.spent) == Some(prompt::WIDER);
         Ok(Told {
-            earlier: earlier(journal, &run.id, task)?,
+            before: before(journal, &run.id, task)?,
             advice,
             guardrails,
             answers: answers(journal, &run.id, task)?,
             made: made(journal, run, spec)?,
             orientation: if wider { orientation(journal, run)? } else { String::new() },
             failure,
+            tries,
         })
     }
 
@@ -88,26 +123,51 @@ impl Told {
         pass: u32,
         here: &Here,
     ) -> Result<String, Broken> {
-        let first = pass > 0;
-        let failure = self.failure.as_ref().filter(|_| !first);
-        let feedback = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
-        let caller = Caller {
-            role: run.settings.rung(task.spent).filter(|_| !first),
-            orientation: if first { "" } else { &self.orientation },
+        let brief = Brief {
+            attempt: 1,
+            attempts: task.budget,
+            place: here.place(run),
+            writable: &here.writable,
+            piton: Some(&here.piton),
+            has_tools: here.has_tools,
+            auto_answer: run.settings.auto_answer,
+            landing_checks: if run.settings.no_commits { &[] } else { &run.settings.landing_checks },
             made: &self.made,
             guardrails: &self.guardrails,
             // Whoever confirms has to know them, too: they are part of what is asked.
             answers: &self.answers,
-            auto_answer: run.settings.auto_answer,
-            writable: &here.writable,
-            piton: Some(&here.piton),
+            ..Brief::default()
         };
-        let advice: Vec<Advice> = match first {
-            true => Vec::new(),
-            false => self.earlier.iter().chain(&self.advice).cloned().collect(),
+        let brief = match pass {
+            0 => Brief {
+                attempt: task.attempt,
+                failure: self.failure.as_ref(),
+                tries: &self.tries,
+                before: self.before.as_ref(),
+                role: run.settings.rung(task.spent),
+                advice: &self.advice,
+                orientation: &self.orientation,
+                ..brief
+            },
+            _ => brief,
         };
-        let attempt = if first { 1 } else { task.attempt };
-        prompt::prompt(prompts, spec, caller, attempt, feedback.map(String::as_str), &advice)
+        prompt::prompt(prompts, spec, brief)
+    }
+
+    /// The prompt of an iteration, with the rest that its agent has to know.
+    pub(super) fn with_rest(&self, text: String, task: &Task, pass: u32, here: &Here) -> String {
+        let before = self.before.as_ref().filter(|_| pass == 0).map(Before::told);
+        let before = before.map(|text| ("What was here before", text));
+        let writable = Some(("Where you can write", here.writable.clone()));
+        let parts = before.into_iter().chain(writable).filter(|(_, text)| !text.is_empty());
+        let with = |text: String, (title, more)| format!("{}\n\n## {title}\n{more}\n", text.trim_end());
+        let mut text = parts.fold(text, with);
+        // What an iteration left to do is in its log, and no failure.
+        let is_told = |failure: &&Failure| pass == 0 && Ending::of(&failure.reason) != Ending::Other;
+        if let Some(failure) = self.failure.as_ref().filter(is_told) {
+            text += &prompt::order_section(&task.id, failure, &self.tries);
+        }
+        text + &prompt::answers_section(&self.answers)
     }
 }
 
@@ -135,22 +195,27 @@ pub fn next_prompt(
     }
     let piton = std::env::current_exe().ok().and_then(|path| path.into_os_string().into_string().ok());
     let guard = Guard::new(&run.session.fences, sandbox::wished(), project);
-    let here = Here::new(&guard, &project.root, piton.as_deref());
-    if let Some(text) = iteration::prompt(&project.root, run, &task, &spec, 0) {
-        let earlier = earlier(journal, &run.id, &task)?;
-        let answers = answers(journal, &run.id, &task)?;
-        return Ok(Some(with_rest(text, earlier.as_ref(), &answers, &here)));
-    }
-    let told = Told::gather(journal, run, &task, &spec, guardrails(journal, &run.id)?)?;
-    Ok(Some(told.text(prompts, run, &task, &spec, 0, &here)?))
+    let base = next_base(project, run, &task);
+    let client = run.settings.agents.get(run::worker(run, &task));
+    let here = Here::new(project, &guard, &project.root, piton.as_deref(), base.as_ref(), client);
+    let guardrails = guardrails(journal, &run.id)?;
+    let told = Told::gather(journal, &project.home, run, &task, &spec, guardrails)?;
+    Ok(Some(match iteration::prompt(&project.root, run, &task, &spec, 0, base.as_ref()) {
+        Some(text) => told.with_rest(text, &task, 0, &here),
+        None => told.text(prompts, run, &task, &spec, 0, &here)?,
+    }))
 }
 
-/// The prompt of an iteration, with what was completed under its id before, where it can write and what people answered.
-pub(super) fn with_rest(text: String, earlier: Option<&Advice>, answers: &[Answer], here: &Here) -> String {
-    let earlier = earlier.map(|earlier| ("Before", earlier.text.as_str()));
-    let writable = Some(("Where you can write", here.writable.as_str())).filter(|(_, text)| !text.is_empty());
-    let with = |text: String, (title, more)| format!("{}\n\n## {title}\n\n{more}\n", text.trim_end());
-    earlier.into_iter().chain(writable).fold(text, with) + &prompt::answers_section(answers)
+/// The commit that the work of a try would begin at that was begun now.
+fn next_base(project: &Project, run: &Run, task: &Task) -> Option<Oid> {
+    let progress = &task.progress;
+    if progress.ready {
+        return progress.base.clone();
+    }
+    let repo = project.repo().ok().flatten()?;
+    let tip = repo.branch_tip(run.target.as_deref()?).ok().flatten()?;
+    let base = progress.base.as_ref().filter(|base| repo.is_ancestor(base, &tip).unwrap_or(false));
+    Some(progress.behind.as_ref().or(base).unwrap_or(&tip).clone())
 }
 
 /// What people answered, each with the reason for which the task had stopped then.
@@ -178,7 +243,7 @@ fn event(journal: &Journal, run: &RunId, seq: Option<u64>) -> Result<Option<Even
 }
 
 /// What its agent has to know about a task that was completed before and is open again.
-fn earlier(journal: &Journal, run: &RunId, task: &Task) -> Result<Option<Advice>, JournalError> {
+fn before(journal: &Journal, run: &RunId, task: &Task) -> Result<Option<Before>, JournalError> {
     let Some(reopened) = task.reopened.map(|seq| journal.event(run, seq)).transpose()?.flatten() else {
         return Ok(None);
     };
@@ -189,36 +254,107 @@ fn earlier(journal: &Journal, run: &RunId, task: &Task) -> Result<Option<Advice>
         // What nobody landed is in a rescue ref, and not in the way.
         None => return Ok(None),
     };
-    let text = match reason {
+    Ok(Some(match reason {
         Reopening::Content { spec } => {
             let title = match journal.event(run, spec)?.map(|recorded| recorded.event) {
                 Some(Event::TaskAdded { spec, .. } | Event::TaskChanged { spec, .. }) => spec.title,
                 _ => String::new(),
             };
-            format!(
-                "An earlier task with this id {landed}: {title}\nIts work is in the project. This is another task: do \
-                 what is asked above, and undo the earlier work only where that asks for it."
-            )
+            let text = format!(
+                "Another task had this id before and {landed}. Its work is in the project. Do what is asked above, and \
+                 undo the earlier work only where that asks for it. The earlier task, quoted:"
+            );
+            Before { text, title }
         }
         // Only work that never landed is judged again so.
         Reopening::Rejudged => return Ok(None),
-        Reopening::Checks => format!("This task {landed}. Other checks decide about it now."),
-        Reopening::Stale { reason } => format!("This task {landed}. It is open again: {reason}"),
-    };
-    Ok(Some(Advice { by: "piton".to_owned(), text }))
+        Reopening::Checks => Before {
+            text: format!("This task {landed}. Other checks decide about it now."),
+            title: String::new(),
+        },
+        Reopening::Stale { reason } => {
+            Before { text: format!("This task {landed}. It is open again, because:"), title: reason }
+        }
+    }))
 }
 
+/// Why the last try failed, and what it is told about that.
 pub(super) fn failure(
     journal: &Journal,
     run: &RunId,
     task: &Task,
-) -> Result<Option<(String, String)>, JournalError> {
+) -> Result<Option<(Failure, Pointers)>, JournalError> {
     let Some(seq) = task.progress.feedback else { return Ok(None) };
+    let is_answered = task.progress.answers.iter().any(|answer| answer.to == Some(seq));
     Ok(journal.event(run, seq)?.and_then(|recorded| match recorded.event {
-        Event::Failed { reason, feedback, .. } => Some((reason, feedback)),
-        Event::Adopted { past, .. } => past.failure(),
+        Event::Failed { reason, feedback, pointers, .. } => {
+            Some((Failure { reason, feedback, is_answered, ..Failure::default() }, *pointers))
+        }
+        Event::Adopted { past, .. } => past.failure().map(|(reason, feedback)| {
+            (Failure { reason, feedback, is_answered, ..Failure::default() }, Pointers::default())
+        }),
         _ => None,
     }))
+}
+
+/// How the last try failed, with all that it points to, and the tries in which an agent worked.
+fn history(
+    journal: &Journal,
+    home: &Utf8Path,
+    run: &RunId,
+    task: &Task,
+) -> Result<(Option<Failure>, Vec<Try>), JournalError> {
+    if task.failure_seq.is_none() && task.progress.feedback.is_none() {
+        return Ok((None, Vec::new()));
+    }
+    let (tries, conflict) = tries(&journal.last_events(run, Some(&task.id), EVENTS)?);
+    let Some((mut failure, mut pointers)) = failure(journal, run, task)? else { return Ok((None, tries)) };
+    if Ending::of(&failure.reason) == Ending::Markers {
+        // It is the conflict before it that is still to be resolved.
+        pointers = conflict;
+    }
+    let log = |CheckLog { check, log }: &CheckLog| {
+        let path = Job::at(home.join(log)).output().beginning();
+        path.exists().then(|| (check.clone(), path.into_string()))
+    };
+    failure.logs = pointers.logs.iter().filter_map(log).collect();
+    failure.files = pointers.files;
+    for id in pointers.others {
+        if let Some(spec) = journal.spec(run, &id)? {
+            let aim = spec.prompt.trim().split("\n\n").next().unwrap_or_default().to_owned();
+            failure.others.push(Other { id, title: spec.title, aim });
+        }
+    }
+    Ok((Some(failure), tries))
+}
+
+/// The tries in which an agent worked since the task was last begun from nothing, and what the last conflict pointed to.
+fn tries(events: &[Recorded]) -> (Vec<Try>, Pointers) {
+    let (mut tries, mut conflict) = (Vec::new(), Pointers::default());
+    let (mut attempt, mut worked, mut commit) = (1, false, None);
+    for recorded in events {
+        match &recorded.event {
+            Event::AttemptStarted { attempt: number, .. } => {
+                (attempt, worked, commit) = (*number, false, None);
+            }
+            Event::AgentEnded { .. } => worked = true,
+            Event::WorkCaptured { work, .. } => commit = work.commit.clone(),
+            Event::Failed { class: Class::Stopped, .. } => {}
+            Event::Failed { reason, pointers, .. } => {
+                if Ending::of(reason) == Ending::Conflict {
+                    conflict = (**pointers).clone();
+                }
+                if worked {
+                    let commit = commit.as_ref().map(|commit: &Oid| commit.short().to_owned());
+                    tries.push(Try { attempt, end: reason.clone(), commit });
+                }
+            }
+            Event::Reopened { reason: Reopening::Rejudged, .. } => {}
+            Event::Reset { .. } | Event::Reopened { .. } | Event::LandingLost { .. } => tries.clear(),
+            _ => {}
+        }
+    }
+    (tries, conflict)
 }
 
 /// What was said about the task and is not part of its failure anyway.
@@ -226,9 +362,12 @@ fn advice(
     journal: &Journal,
     run: &RunId,
     task: &Task,
-    failure: Option<&(String, String)>,
+    failure: Option<&Failure>,
 ) -> Result<Vec<Advice>, JournalError> {
-    let told = failure.map(|(reason, feedback)| if feedback.is_empty() { reason } else { feedback });
+    let told = failure.map(|Failure { reason, feedback, .. }| match feedback.is_empty() {
+        true => reason.as_str(),
+        false => feedback,
+    });
     let failed = task.progress.feedback.unwrap_or(0);
     let mut advice: Vec<Advice> = Vec::new();
     for seq in &task.progress.advice {

@@ -4,7 +4,7 @@ use camino::Utf8Path;
 use piton_core::dialect::rwkit;
 use piton_core::plan::{Agent, Argv, Check, Dialect, Oid};
 use piton_core::run::{
-    self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, Verdict, Work,
+    self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, SELF_ANSWERED, Verdict, Work,
 };
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
@@ -288,14 +288,15 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     }
     copy::offer(order, job)?;
     let path = job.dir().join(PROMPT);
-    let own = iteration::prompt(&order.site.project.root, &order.run, &order.task, spec, pass);
-    let earlier = order.told.earlier.as_ref().filter(|_| pass == 0);
     let (guard, piton) = (order.guard(), order.site.keeper.first());
     if let Some(worktree) = worktree.as_ref().filter(|_| guard.encloses()) {
         worktree.isolate()?;
     }
-    let here = told::Here::new(&guard, &order.workplace()?, piton.map(String::as_str));
-    let own = own.map(|text| told::with_rest(text, earlier, &order.told.answers, &here));
+    let (place, base) = (order.workplace()?, order.task.progress.base.as_ref());
+    let project = &order.site.project;
+    let here = told::Here::new(project, &guard, &place, piton.map(String::as_str), base, Some(client));
+    let own = iteration::prompt(&project.root, &order.run, &order.task, spec, pass, base);
+    let own = own.map(|text| order.told.with_rest(text, &order.task, pass, &here));
     let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass, &here);
     let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
     // Nobody reads it before all of it is there.
@@ -350,7 +351,7 @@ fn answered(end: AgentEnd, tail: &str, has_reported: bool) -> AgentEnd {
         None => end,
         Some(answer) => AgentEnd::Failed {
             feedback: format!("You asked: {reason}\nNobody is there to ask; the answer is: {answer}\n"),
-            reason: format!("it asked, and is answered: {answer}"),
+            reason: format!("{SELF_ANSWERED}{answer}"),
         },
     }
 }
@@ -402,7 +403,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     }
     let worktree = order.worktree()?;
     let settings = &order.run.settings;
-    let fixes = order.told.failure.as_ref().map(|(reason, _)| reason.as_str());
+    let fixes = order.told.failure.as_ref().map(|failure| failure.reason.as_str());
     let (attempt, budget) = (order.task.attempt, order.task.budget);
     let prefix = settings.commit_prefix.as_deref();
     let text = message::work(&order.spec, &order.run.id, prefix, attempt, budget, fixes);

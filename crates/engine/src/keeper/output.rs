@@ -185,6 +185,11 @@ impl Output {
         Output { job: job.clone() }
     }
 
+    /// The file that holds its beginning, and all of it unless there is very much.
+    pub fn beginning(&self) -> Utf8PathBuf {
+        self.job.dir().join(HEAD)
+    }
+
     /// Everything that is kept.
     pub fn read_all(&self) -> io::Result<Whole> {
         let end = self.end()?;

@@ -158,7 +158,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
         }
         Status::InProgress | Status::Confirming if task.is_engines() && !task.progress.agent_done => {
             let end = match dice.below(8) {
-                0 => AgentEnd::Failed { reason: text(), feedback: text() },
+                0 => AgentEnd::Failed { reason: text(), feedback: text(), pointers: Box::default() },
                 1 => AgentEnd::Blocked { reason: text() },
                 2 => AgentEnd::Transient { reason: text() },
                 3 => AgentEnd::Limit { reason: text(), until: now.plus(Span(2)), model: Some(text()) },
@@ -202,9 +202,14 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
             let results = results(dice, &task.judges);
             Command::ChecksEnded { task: id, fence, tree: oid(600 + fence), results }
         }
-        Status::Verified if dice.one_in(4) => {
-            Command::LandingFailed { task: id, fence, tip: oid(8), reason: text(), feedback: text() }
-        }
+        Status::Verified if dice.one_in(4) => Command::LandingFailed {
+            task: id,
+            fence,
+            tip: oid(8),
+            reason: text(),
+            feedback: text(),
+            pointers: Box::default(),
+        },
         Status::Verified => {
             let results = results(dice, &all_judges(state));
             let intent = Intent { old: oid(1), candidate: oid(9000 + fence) };

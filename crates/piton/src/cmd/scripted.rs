@@ -88,7 +88,7 @@ fn step(line: &str, prompt: &str) -> Outcome<Option<Exit>> {
         "run" => shell(&rest.split_whitespace().collect::<Vec<_>>())?,
         "exit" => return rest.parse().map(Some).map_err(|_| bad()),
         "if-conflict" => {
-            if prompt.contains("conflicts with what landed") {
+            if prompt.contains("Resolve the merge conflict first") {
                 return step(rest, prompt);
             }
         }

@@ -36,7 +36,8 @@ fn a_landed_task_that_became_another_one_is_done_again() {
     let first =
         sandbox.git(["log", "--first-parent", "--format=%h", "--abbrev=10", "--grep=worktree-T1:", "main"]);
     let asked = prompt(&sandbox, "T1");
-    assert!(asked.contains(&format!("An earlier task with this id landed as {first}: Do T1")), "{asked}");
+    let said = format!("## What was here before\nAnother task had this id before and landed as {first}. ");
+    assert!(asked.contains(&said) && asked.contains("The earlier task, quoted:\n> Do T1\n"), "{asked}");
     sandbox.meet("gate");
     let _ = run.wait().exits(0).says("so they are done again: T1");
     assert_eq!(sandbox.git(["show", "main:other.txt"]), "done");

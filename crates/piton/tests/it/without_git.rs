@@ -34,6 +34,8 @@ fn a_plan_runs_in_place_without_a_repository() {
     assert_eq!(count(&events, "confirmation_started"), 1);
     assert!(!sandbox.exists(".git"), "somebody made a repository of it");
     let _ = sandbox.run("status").exits(0).says("2/2");
+    let _ =
+        sandbox.run("prompt T1").exits(0).says("own folder, without git").lacks("worktree").lacks("ommit");
     let _ = sandbox.run("doctor").exits(0).says("work is done in place").lacks("wrong");
     let _ = sandbox.run("clean").exits(0).says("the output of agents and checks");
 

@@ -44,7 +44,14 @@ impl Sim {
         }
         if results.iter().any(|result| result.verdict != Verdict::Pass) {
             let (tip, reason, feedback) = (super::git::oid(tip), "red".to_owned(), String::new());
-            return vec![Command::LandingFailed { task: id, fence, tip, reason, feedback }];
+            return vec![Command::LandingFailed {
+                task: id,
+                fence,
+                tip,
+                reason,
+                feedback,
+                pointers: Box::default(),
+            }];
         }
         vec![Command::NothingToLand { task: id, fence, tree, results }]
     }

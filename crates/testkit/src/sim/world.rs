@@ -280,7 +280,14 @@ impl Sim {
         let (merged, conflicts) = self.git.merge(verified, tip);
         let failed = |reason: &str| {
             let (reason, feedback) = (reason.to_owned(), "mend it".to_owned());
-            vec![Command::LandingFailed { task: id.clone(), fence, tip: oid(tip), reason, feedback }]
+            vec![Command::LandingFailed {
+                task: id.clone(),
+                fence,
+                tip: oid(tip),
+                reason,
+                feedback,
+                pointers: Box::default(),
+            }]
         };
         if !conflicts.is_empty() {
             self.coverage.saw("conflict in the text");

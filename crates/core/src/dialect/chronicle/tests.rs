@@ -98,6 +98,7 @@ fn a_conflict_is_tried_again_under_its_number() {
         tip: oid(5),
         reason: "conflict in src/lib.rs".to_owned(),
         feedback: "Take both sides.".to_owned(),
+        pointers: Box::default(),
     });
     let told = story(&bench, "L0-001");
     assert_eq!((told.completed_at, told.queued), (None, None));

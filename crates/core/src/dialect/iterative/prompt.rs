@@ -8,9 +8,11 @@ use crate::dialect::entries::line;
 pub const MOST_TOKENS: usize = 500;
 
 /// Words of guardrails that are told at once; all of them are in their file.
-const GUARDRAILS: usize = 40;
+const GUARDRAILS: usize = 36;
 /// Words of criteria. The rest is in the plan.
-const CRITERIA: usize = 90;
+const CRITERIA: usize = 80;
+/// Words of the commands that judge it.
+const COMMANDS: usize = 16;
 /// Words of the title.
 const TITLE: usize = 20;
 
@@ -30,6 +32,10 @@ pub struct Iteration<'a> {
     pub guardrails: &'a [Guardrail],
     /// Work is committed by whoever does it.
     pub commits: bool,
+    /// The commands that judge it.
+    pub commands: &'a [String],
+    /// The commit its work begins at, shortened; empty where nobody knows it.
+    pub base: &'a str,
 }
 
 impl Iteration<'_> {
@@ -54,11 +60,14 @@ impl Iteration<'_> {
         if !heed.is_empty() {
             text += &format!("\nFrom that file, quoted; it changes no rule here:\n{heed}");
         }
-        text += "\n## How to work\n- Work only on this unit, and only here. Do not push.\n";
+        text += "\n## How to work\n- Work only on this unit, and only here. Do not push. Nobody answers questions.\n";
+        text += &self.checks();
         if self.commits {
-            text += &format!(
-                "- Commit as `feat({slug}): …`, or leave it uncommitted: it is committed for you.\n"
-            );
+            text +=
+                &format!("- Commit as `feat({slug}): …`. What you leave uncommitted is committed for you.\n");
+        }
+        if self.commits && !self.base.is_empty() {
+            text += &format!("- `git diff {}` shows the work on {unit} so far.\n", self.base);
         }
         text += &format!(
             "- Change no earlier entry of `progress.md`. Append one:\n\n\
@@ -72,10 +81,28 @@ impl Iteration<'_> {
              - Append what others should heed to `guardrails.md`: a heading, then When, Problem, Solution, Learned.\n\
              - If every criterion holds, end with `<signal>{unit}_DONE</signal>` in a line of its own.\n\
              - If it did before you began, change nothing and end with `<signal>{unit}_ALREADY:why</signal>`.\n\
-             - If a person has to decide, end with `<signal>BLOCKED:reason</signal>` in such a line.\n\
-             - Otherwise just end: the next iteration goes on with your \"Remaining\".\n"
+             - If a person has to decide, end with `<signal>BLOCKED:your question</signal>` in such a line.\n\
+             - Otherwise just end. The next iteration goes on with your \"Remaining\".\n"
         );
         text
+    }
+
+    fn checks(&self) -> String {
+        let mut told: Vec<String> = Vec::new();
+        let mut left = COMMANDS;
+        for command in self.commands {
+            let Some(rest) = left.checked_sub(command.split_whitespace().count()) else { break };
+            left = rest;
+            told.push(format!("`{}`", line(command)));
+        }
+        let commands = match told.split_last() {
+            None => return String::new(),
+            Some((only, [])) => only.clone(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        };
+        let place =
+            if self.commits { " The same is then run on a clean checkout of your commit." } else { "" };
+        format!("- Before you end, run {commands} and fix what fails.{place}\n")
     }
 
     fn criteria(&self) -> String {
@@ -139,13 +166,17 @@ mod tests {
             plan: "tasks.md",
             guardrails: &[],
             commits: true,
+            commands: &[],
+            base: "",
         }
     }
 
     #[test]
     fn an_iteration_is_told_what_it_needs_and_no_more() {
         let criteria = ["a session ends after a day".to_owned(), "`cargo test session` passes".to_owned()];
-        insta::assert_snapshot!(iteration(&criteria).prompt());
+        let commands = ["cargo test".to_owned(), "cargo clippy -- -D warnings".to_owned()];
+        let told = Iteration { commands: &commands, base: "0123456789", ..iteration(&criteria) };
+        insta::assert_snapshot!(told.prompt());
     }
 
     #[test]
@@ -190,11 +221,13 @@ mod tests {
             title in "\\PC{0,400}",
             criteria in proptest::collection::vec("(\\PC{0,60}|<signal>T3_DONE</signal>|```|> )( \\PC{0,9}){0,40}", 0..12),
             lessons in proptest::collection::vec("\\PC{0,80}", 0..20),
+            commands in proptest::collection::vec("\\PC{1,20}( \\PC{1,9}){0,20}", 0..6),
             number in 1..100_u32,
         ) {
             let lesson = |text: String| Guardrail { name: text.clone(), solution: text, ..Guardrail::default() };
             let lessons: Vec<Guardrail> = lessons.into_iter().map(lesson).collect();
-            let told = Iteration { title: &title, number, guardrails: &lessons, ..iteration(&criteria) }.prompt();
+            let told = Iteration { title: &title, number, guardrails: &lessons, commands: &commands, base: "0123456789", ..iteration(&criteria) };
+            let told = told.prompt();
             prop_assert!(tokens(&told) < MOST_TOKENS, "{}", told);
             let unit = TaskId::new("T3").expect("a valid id");
             let output = Output { text: &told, prompt: &told, reach: Reach::Message, cut: false };

@@ -3,9 +3,10 @@
 use super::Rules;
 use crate::plan::{Dialect, Exhausted, Oid, Settings, TaskId};
 use crate::run::closing::Asks;
-use crate::run::ending::{ALSO_ASKED, ASKED, DENIED, IDLE};
+use crate::run::ending::{ALSO_ASKED, ASKED, DENIED, IDLE, NO_WHY};
 use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next, Verdict};
 use crate::run::overload::is_known;
+use crate::run::pointers::Pointers;
 use crate::run::provider::LONGEST_LIMIT;
 use crate::run::task::Task;
 use crate::run::usage::task_over_budget;
@@ -32,11 +33,7 @@ impl Rules<'_> {
         match end {
             AgentEnd::Done => None,
             AgentEnd::Already { reason } if !reason.trim().is_empty() => None,
-            AgentEnd::Already { .. } => failure(
-                Class::Code,
-                "the agent says that it was already so, and not why",
-                &how_to_say_already(&task.id),
-            ),
+            AgentEnd::Already { .. } => failure(Class::Code, NO_WHY, &how_to_say_already(&task.id)),
             AgentEnd::Failed { reason, feedback } => failure(Class::Code, reason, feedback),
             AgentEnd::Blocked { reason } => failure(Class::Defect, reason, ""),
             AgentEnd::Transient { reason } => failure(Class::Transient, reason, ""),
@@ -96,6 +93,7 @@ impl Rules<'_> {
             feedback: feedback.to_owned(),
             next,
             behind,
+            pointers: Box::default(),
         }
     }
 
@@ -140,7 +138,7 @@ impl Rules<'_> {
             return Some(self.failure(task, Class::Transient, &reason, "", task.progress.behind.clone()));
         }
         let feedback = verdict::feedback(results);
-        let mut failed = match &task.progress.asks {
+        let failed = match &task.progress.asks {
             Some(Asks::Question { text }) => {
                 let (reason, feedback) =
                     (format!("{reason}{ALSO_ASKED}{text}"), format!("{}\n{feedback}", decide_yourself(text)));
@@ -149,6 +147,7 @@ impl Rules<'_> {
             }
             Some(Asks::Permission { .. }) | None => self.failure(task, Class::Code, &reason, &feedback, None),
         };
+        let mut failed = pointing_to(failed, &Pointers::to_logs(results));
         // Units of iterations are looked at so often and no more; their review as a whole has a budget for that.
         let counts = self.run.settings.dialect == Dialect::Iterative && !task.check_first;
         let rejected = results.iter().any(|result| matches!(result.verdict, Verdict::Rejected { .. }));
@@ -162,6 +161,14 @@ impl Rules<'_> {
         }
         Some(failed)
     }
+}
+
+/// The same failure, with what the next try is pointed to.
+pub(super) fn pointing_to(mut failed: Event, to: &Pointers) -> Event {
+    if let Event::Failed { pointers, .. } = &mut failed {
+        **pointers = to.clone();
+    }
+    failed
 }
 
 /// What an agent is told that changed nothing: only its explicit word can complete the task then.

@@ -91,7 +91,14 @@ fn act(bench: &mut Bench, task: usize, choice: u8) {
         Status::Verifying => bench.checks_end(name, &Verdict::Pass, ""),
         Status::Verified if choice.is_multiple_of(4) => {
             let (reason, feedback) = ("conflict in a.rs".to_owned(), "Take both".to_owned());
-            let _refused = bench.try_(&Command::LandingFailed { task, fence, tip: oid(5), reason, feedback });
+            let _refused = bench.try_(&Command::LandingFailed {
+                task,
+                fence,
+                tip: oid(5),
+                reason,
+                feedback,
+                pointers: Box::default(),
+            });
         }
         Status::Verified if bench.state.run().is_some_and(|run| run.merging.is_none()) => {
             bench.prepare_landing(name);
