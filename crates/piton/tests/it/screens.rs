@@ -101,6 +101,22 @@ fn the_live_area_takes_half_of_the_screen_and_leaves_nothing_behind() {
     }
 }
 
+/// The terminal echoes Ctrl-C behind the last line. One that is as wide as the terminal would be broken by it.
+#[test]
+fn a_line_as_wide_as_the_terminal_leaves_nothing_behind_either() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script("[T1]\nsignal LIMIT:1h\n");
+    let Some(terminal) = Terminal::start(&sandbox, (20, 60), "LANG=C.UTF-8", "run plan.toml") else { return };
+    terminal.until_shows("─ 0/1 usage limit of default");
+    terminal.keys("C-c");
+    terminal.until_shows("[ended 3]");
+    let shown = terminal.shown();
+    for ghost in ["─ 0/1", "^C"] {
+        assert!(!shown.contains(ghost), "{ghost:?} is left:\n{shown}");
+    }
+}
+
 #[test]
 fn the_live_area_is_ascii_where_the_locale_is_not_utf_8() {
     let sandbox = crowd(2);
