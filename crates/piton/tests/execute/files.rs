@@ -458,3 +458,15 @@ fn a_task_that_has_not_begun_may_be_edited_in_its_file_while_the_run_goes_on() {
     });
     assert!(prompt.is_some_and(|text| text.contains("Serve all invoices")));
 }
+
+#[test]
+fn an_answer_lets_a_blocked_task_go_on_and_is_in_its_next_prompt() {
+    let sandbox = ledger();
+    sandbox.script(&crate::all_write().replacen("write src/L1-001.txt done", "signal BLOCKED:which ink?", 1));
+    let _ = sandbox.run(&format!("run {PLAN} --task L1-001")).exits(4);
+    let _ = sandbox.piton(["answer", "L1-001", "the blue one"]).run().exits(0).says("unblocked by you");
+    let _ = sandbox.run("prompt L1-001").exits(0).says("> which ink?\nyou answered:\n> the blue one\n");
+    sandbox.script(&crate::all_write());
+    let _ = sandbox.run(&format!("run {PLAN} --task L1-001")).exits(0);
+    assert!(prompt(&sandbox, "L1-001").contains("you answered:\n> the blue one\n"));
+}

@@ -152,3 +152,15 @@ fn a_task_that_is_skipped_is_failed_in_the_file_with_its_reason_and_the_next_beg
     assert!(told.stdout.contains(&counts), "{counts}: {told}");
     assert_eq!(counted["open"]["failed"], 1);
 }
+
+#[test]
+fn an_answer_lets_a_blocked_task_go_on_and_is_in_its_next_prompt() {
+    let sandbox = months();
+    act(&sandbox, "[1.2]\nsignal BLOCKED:which month is first?\n");
+    let _ = sandbox.run("run 7").exits(4);
+    let _ = sandbox.piton(["answer", "1.2", "January"]).run().exits(0).says("unblocked by you");
+    let _ = sandbox.run("prompt 1.2").exits(0).says("> which month is first?\nyou answered:\n> January\n");
+    act(&sandbox, "");
+    let _ = sandbox.run("run 7").exits(0);
+    assert_eq!(statuses(&sandbox), ALL_DONE);
+}

@@ -206,3 +206,14 @@ fn files_of_the_plan_open_no_gate_again() {
     sandbox.git(["commit", "-qm", "Keep the boxes"]);
     let _ = sandbox.run(RUN).exits(0).lacks("open again");
 }
+
+#[test]
+fn an_answer_lets_a_blocked_task_go_on_and_is_in_its_next_prompt() {
+    let sandbox = receipts("", "[T004]\nsignal BLOCKED:which shop?\n");
+    let _ = sandbox.run(RUN).exits(4);
+    let _ = sandbox.piton(["answer", "T004", "the corner shop"]).run().exits(0).says("unblocked by you");
+    let _ = sandbox.run("prompt T004").exits(0).says("> which shop?\nyou answered:\n> the corner shop\n");
+    act(&sandbox, "");
+    let _ = sandbox.run(RUN).exits(0);
+    assert_eq!(statuses(&sandbox), ["completed"; 6]);
+}
