@@ -300,3 +300,20 @@ fn the_inspector_finds_nothing_wrong() {
     assert!(inspect("modern", &next).to_string().contains("Do T1"));
     assert!(inspect("legacy", &["--strict", "--method", "tools/list"]).to_string().contains("\"report\""));
 }
+
+#[test]
+fn what_runs_cost_and_providers_that_are_parked_can_be_asked_about() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.script(&writers(&["T1"]));
+    let _ = sandbox.run("run plan.toml").exits(0);
+    let lines = [
+        call(1, "cost", json!({ "rows": "agent" })),
+        call(2, "cost", json!({ "rows": "moon" })),
+        call(3, "unpark", json!({ "provider": "nobody" })),
+    ];
+    let answers = talk(&sandbox, &["--all"], &lines);
+    assert!(!told(&answers, 1).1, "{answers:#?}");
+    assert!(told(&answers, 2).1 && told(&answers, 2).0.contains("agent"), "{answers:#?}");
+    assert!(told(&answers, 3).1 && told(&answers, 3).0.contains("nobody"), "{answers:#?}");
+}
