@@ -158,7 +158,7 @@ fn random_command(dice: &mut Dice, state: &State, plan: &Plan, now: Timestamp) -
         }
         Status::InProgress | Status::Confirming if task.is_engines() && !task.progress.agent_done => {
             let end = match dice.below(8) {
-                0 => AgentEnd::Failed { reason: text(), feedback: text(), pointers: Box::default() },
+                0 => AgentEnd::Failed { reason: text(), feedback: text() },
                 1 => AgentEnd::Blocked { reason: text() },
                 2 => AgentEnd::Transient { reason: text() },
                 3 => AgentEnd::Limit { reason: text(), until: now.plus(Span(2)), model: Some(text()) },
