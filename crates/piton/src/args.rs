@@ -6,6 +6,7 @@ use piton_core::plan::{Dialect, Domain, GroupId, Sandbox, Schedule, TaskId};
 
 mod cost;
 mod ledger;
+mod runs;
 mod talk;
 
 pub(crate) use cost::{Cost, CostBy, Unpark};
@@ -13,6 +14,7 @@ pub(crate) use ledger::{
     Add, Answer, Batch, By, Confirm, Gate, GateSaid, Guardrail, GuardrailCommand, Journal, JournalCommand,
     Next, Ops, Orient, Phase, Raise, Report, Reported, Skip, Start, Stop, Unblock,
 };
+pub(crate) use runs::{Close, Runs};
 pub(crate) use talk::{Client, Hook, HookAt, Init, Mcp, Prompt};
 
 #[derive(Debug, Parser)]
@@ -45,6 +47,10 @@ pub(crate) enum Command {
     Run(Box<Run>),
     /// Show where a run stands
     Status(Status),
+    /// List the runs of this project
+    Runs(Runs),
+    /// Close a run that nobody wants any more; nothing of it is removed
+    Close(Close),
     /// Tell why a task is where it is, and what would help
     Why(OfTask),
     /// Show what happened
@@ -242,8 +248,8 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct Run {
-    /// The plan's file, its folder, or the number or slug that it goes by
-    pub plan: Utf8PathBuf,
+    /// The plan's file, its folder, or the number or slug that it goes by [default: that of the only unfinished run]
+    pub plan: Option<Utf8PathBuf>,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
     pub dialect: Option<DialectArg>,
@@ -624,7 +630,7 @@ impl Run {
     /// `piton run PLAN` without any flag.
     pub(crate) fn of_plan(plan: Utf8PathBuf, loudness: Loudness) -> Run {
         Run {
-            plan,
+            plan: Some(plan),
             dialect: None,
             strict: false,
             project_path: None,

@@ -5,7 +5,7 @@ use piton_core::diagnostic::nearest;
 use piton_core::dialect::Addition;
 use piton_core::dialect::iterative::state;
 use piton_core::plan::{AboutTask, Check, Dialect, RunId, TaskId, TaskSpec};
-use piton_core::run::{Command, Recorded, Status, Task};
+use piton_core::run::{Command, Recorded, Status, Task, shell_word};
 use piton_engine::agent::Attempt;
 use piton_engine::claims::{Judgement, Place};
 use piton_engine::files::{Aide, Mirror, Wait};
@@ -30,6 +30,14 @@ pub(crate) fn shown(path: &Utf8Path) -> String {
         .ok()
         .and_then(|here| path.strip_prefix(here).ok().map(ToString::to_string))
         .unwrap_or_else(|| path.to_string())
+}
+
+/// The same as it is typed in a command.
+pub(crate) fn typed(path: &Utf8Path) -> String {
+    match shown(path).as_str() {
+        "" => ".".to_owned(),
+        shown => shell_word(shown),
+    }
 }
 
 pub(crate) fn project(given: Option<&Utf8Path>) -> Outcome<Project> {
@@ -236,18 +244,19 @@ fn run_in(
         }
     }
     let Some(journal) = open(&project.home)? else {
-        return Err(no_run(&project, plan.as_deref()));
+        return Err(no_run(&project, plan.as_deref().filter(|_| which.plan.is_some())));
     };
     let runs = journal.runs()?;
     let run = match &plan {
-        Some(plan) => match runs.into_iter().find(|run| run.plan == *plan) {
-            Some(run) => run.id,
+        Some(plan) => match runs.iter().find(|run| run.plan == *plan) {
+            Some(run) => run.id.clone(),
             None => run_of_same_plan(plan, &project, &journal)?,
         },
         None => choose(&runs, which.run.as_deref(), &project, |run| {
             task.is_none_or(|task| journal.task(&run.id, task).is_ok_and(|found| found.is_some()))
         })?,
     };
+    name_in_hints(&runs, &run);
     if let Some(task) = task
         && journal.task(&run, task)?.is_none()
     {
@@ -398,11 +407,14 @@ pub(crate) fn beginning(project: &Project) -> Outcome<Lock> {
 }
 
 fn no_run(project: &Project, plan: Option<&Utf8Path>) -> Failure {
-    let of = plan.map(|plan| format!(" of {}", shown(plan))).unwrap_or_default();
-    let plan = plan.map_or("PLAN".to_owned(), shown);
-    Failure::new(format!("there is no run{of} in {}", project.root))
-        .hint(format!("piton run {plan}"))
-        .hint(format!("or keep the ledger yourself: piton next --plan {plan}"))
+    let Some(plan) = plan else {
+        let failure = Failure::new(format!("there is no run in {}", project.root));
+        let failure = cmd::runs::plan_hints(&project.root).into_iter().fold(failure, Failure::hint);
+        return failure.hint("or keep the ledger yourself: piton next --plan PLAN");
+    };
+    Failure::new(format!("there is no run of {} in {}", shown(plan), project.root))
+        .hint(format!("piton run {}", typed(plan)))
+        .hint(format!("or keep the ledger yourself: piton next --plan {}", typed(plan)))
 }
 
 fn choose(
@@ -426,16 +438,10 @@ fn choose(
             }
         };
     }
-    // Newest first; a run replaced by a newer one of the same plan is history.
-    let mut plans = std::collections::BTreeSet::new();
-    let current: Vec<&RunSummary> = runs.iter().filter(|run| plans.insert(run.plan.as_str())).collect();
-    let has_plan = |run: &RunSummary| Utf8Path::new(&run.plan).exists();
-    let any_plan = current.iter().any(|run| has_plan(run));
-    let mut unfinished: Vec<&RunSummary> = current.iter().copied().filter(|run| !run.is_finished()).collect();
-    // So is one whose plan is gone, as where the project was moved, if another has its plan.
-    unfinished.retain(|run| !any_plan || has_plan(run));
-    match (&unfinished[..], &current[..]) {
-        ([run], _) | ([], [run, ..]) => Ok(run.id.clone()),
+    let unfinished = unfinished(runs);
+    match (&unfinished[..], runs) {
+        ([run], _) => Ok(run.id.clone()),
+        ([], [newest, ..]) => Ok(newest.id.clone()),
         ([], []) => Err(no_run(project, None)),
         (several, _) => {
             let mut meant = several.iter().filter(|run| is_meant(run));
@@ -443,9 +449,28 @@ fn choose(
                 return Ok(run.id.clone());
             }
             let several: Vec<RunSummary> = several.iter().map(|&run| run.clone()).collect();
-            Err(list(Failure::usage("several runs are unfinished here: say which with --run"), &several))
+            let failure = Failure::usage("several runs are unfinished here: say which with --run");
+            Err(list(failure, &several).hint("piton close RUN   closes one that nobody wants any more"))
         }
     }
+}
+
+/// Where a command that names no run could mean another one, those that are named to people say which.
+pub(crate) fn name_in_hints(runs: &[RunSummary], run: &RunId) {
+    if unfinished(runs).iter().any(|other| other.id != *run) {
+        ui::name_run(run);
+    }
+}
+
+/// The runs that somebody may mean who names none: those that are not over, newest first.
+pub(crate) fn unfinished(runs: &[RunSummary]) -> Vec<&RunSummary> {
+    // A run replaced by a newer one of the same plan is history.
+    let mut plans = std::collections::BTreeSet::new();
+    let current: Vec<&RunSummary> = runs.iter().filter(|run| plans.insert(run.plan.as_str())).collect();
+    let has_plan = |run: &RunSummary| Utf8Path::new(&run.plan).exists();
+    let any_plan = current.iter().any(|run| has_plan(run));
+    // So is one whose plan is gone, as where the project was moved, if another has its plan.
+    current.into_iter().filter(|run| !run.is_over() && (!any_plan || has_plan(run))).collect()
 }
 
 fn list(failure: Failure, runs: &[RunSummary]) -> Failure {

@@ -51,6 +51,8 @@ fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Plan(args) => cmd::plan::plan(args),
         Command::Run(args) => cmd::run::run(args),
         Command::Status(args) => cmd::status::status(args),
+        Command::Runs(args) => cmd::runs::runs(args),
+        Command::Close(args) => cmd::runs::close(args),
         Command::Why(args) => cmd::why::why(args),
         Command::Log(args) => cmd::log::log(args),
         Command::Output(args) => cmd::output::output(args),

@@ -3,6 +3,7 @@
 mod issue;
 mod iterative;
 mod rwkit;
+mod seen;
 mod state;
 
 use std::collections::BTreeMap;
@@ -15,16 +16,18 @@ use piton_core::dialect::iterative::plan::IterativeReading;
 use piton_core::dialect::rwkit::{self as lists, plan::RwkitReading};
 use piton_core::dialect::{Folder, Reading, execute, kept, native};
 use piton_core::plan::{Check, Dialect, Plan};
+use piton_core::run::shell_word;
 use piton_core::view::counted;
 use piton_engine::secrets;
 
 use crate::failure::{Failure, Outcome};
-use crate::find::{here, shown};
+use crate::find::{here, shown, typed};
 use crate::{picture, ui};
 
 pub(crate) use issue::PLANS;
 pub(crate) use iterative::{ARCHIVE, OLDER, PLACE as ITERATIVE};
 pub(crate) use rwkit::list_of;
+pub(crate) use seen::seen;
 pub(crate) use state::{Aside, Left, left};
 
 /// A file of a plan that is larger than this is none.
@@ -95,7 +98,7 @@ pub(crate) fn place(given: &Utf8Path, wish: Option<Dialect>) -> Outcome<(Utf8Pat
                 let names: Vec<&str> = several.iter().map(|dialect| dialect.name()).collect();
                 let failure = Failure::usage(format!("{given} could be a plan of several systems"));
                 Err(names.iter().fold(failure, |failure, name| {
-                    failure.hint(format!("piton plan {given} --dialect {name}"))
+                    failure.hint(format!("piton plan {} --dialect {name}", typed(given)))
                 }))
             }
         };
@@ -146,7 +149,7 @@ fn systems(folder: &Utf8Path) -> Vec<Dialect> {
 
 fn no_plan(path: &Utf8Path) -> Failure {
     Failure::new(format!("there is no plan at {path}"))
-        .hint(format!("piton new {}", path.file_stem().filter(|stem| *stem != "plan").unwrap_or("plan")))
+        .hint(format!("piton new {}", shell_word(path.file_stem().unwrap_or("plan"))))
 }
 
 fn is_execute(folder: &Utf8Path) -> bool {

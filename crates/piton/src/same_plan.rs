@@ -9,7 +9,7 @@ use piton_engine::project::Project;
 
 use crate::cmd;
 use crate::failure::{Failure, Outcome};
-use crate::find;
+use crate::find::{self, typed};
 use crate::reading::FoundPlan;
 use crate::ui;
 
@@ -74,7 +74,7 @@ impl SamePlan {
     /// For whoever would begin a run otherwise. What there is to know about others is said before anything starts; a copy
     /// would land everything twice, and is refused.
     pub(crate) fn settle(&self, plan: &Utf8Path) -> Outcome<Option<RunId>> {
-        let plan = find::shown(plan);
+        let plan = typed(plan);
         for (run, target) in &self.elsewhere {
             ui::say(format!(
                 "the run {run} has the same plan and lands on {}; this one lands on {}",
@@ -89,9 +89,9 @@ impl SamePlan {
         }
         match &self.known {
             Some((run, its)) => {
-                let its = find::shown(its);
-                Err(Failure::new(format!("the run {run} has this very plan already, from {its}"))
-                    .hint(format!("piton run {its}   resumes it"))
+                let shown = find::shown(its);
+                Err(Failure::new(format!("the run {run} has this very plan already, from {shown}"))
+                    .hint(format!("piton run {}   resumes it", typed(its)))
                     .hint(format!(
                         "piton run {plan} --reset   begins a new run, which does everything again"
                     )))

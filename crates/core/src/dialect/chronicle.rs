@@ -195,6 +195,7 @@ impl Chronicle {
             }),
             Event::ConfirmationStarted { task, .. } => self.on(task, |story| story.pass_began(at)),
             Event::VerificationStarted { .. }
+            | Event::RunClosed { .. }
             | Event::ReviewerStarted { .. }
             | Event::ReviewerEnded { .. }
             | Event::ProviderAsked { .. }

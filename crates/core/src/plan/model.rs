@@ -438,6 +438,11 @@ impl Dialect {
         }
     }
 
+    /// Whether its tasks are worked on in the order of the list, each on top of all before it.
+    pub fn is_sequence(&self) -> bool {
+        *self == Dialect::Issue
+    }
+
     pub fn is_native(&self) -> bool {
         *self == Dialect::Native
     }

@@ -45,6 +45,11 @@ pub enum Command {
         by: String,
         now: bool,
     },
+    /// Nobody wants this run any more. It stays as it is, until somebody works on it again.
+    Close {
+        by: String,
+        reason: String,
+    },
     /// A provider whose servers had failed was asked for the `nth` time. Without an end it has answered.
     Asked {
         provider: String,
@@ -291,6 +296,7 @@ impl Command {
             | Command::Replan(_)
             | Command::Extend(_)
             | Command::Follow(_)
+            | Command::Close { .. }
             | Command::PrepareLanding { .. }
             | Command::ContextUpdated(_) => true,
             // A commit counts for one task, and a check proves a task only if no other has it.

@@ -83,6 +83,12 @@ pub enum Event {
         by: String,
         now: bool,
     },
+    /// Nobody wants the run any more: it does not count as unfinished until somebody works on it again.
+    RunClosed {
+        by: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
 
     AttemptStarted {
         task: TaskId,
@@ -366,6 +372,7 @@ impl Event {
             | EngineStarted { .. }
             | EngineStopped { .. }
             | StopRequested { .. }
+            | RunClosed { .. }
             | ProviderAsked { .. }
             | ProviderUnparked { .. }
             | ContextUpdated { .. } => None,

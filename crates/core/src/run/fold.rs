@@ -9,7 +9,7 @@ use super::event::{
 };
 use super::overload::Overloads;
 use super::provider::{Outages, is_of, worker};
-use super::state::{Missing, Run, State};
+use super::state::{Closed, Missing, Run, State};
 use super::task::{Answer, Holder, Pass, Progress, Proof, Red, Status, Task};
 use super::usage::{Bills, Usage, book, is_of_a_worker};
 use crate::plan::{Budget, Digest, Oid, TaskId};
@@ -68,6 +68,7 @@ impl State {
                     },
                     stop: None,
                     stopped: None,
+                    closed: None,
                     landed: 0,
                     gates: Vec::new(),
                     held: false,
@@ -111,6 +112,7 @@ impl State {
                     run.session = session.clone();
                     run.stop = None;
                     run.stopped = None;
+                    run.closed = None;
                     run.held = false;
                     run.streak = 0;
                     // A person may have seen to it.
@@ -137,9 +139,17 @@ impl State {
                 self.on_run(|run| run.stop = Some(*now || run.stop == Some(true)));
                 Ok(())
             }
+            Event::RunClosed { by, reason } => {
+                let closed = Closed { by: by.clone(), reason: reason.clone() };
+                self.on_run(|run| run.closed = Some(closed));
+                Ok(())
+            }
             Event::AttemptStarted { task, attempt, fence, holder, agent, .. } => {
-                // It is judged again, whatever was seen before.
-                self.on_run(|run| drop(run.noticed.remove(task)));
+                self.on_run(|run| {
+                    // It is judged again, whatever was seen before.
+                    run.noticed.remove(task);
+                    run.closed = None;
+                });
                 let checks_first = self.tasks.get(task).is_some_and(Task::begins_with_checks);
                 let agent = match holder {
                     // Journals of earlier versions do not name whoever begins.

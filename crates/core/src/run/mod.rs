@@ -45,7 +45,7 @@ pub use report::{CommitMade, Report, Tests};
 pub use revision::Revision;
 pub use rules::{decide, shell_word, waits_for};
 pub use schedule::{Action, barrier, is_current, next, owes_context, paused_until, startable, wake_at};
-pub use state::{Changes, Links, Missing, Run, State};
+pub use state::{Changes, Closed, Links, Missing, Run, State};
 pub use tally::{Counts, Horizon};
 pub use task::{Answer, Awaited, Holder, Intent, Pass, Progress, Proof, Red, Status, Task};
 pub use usage::{Bill, Bills, Bound, ByModel, Live, Usage, bound_reached, over_budget, usage_since};

@@ -60,6 +60,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             }
             Ok(vec![Event::StopRequested { by: by.clone(), now: *now }])
         }
+        Command::Close { by, reason } => on.close(by, reason),
         Command::Start { task, holder } => on.start(task, holder),
         Command::StartAhead { task, holder } => on.start_at(task, holder, Turn::Any),
         Command::Mark { task, fence, mark } => on.mark(task, *fence, mark),

@@ -106,12 +106,16 @@ pub fn barrier(run: &Run, horizon: &Horizon, task: &Task) -> Option<String> {
     }
     let layers = matches!(run.session.schedule, Schedule::Layered | Schedule::Batch);
     let open = match run.settings.exhausted {
-        Exhausted::Pass | Exhausted::Skip => horizon.unsettled_cell.map(|(group, _)| group),
-        Exhausted::Stop | Exhausted::Continue => horizon.unmet_group,
+        Exhausted::Pass | Exhausted::Skip => horizon.unsettled_cell,
+        Exhausted::Stop | Exhausted::Continue => horizon.unmet_cell,
     };
-    if layers && let Some(group) = open.filter(|&group| group < task.group) {
+    if layers && let Some((group, _)) = open.filter(|&(group, _)| group < task.group) {
         let name = run.group(group).map_or("an earlier group", |group| group.id.as_str());
         return Some(format!("the group {name} is not complete"));
+    }
+    // A box that somebody ticked out of turn says nothing about those before it.
+    if run.settings.dialect.is_sequence() && open.is_some_and(|cell| cell < (task.group, task.level)) {
+        return Some("a task before it is not done".to_owned());
     }
     if run.session.schedule == Schedule::Batch
         && let Some((_, level)) = horizon.unsettled_cell.filter(|&cell| cell < (task.group, task.level))
@@ -260,6 +264,9 @@ pub fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Ite
                 .ready
                 .range((from, 0, 0, Reverse(u32::MAX), least())..)
                 .filter_map(move |key| known(&key.4));
+            // In a sequence the first that is free may come after others that are not.
+            let passes = move |task: &&Task| !run.settings.dialect.is_sequence() || free(task);
+            let in_order = in_order.filter(passes);
             Box::new(in_order.take_while(move |task| free(task) && (flow || selected(task))))
         }
     };

@@ -25,6 +25,14 @@ pub enum Missing {
     Links(TaskId),
 }
 
+/// Who closed a run, and why; nothing where nobody said why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Closed {
+    pub by: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
 /// The facts about the run as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
@@ -44,6 +52,9 @@ pub struct Run {
     /// A stop asked for since the engine began; `true` means at once.
     pub stop: Option<bool>,
     pub stopped: Option<StopReason>,
+    /// Somebody closed it, and nobody has worked on it since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<Closed>,
     /// Tasks that have landed.
     pub landed: u32,
     /// Tasks that judge the whole, in the order of the plan.

@@ -45,6 +45,8 @@ pub(super) type Cell = (u32, u32);
 pub struct Horizon {
     /// The first group, from the session's first, with a task neither completed nor skipped by a person.
     pub unmet_group: Option<u32>,
+    /// The first cell with such a task.
+    pub unmet_cell: Option<Cell>,
     /// The first cell with a task that something can still happen to.
     pub unsettled_cell: Option<Cell>,
 }
@@ -53,7 +55,7 @@ pub struct Horizon {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     cells: BTreeMap<Cell, Counts>,
-    unmet: BTreeMap<u32, u32>,
+    unmet: BTreeMap<Cell, u32>,
     unsettled: BTreeMap<Cell, u32>,
 }
 
@@ -61,7 +63,7 @@ impl Tally {
     pub(super) fn enter(&mut self, cell: Cell, status: Status) {
         self.cells.entry(cell).or_default().0[status as usize] += 1;
         if status.is_unmet() {
-            *self.unmet.entry(cell.0).or_default() += 1;
+            *self.unmet.entry(cell).or_default() += 1;
         }
         if status.holds_back() {
             *self.unsettled.entry(cell).or_default() += 1;
@@ -76,7 +78,7 @@ impl Tally {
             }
         }
         if status.is_unmet() {
-            lower(&mut self.unmet, &cell.0);
+            lower(&mut self.unmet, &cell);
         }
         if status.holds_back() {
             lower(&mut self.unsettled, &cell);
@@ -84,8 +86,10 @@ impl Tally {
     }
 
     pub(super) fn horizon(&self, from_group: u32) -> Horizon {
+        let unmet_cell = self.unmet.range((from_group, 0)..).next().map(|(&cell, _)| cell);
         Horizon {
-            unmet_group: self.unmet.range(from_group..).next().map(|(&group, _)| group),
+            unmet_group: unmet_cell.map(|(group, _)| group),
+            unmet_cell,
             unsettled_cell: self.unsettled.range((from_group, 0)..).next().map(|(&cell, _)| cell),
         }
     }

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::plan::{Exhausted, Settings, TaskId};
 use crate::run::{
-    Counts, Run, Selection, State, Status, StopReason, Task, over_budget, owes_context, refused, waits_for,
+    Closed, Counts, Run, Selection, State, Status, StopReason, Task, over_budget, owes_context, refused,
+    waits_for,
 };
 use crate::time::Span;
 
@@ -32,6 +33,8 @@ pub enum RunStatus {
     },
     /// Over, with work that is not done.
     Ended,
+    /// Nobody wants it any more.
+    Closed(Closed),
 }
 
 impl RunStatus {
@@ -39,6 +42,9 @@ impl RunStatus {
     pub fn of(run: &Run, counts: &Counts, engine_lives: bool) -> RunStatus {
         if engine_lives {
             return run.stop.map_or(RunStatus::Running, |now| RunStatus::Stopping { now });
+        }
+        if let Some(closed) = &run.closed {
+            return RunStatus::Closed(closed.clone());
         }
         match &run.stopped {
             _ if run.engine.is_some() => RunStatus::Interrupted,
@@ -61,6 +67,7 @@ impl RunStatus {
             RunStatus::Completed { .. } => "completed",
             RunStatus::Stale { .. } => "not complete: a gate has not passed on what there is now",
             RunStatus::Ended => "ended with unfinished work",
+            RunStatus::Closed(_) => "closed",
         }
     }
 }

@@ -41,6 +41,8 @@ pub fn tell(event: &Event) -> Told {
         Event::StopRequested { by, now } => {
             (Tone::Warning, format!("{by} asked to stop{}", if *now { " at once" } else { "" }))
         }
+        Event::RunClosed { by, reason } if reason.is_empty() => (Tone::Warning, format!("closed by {by}")),
+        Event::RunClosed { by, reason } => (Tone::Warning, format!("closed by {by}: {}", one_line(reason))),
         Event::AttemptStarted { attempt, fence, holder, agent, instead_of, .. } => match holder {
             // A try that spent nothing goes on under the same number.
             Holder::Engine if *fence > u64::from(*attempt) => (

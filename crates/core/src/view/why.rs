@@ -129,7 +129,7 @@ impl Search<'_> {
             Status::Waiting => {
                 for need in task.outside.iter().filter(|need| !need.done) {
                     self.say(depth, format!("{id} waits for {}, which is not completed", need.need));
-                    self.help(format!("piton run {}", need.need.list));
+                    self.help(format!("piton run {}", shell_word(&need.need.list)));
                 }
                 if task.waiting > 0 {
                     self.waiting(task, depth);
@@ -269,7 +269,7 @@ impl Search<'_> {
                 self.say(depth, format!("one would wait: {out}"));
                 self.out(agent, depth + 1);
             }
-            self.help(format!("piton run {}", self.run.plan));
+            self.help(format!("piton run {}", shell_word(&self.run.plan)));
         } else if self.run.stop.is_some() {
             self.say(depth, format!("{id} is ready; the run is being stopped"));
         } else if let Err(out) = stand_in(self.run, worker(self.run, task), self.now) {
@@ -290,7 +290,7 @@ impl Search<'_> {
                 _ => "it is being asked again".to_owned(),
             };
             self.say(depth, next);
-            self.help(format!("piton unpark {provider}"));
+            self.help(format!("piton unpark {}", shell_word(provider)));
             return;
         }
         let Some((name, outage)) = concerning(self.run, agent).max_by_key(|(_, outage)| outage.until) else {
@@ -299,10 +299,10 @@ impl Search<'_> {
         match outage.until {
             Some(until) if until > self.now => {
                 self.say(depth, format!("it is waited for, another {}", until.since(self.now)));
-                self.help(format!("piton unpark {name}"));
+                self.help(format!("piton unpark {}", shell_word(&name)));
             }
             Some(_) => {}
-            None => self.help(format!("piton agents test {}", outage.agent)),
+            None => self.help(format!("piton agents test {}", shell_word(&outage.agent))),
         }
         if self.run.settings.agents.get(agent).is_some_and(|agent| agent.fallback.is_none()) {
             self.say(depth, format!("nobody stands in for `{agent}`: it has no `fallback`"));
@@ -340,7 +340,7 @@ impl Search<'_> {
     fn engine(&mut self, depth: u32) {
         if !self.sources.engine_lives {
             self.say(depth, "no engine is working on this run at the moment");
-            self.help(format!("piton run {}", self.run.plan));
+            self.help(format!("piton run {}", shell_word(&self.run.plan)));
         }
     }
 

@@ -133,7 +133,7 @@ fn prompt_of(order: &Order, tree: &Oid, results: &[CheckResult]) -> Result<Strin
     let base = order.task.progress.base.as_ref();
     let repo = order.repo()?;
     // Without it the output alone is still worth a look.
-    let diff = base.and_then(|base| repo.diff_text(base, tree).ok()).unwrap_or_default();
+    let diff = base.and_then(|base| repo.diff_text(base, tree, &[]).ok()).unwrap_or_default();
     let clean = secrets::redactor().bytes(diff.as_bytes());
     let diff = String::from_utf8_lossy(&clean);
     let failed = verdict::feedback(results);

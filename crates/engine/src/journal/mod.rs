@@ -26,7 +26,7 @@ use std::fs::File;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
-use piton_core::run::{Counts, Recorded, Refusal, StopReason};
+use piton_core::run::{Closed, Counts, Recorded, Refusal, StopReason};
 use piton_core::time::Timestamp;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -78,6 +78,7 @@ pub struct RunSummary {
     pub engine: Option<String>,
     pub stop: Option<bool>,
     pub stopped: Option<StopReason>,
+    pub closed: Option<Closed>,
     pub counts: Counts,
 }
 
@@ -85,6 +86,11 @@ impl RunSummary {
     /// Every task of it is completed, or was skipped by a person.
     pub fn is_finished(&self) -> bool {
         self.counts.is_complete()
+    }
+
+    /// Nobody is waiting for it any more: it is finished, or somebody closed it.
+    pub fn is_over(&self) -> bool {
+        self.is_finished() || self.closed.is_some()
     }
 }
 

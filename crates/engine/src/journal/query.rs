@@ -79,7 +79,7 @@ fn horizon(db: &Connection, no: i64, first_group: u32) -> Result<Horizon, Troubl
     let unsettled = first(
         "SELECT grp, level FROM cells WHERE run = ?1 AND unsettled = 1 AND grp >= ?2 ORDER BY grp, level LIMIT 1",
     )?;
-    Ok(Horizon { unmet_group: unmet.map(|(group, _)| group), unsettled_cell: unsettled })
+    Ok(Horizon { unmet_group: unmet.map(|(group, _)| group), unmet_cell: unmet, unsettled_cell: unsettled })
 }
 
 pub(super) fn cells(db: &Connection, no: i64) -> Result<Vec<(Cell, CellRow)>, Trouble> {

@@ -33,6 +33,7 @@ impl Journal {
                     engine: moving.engine,
                     stop: moving.stop,
                     stopped: moving.stopped,
+                    closed: moving.closed,
                     counts,
                 });
             }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Content, Digest, Oid, TaskId};
 use piton_core::run::{
-    Awaited, Bill, Bills, ContextUpdate, Counts, Holder, Outages, Overloads, Progress, Proof, Run, Session,
-    Status, StopReason, Task,
+    Awaited, Bill, Bills, Closed, ContextUpdate, Counts, Holder, Outages, Overloads, Progress, Proof, Run,
+    Session, Status, StopReason, Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -381,6 +381,8 @@ pub(super) struct Moving {
     pub stop: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopReason>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<Closed>,
     pub landed: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<TaskId>,
@@ -423,6 +425,7 @@ impl Moving {
             session,
             stop,
             stopped,
+            closed,
             landed,
             gates,
             held,
@@ -442,6 +445,7 @@ impl Moving {
             session: session.clone(),
             stop: *stop,
             stopped: stopped.clone(),
+            closed: closed.clone(),
             landed: *landed,
             gates: gates.clone(),
             held: *held,
@@ -465,6 +469,7 @@ impl Moving {
             session,
             stop,
             stopped,
+            closed,
             landed,
             gates,
             held,
@@ -484,6 +489,7 @@ impl Moving {
             session,
             stop,
             stopped,
+            closed,
             landed,
             gates,
             held,

@@ -31,7 +31,7 @@ fn facts_of_a_repository() {
     assert_eq!(repo.reachable_from(&second).unwrap().len(), 2);
     assert!(repo.is_ancestor(&first, &second).unwrap() && !repo.is_ancestor(&second, &first).unwrap());
     assert_eq!(repo.diff_names(&first, &second).unwrap(), ["a"]);
-    assert!(repo.diff_text(&first, &second).unwrap().contains("+changed"));
+    assert!(repo.diff_text(&first, &second, &[]).unwrap().contains("+changed"));
 }
 
 #[test]

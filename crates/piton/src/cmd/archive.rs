@@ -16,7 +16,7 @@ use serde_json::json;
 use super::{Exit, FINE, clean, status};
 use crate::args::Archive;
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, FoundRun};
+use crate::find::{self, FoundRun, typed};
 use crate::{reading, ui};
 
 /// A plan that is finished.
@@ -96,7 +96,7 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
     match wanted.iter().find(|path| !found.iter().any(|one| one.plan == **path)) {
         Some(path) => {
             let failure = Failure::new(format!("no run of {} is known that is finished", find::shown(path)));
-            Err(failure.hint(format!("piton run {}", find::shown(path))))
+            Err(failure.hint(format!("piton run {}", typed(path))))
         }
         None => Ok(found),
     }
@@ -141,7 +141,7 @@ fn put(from: &Utf8Path, to: &Utf8Path) -> Outcome {
 fn remove(args: &Archive, project: &Project, finished: &[Finished]) -> Outcome<Exit> {
     if let Some(other) = finished.iter().find(|one| one.dialect != Dialect::Iterative) {
         let failure = Failure::usage(format!("{} is not of the iterative system", find::shown(&other.plan)));
-        return Err(failure.hint(format!("piton archive {}", find::shown(&other.plan))));
+        return Err(failure.hint(format!("piton archive {}", typed(&other.plan))));
     }
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let does = args.yes && !args.dry_run;
@@ -184,7 +184,7 @@ fn remove(args: &Archive, project: &Project, finished: &[Finished]) -> Outcome<E
         ui::answer_json(&json!({ "removed": removed, "dry_run": !does }));
     }
     if !does && !args.dry_run && !finished.is_empty() {
-        let plans: Vec<&str> = args.plans.iter().map(|plan| plan.as_str()).collect();
+        let plans: Vec<String> = args.plans.iter().map(|plan| typed(plan)).collect();
         let failure = Failure::usage("nothing was removed: say that you mean it");
         return Err(failure.hint(format!("piton archive {} --remove --yes", plans.join(" "))));
     }

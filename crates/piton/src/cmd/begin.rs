@@ -7,7 +7,8 @@ use piton_core::dialect::iterative::plan::LISTS;
 use piton_core::dialect::{kept, native};
 use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{
-    Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, State, Status, StopReason,
+    Closed, Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, State, Status,
+    StopReason,
 };
 use piton_engine::files;
 use piton_engine::git::Repo;
@@ -21,7 +22,7 @@ use super::import::{self, TakeOver};
 use super::{issue, iterative, rwkit};
 use crate::args::{Run, Which};
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, FoundRun};
+use crate::find::{self, FoundRun, typed};
 use crate::reading::{self, Aside, FoundPlan, How};
 use crate::{same_plan, ui};
 
@@ -41,13 +42,13 @@ pub(super) fn alone(project: &Project, found: &FoundPlan) -> Outcome<Option<Lock
         Err(other) if other == found.path => Ok(None),
         Err(other) => {
             let file = kept::state_file(dialect).unwrap_or_default();
-            let other = match other.as_str() {
-                "" => "another plan".to_owned(),
-                _ => find::shown(&other),
+            let (shown, plan) = match other.as_str() {
+                "" => ("another plan".to_owned(), "PLAN".to_owned()),
+                _ => (find::shown(&other), typed(&other)),
             };
-            let why = format!("an engine works on {other}, and {file} shows one plan at a time");
+            let why = format!("an engine works on {shown}, and {file} shows one plan at a time");
             let failure =
-                Failure::new(why).hint(format!("piton stop --plan {other}   or wait until it has ended"));
+                Failure::new(why).hint(format!("piton stop --plan {plan}   or wait until it has ended"));
             Err(failure.hint("a master list has its lists worked on one after the other"))
         }
     }
@@ -85,7 +86,7 @@ pub(super) fn settle_run(
         if goes_on && !import::has_state_file(found, project) {
             let failure =
                 Failure::new(format!("there is no run of {} to go on with", find::shown(&found.path)));
-            return Err(failure.hint(format!("piton run {}", find::shown(&found.path))));
+            return Err(failure.hint(format!("piton run {}", typed(&found.path))));
         }
         let is_planned = |id: &&TaskId| !found.plan.tasks.iter().any(|spec| spec.id == **id);
         if let Some(unknown) = args.reset_task.iter().find(is_planned) {
@@ -106,19 +107,23 @@ pub(super) fn settle_run(
                 spec.depends_on.iter().filter(|id| !is_done(id)).map(TaskId::as_str).collect();
             let failure =
                 Failure::new(format!("{} depends on what is not done: {}", spec.id, needs.join(", ")));
-            return Err(
-                failure.hint(format!("piton run {}   works on the whole plan", find::shown(&found.path)))
-            );
+            return Err(failure.hint(format!("piton run {}   works on the whole plan", typed(&found.path))));
         }
         let run = create(args, found, project, journal)?;
+        find::name_in_hints(&journal.runs()?, &run);
         drop(beginning);
         let lock = take_lock(project, &run)?;
         return Ok((run, lock));
     };
     drop(beginning);
+    find::name_in_hints(&journal.runs()?, &run);
     let lock = take_lock(project, &run)?;
     let state = journal.load(&run)?;
     let facts = state.run().ok_or_else(|| Failure::new(format!("the run {run} has no beginning")))?;
+    if let Some(Closed { by, reason }) = &facts.closed {
+        let why = if reason.is_empty() { String::new() } else { format!(" ({})", ui::plain(reason)) };
+        ui::say(format!("the run {run} was closed by {by}{why}: it is opened again"));
+    }
     let fixed = [
         ("--no-commits", args.no_commits && !facts.settings.no_commits),
         ("--auto-answer", args.auto_answer && !facts.settings.auto_answer),
@@ -236,7 +241,7 @@ fn changed_too_much(
 ) -> Outcome<Failure> {
     let failure = Failure::new(format!("the plan has changed since the run {run} began: {refusal}"));
     let failure = Failure { picture: Some(difference), ..failure };
-    let plan = find::shown(&found.path);
+    let plan = typed(&found.path);
     let again = format!("piton run {plan} --replan   adopts it, task by task");
     let anew = format!("piton run {plan} --reset    begins a new run");
     let others = other_tasks(journal, run, &found.plan)?;
@@ -359,7 +364,7 @@ fn landed_before(
         by_run.entry(&before.run).or_default().push(before.task.as_str());
     }
     for (run, tasks) in by_run {
-        let again = format!("piton run {} --reset", find::shown(&found.path));
+        let again = format!("piton run {} --reset", typed(&found.path));
         ui::say(format!(
             "landed before by the run {run}, whose journal is gone, and not done again: {}",
             tasks.join(", ")
@@ -492,15 +497,29 @@ pub(crate) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outco
 
 /// There is no repository that work could land in.
 pub(super) fn without_git(args: &Run, project: &Project) -> Failure {
-    let plan = &args.plan;
+    let plan = args.plan.as_deref().map(typed).unwrap_or_default();
     if project.root.join(".git").exists() {
         let aside = project.home.with_file_name(".piton-before-git");
         let failure = Failure::new(format!("the runs in {} were begun without git", project.root));
-        return failure
-            .hint(format!("piton run {plan} --no-commits   goes on so"))
-            .hint(format!("mv {} {}   begins anew, with git", project.home, aside));
+        return failure.hint(format!("piton run {plan} --no-commits   goes on so")).hint(format!(
+            "mv {} {}   begins anew, with git",
+            typed(&project.home),
+            typed(&aside)
+        ));
     }
-    Failure::new(format!("{} is not in a git repository, which landing work needs", project.root))
+    let failure =
+        Failure::new(format!("{} is not in a git repository, which landing work needs", project.root));
+    // Whoever stands in a repository and names a plan that lies elsewhere means that repository.
+    let around = find::project(None).ok().filter(|around| matches!(around.repo(), Ok(Some(_))));
+    if let Some(around) = around.filter(|_| args.project_path.is_none()) {
+        let root = typed(&around.root);
+        return failure
+            .hint(format!(
+                "piton run {plan} --project-path {root}   works on the repository around this folder"
+            ))
+            .hint(format!("piton run {plan} --no-commits   works in the folder of the plan, without git"));
+    }
+    failure
         .hint("git init && git add -A && git commit -m 'First commit'")
         .hint(format!("piton run {plan} --no-commits   works in the folder itself, without git"))
         .hint("or keep the ledger yourself: piton start TASK, piton report TASK done")

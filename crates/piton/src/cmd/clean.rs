@@ -123,14 +123,16 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
         if project.engine_lives(run) {
             continue;
         }
-        let finished = summary.is_finished();
+        // What nobody wants any more goes as a whole.
+        let unfinished = args.unfinished || summary.closed.is_some();
+        let finished = summary.is_over();
         let state = journal.load(run)?;
         let Some(facts) = state.run().cloned() else { continue };
         let mut add = |what, bytes| found.push(Leftover { what, run: run.clone(), bytes });
         if let (Some(repo), Some(dir)) = (project.repo()?, &facts.worktree_dir) {
             let dir = Utf8Path::new(dir);
             for task in state.tasks() {
-                let goes = task.progress.worktree && (args.unfinished || task.decided == Status::Completed);
+                let goes = task.progress.worktree && (unfinished || task.decided == Status::Completed);
                 let own = facts.settings.worktree.shared.is_none() && goes;
                 let path = own.then(|| project.worktree_path_if_owned(run, dir, task.id.as_str())).flatten();
                 // Also one whose folder is gone: somebody may have been killed before that was written down.
@@ -138,7 +140,7 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
                     let bytes = bytes_in(&path);
                     add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
                 }
-                if task.decided == Status::Completed || args.unfinished {
+                if task.decided == Status::Completed || unfinished {
                     for what in drive::PINS {
                         let name = format!("{run}/{what}/{}", task.id);
                         if !repo.pins(&name)?.is_empty() {
@@ -160,7 +162,7 @@ fn find_leftovers(args: &Clean, project: &Project, journal: &mut Journal) -> Out
             let others = older.map(|path| (path, CHECKS)).chain(shared.map(|path| (path, SHARED)));
             let others = others.filter(|(path, _)| path.symlink_metadata().is_ok());
             let checks = Pool { project, repo, run, dir }.paths().into_iter().map(|path| (path, CHECKS));
-            for (path, of) in checks.chain(others).filter(|_| finished || args.unfinished) {
+            for (path, of) in checks.chain(others).filter(|_| finished || unfinished) {
                 let bytes = bytes_in(&path);
                 add(What::Place { path, of }, bytes);
             }

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{Exit, FINE, status};
 use crate::args::{Export, Which};
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, FoundRun, shown};
+use crate::find::{self, FoundRun, shown, typed};
 use crate::reading;
 use crate::ui::{self, BOLD};
 
@@ -78,7 +78,7 @@ pub(crate) fn export(args: &Export) -> Outcome<Exit> {
     }
     let is_file = matches!(to, Dialect::Native | Dialect::Rwkit);
     let plan = if is_file { &paths[0] } else { &out };
-    ui::hint(format!("piton plan {}", shown(plan)));
+    ui::hint(format!("piton plan {}", typed(plan)));
     Ok(FINE)
 }
 

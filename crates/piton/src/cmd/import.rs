@@ -16,7 +16,7 @@ use serde_json::json;
 use super::{Exit, FINE, begin, issue, iterative, older, rwkit};
 use crate::args::{Import, Run};
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, FoundRun};
+use crate::find::{self, FoundRun, typed};
 use crate::reading::{self, Aside, FoundPlan, How, Left};
 use crate::ui;
 
@@ -44,7 +44,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
         let failure = Failure::new(format!("{} has the run {known} already", find::shown(&found.path)));
         return Err(failure
             .hint("piton doctor   compares it with git")
-            .hint(format!("piton import {} --reset   takes the state file over anew", args.plan)));
+            .hint(format!("piton import {} --reset   takes the state file over anew", typed(&args.plan))));
     }
     if found.plan.settings.dialect != Dialect::Execute {
         if args.dry_run {
@@ -58,7 +58,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
         }
         let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
         FoundRun { project, journal, run }.settle_file()?;
-        ui::hint(format!("piton run {}   goes on from here", find::shown(&found.path)));
+        ui::hint(format!("piton run {}   goes on from here", typed(&found.path)));
         return Ok(FINE);
     }
     let aside = if args.dry_run { Aside::Leave } else { Aside::Put };
@@ -71,7 +71,7 @@ pub(crate) fn import(args: &Import) -> Outcome<Exit> {
     let run = taken.begin(&flags, &found, &project, &mut journal)?;
     taken.tell(args.json);
     FoundRun { project, journal, run }.settle_file()?;
-    ui::hint(format!("piton run {}   goes on from here", find::shown(&found.path)));
+    ui::hint(format!("piton run {}   goes on from here", typed(&found.path)));
     Ok(FINE)
 }
 
@@ -270,7 +270,7 @@ pub(super) fn refuse_orphans<'i>(
 ) -> Outcome {
     let open: Vec<&str> = open.map(TaskId::as_str).collect();
     let Some(first) = open.first() else { return Ok(()) };
-    let plan = find::shown(&found.path);
+    let plan = typed(&found.path);
     let failure = Failure::new(format!(
         "{file} has {} that the plan lacks, and a run without {} would not be complete: {}",
         counted(open.len() as u64, "open task"),

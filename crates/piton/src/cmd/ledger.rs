@@ -201,8 +201,13 @@ pub(super) fn holder(name: &str) -> Outcome<String> {
 
 /// Somebody new has looked at what another called done, and found nothing left to do.
 pub(crate) fn confirm(args: &Confirm) -> Outcome<Exit> {
-    let found = find::run(&args.which)?;
+    let found = find::run_of(&args.task, &args.which)?;
     let task = found.journal.task(&found.run, &args.task)?;
+    if task.as_ref().is_some_and(|task| task.decided == Status::Completed) {
+        // Whoever confirms twice has lost the first answer.
+        ui::say(format!("{} is completed already: there is nothing left to confirm", args.task));
+        return Ok(FINE);
+    }
     if let Some(task) = task.filter(|task| task.decided != Status::Confirming || task.is_engines()) {
         let failure =
             Failure::new(format!("{} is {}: there is nothing to confirm", args.task, task.status()));

@@ -56,8 +56,8 @@ impl Lists {
 
 /// Work on the lists, one after the other, and keep their rows. It ends with the worst that one of them ended with, and goes
 /// on past those that ended with unfinished work. One that waits for another list is worked on again after that.
-pub(super) fn run(args: &Run, run: fn(&Run) -> Outcome<Exit>) -> Outcome<Exit> {
-    let lists = Lists::read(&args.plan)?;
+pub(super) fn run(path: &Utf8Path, args: &Run, run: fn(&Run) -> Outcome<Exit>) -> Outcome<Exit> {
+    let lists = Lists::read(path)?;
     let mut worst = FINE;
     let mut open: Vec<&Entry> = lists.entries.iter().collect();
     loop {
@@ -71,7 +71,7 @@ pub(super) fn run(args: &Run, run: fn(&Run) -> Outcome<Exit>) -> Outcome<Exit> {
             if total > 0 && done == total && !entry.is_open() {
                 continue;
             }
-            let plan = file.clone();
+            let plan = Some(file.clone());
             if args.dry_run {
                 ui::say(ui::styled(ui::BOLD, find::shown(&file)));
                 run(&Run { plan, ..args.clone() })?;

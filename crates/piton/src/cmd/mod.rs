@@ -32,6 +32,7 @@ pub(crate) mod plan;
 pub(crate) mod prompt;
 pub(crate) mod rescue;
 pub(crate) mod run;
+pub(crate) mod runs;
 mod rwkit;
 pub(crate) mod scripted;
 pub(crate) mod status;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::client::happenings;
-use piton_core::plan::{Adapter, RunId, Settings, TaskId};
-use piton_core::run::{Event, Proof};
+use piton_core::plan::{Adapter, Oid, RunId, Settings, TaskId};
+use piton_core::run::{Event, Proof, Task};
 use piton_core::terminal::clean_text;
 use piton_core::time::Timestamp;
 use piton_core::view::{Lines, Stream, Told};
@@ -268,7 +268,8 @@ fn show(job: &Job, follow: bool, mut form: Form) -> Outcome<u64> {
     }
 }
 
-/// What a task has changed: what landed, or what is in its worktree so far.
+/// What a task has changed: what landed, what its commits did, or what is in its worktree so far. Where work is done in
+/// place, from how things were before its first attempt.
 pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run_of(&args.task, &args.which)?;
     let task = journal.task(&run, &args.task)?;
@@ -277,11 +278,14 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
         .repo_or_store()?
         .ok_or_else(|| Failure::new("without git there is nothing to compare with"))?;
     let repo = repo.for_looking()?;
-    let (from, to) = match (&task.proof, &task.progress.base) {
-        // Against the target's side of the merge: what landing it changed there.
-        (Some(Proof::Landed { commit, .. }), _) => (repo.resolve(&format!("{commit}^1"))?, commit.clone()),
+    let facts = journal.facts(&run)?.ok_or_else(|| Failure::new("the run has no beginning"))?;
+    // Against the target's side of a merge: what landing it changed there.
+    let made_by = |commit: &Oid| Ok::<_, Failure>((repo.resolve(&format!("{commit}^1"))?, commit.clone()));
+    let ranges: Vec<(Oid, Oid)> = match (&task.proof, &task.progress.base) {
+        (Some(Proof::Landed { commit, .. }), _) => vec![made_by(commit)?],
+        (Some(_), _) if !task.counts.is_empty() => task.counts.iter().map(made_by).collect::<Outcome<_>>()?,
+        (Some(_), _) => captured(&journal, &run, &task)?.into_iter().collect(),
         (None, Some(base)) => {
-            let facts = journal.facts(&run)?.ok_or_else(|| Failure::new("the run has no beginning"))?;
             let place = match &facts.worktree_dir {
                 Some(dir) => project
                     .worktree_path_if_owned(
@@ -300,21 +304,55 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
                     Failure::new(format!("the worktree {place} is gone and nothing was committed"))
                 })?
             };
-            (base.clone(), now)
+            vec![(base.clone(), now)]
         }
-        _ => {
-            return Err(Failure::new(format!("{} has changed nothing yet", args.task))
-                .hint(format!("piton why {}", args.task)));
-        }
+        (None, None) => Vec::new(),
     };
-    let text = repo.diff_text(&from, &to)?;
+    let [(from, _), ..] = &ranges[..] else {
+        let failure = match &task.proof {
+            Some(_) => {
+                Failure::new(format!("{} is completed, and what it changed was not recorded", task.id))
+            }
+            None => Failure::new(format!("{} has changed nothing yet", task.id)),
+        };
+        return Err(failure.hint(format!("piton why {}", task.id)));
+    };
+    // What belongs to the plan is nobody's work.
+    let own = match facts.settings.no_commits {
+        true => {
+            super::run::owned(Utf8Path::new(&facts.plan), facts.settings.dialect, &facts.groups, &project)
+        }
+        false => Vec::new(),
+    };
+    let is_work = |file: &String| !own.iter().any(|own| Utf8Path::new(file).starts_with(own.as_str()));
+    let (mut text, mut names) = (String::new(), Vec::new());
+    for (from, to) in &ranges {
+        text += &repo.diff_text(from, to, &own)?;
+        names.extend(repo.diff_names(from, to)?.into_iter().filter(is_work));
+    }
     if args.json {
-        let names = repo.diff_names(&from, &to)?;
+        let to = ranges.last().map(|(_, to)| to);
         ui::answer_json(
             &serde_json::json!({ "task": args.task, "from": from, "to": to, "files": names, "diff": text }),
         );
+    } else if text.is_empty() {
+        ui::say(format!("{} has changed nothing", task.id));
     } else {
         ui::answer(clean_text(text.as_bytes()));
     }
     Ok(FINE)
+}
+
+/// Between which states a task that landed nothing was done: as its worktree was made ready, and as its work was taken.
+fn captured(journal: &Journal, run: &RunId, task: &Task) -> Outcome<Option<(Oid, Oid)>> {
+    let (mut base, mut tree) = (None, None);
+    for recorded in journal.events(run, 0, Some(&task.id), usize::MAX)? {
+        match recorded.event {
+            Event::WorktreeReady { base: at, .. } => base = Some(at),
+            Event::WorkCaptured { work, .. } => tree = Some(work.tree),
+            Event::Reset { .. } => (base, tree) = (None, None),
+            _ => {}
+        }
+    }
+    Ok(base.zip(tree))
 }

@@ -170,7 +170,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
         for task in &asked {
             ui::answer_line(format!("{task:8} is another task in the plan by now, or a new one"));
         }
-        let plan = find::shown(Utf8Path::new(&facts.plan));
+        let plan = find::typed(Utf8Path::new(&facts.plan));
         ui::hint(format!("piton run {plan}   says what has changed, and how to go on"));
     } else if open.is_empty() {
         let number = u32::try_from(skipped.len()).unwrap_or(u32::MAX);

@@ -11,11 +11,11 @@ use super::run as engine;
 use super::{Exit, FINE, begin, status};
 use crate::args::{Answer, OfTask, Raise, Skip, Stop, Unblock, Unpark, Which};
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, FoundRun};
+use crate::find::{self, FoundRun, typed};
 use crate::{progress, ui};
 
 /// The name under which a person appears in the journal.
-fn you() -> String {
+pub(super) fn you() -> String {
     std::env::var("USER").ok().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "you".to_owned())
 }
 
@@ -39,8 +39,8 @@ fn go_on(found: &FoundRun, json: bool) -> Outcome<Exit> {
     // A run that no engine has ever worked on is kept by somebody else.
     let had_engine = facts.engine.is_some() || facts.stopped.is_some();
     if !json && had_engine && !found.project.engine_lives(&found.run) {
-        let plan = find::shown(Utf8Path::new(&facts.plan));
-        ui::hint(format!("piton run {}   goes on", shell_word(&plan)));
+        let plan = typed(Utf8Path::new(&facts.plan));
+        ui::hint(format!("piton run {plan}   goes on"));
     }
     Ok(FINE)
 }
@@ -148,7 +148,7 @@ pub(crate) fn unpark(args: &Unpark) -> Outcome<Exit> {
         if let Err(reason) = answers(&kept)? {
             let failure =
                 Failure::new(format!("{provider} still lets no agent work: {}", ui::plain(&reason)));
-            return Err(failure.hint(format!("piton unpark {provider} --force")));
+            return Err(failure.hint(format!("piton unpark {} --force", shell_word(&provider))));
         }
     }
     let events = found.command(&Command::Unpark { provider, by: you() })?;

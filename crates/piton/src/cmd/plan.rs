@@ -11,14 +11,14 @@ use piton_core::dialect::{execute, native, rwkit};
 use piton_core::plan::{
     Adapter, Budget, Dialect, Domain, Fences, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec,
 };
-use piton_core::run::{Selection, Session};
+use piton_core::run::{Selection, Session, shell_word};
 use piton_core::view::counted;
 use serde_json::{Value, json};
 
 use super::{Exit, FINE, iterative, master};
 use crate::args;
 use crate::failure::{Failure, Outcome};
-use crate::find;
+use crate::find::{self, typed};
 use crate::preflight::{self, Finding, is_runnable};
 use crate::reading::{self, FoundPlan, How};
 use crate::ui::{self, BOLD, DIM};
@@ -57,7 +57,8 @@ fn new_native(name: &str, force: bool) -> Outcome<Exit> {
     let path = if name.ends_with(".toml") { name.to_owned() } else { format!("{name}.toml") };
     let path = Utf8PathBuf::from(path);
     if path.exists() && !force {
-        return Err(Failure::new(format!("{path} exists already")).hint(format!("piton new {name} --force")));
+        return Err(Failure::new(format!("{path} exists already"))
+            .hint(format!("piton new {} --force", shell_word(name))));
     }
     let stem = path.file_stem().unwrap_or("plan");
     let worker = worker()?;
@@ -66,7 +67,7 @@ fn new_native(name: &str, force: bool) -> Outcome<Exit> {
     if worker == native::Worker::Nobody {
         ui::hint("no coding agent was found here: say in [agents.default] who does the work");
     }
-    ui::hint(format!("edit it, then: piton plan {path}"));
+    ui::hint(format!("edit it, then: piton plan {}", typed(&path)));
     Ok(FINE)
 }
 
@@ -92,11 +93,11 @@ fn new_list(name: &str, force: bool) -> Outcome<Exit> {
         if name.contains('/') { Utf8PathBuf::from(&named) } else { Utf8Path::new("plans").join(&named) };
     if path.exists() && !force {
         let failure = Failure::new(format!("{path} exists already"));
-        return Err(failure.hint(format!("piton new rwkit {name} --force")));
+        return Err(failure.hint(format!("piton new rwkit {} --force", shell_word(name))));
     }
     write(&path, &rwkit::write::skeleton(rwkit::stem(path.as_str())))?;
     ui::say(format!("wrote {path}"));
-    ui::hint(format!("edit its tasks, then: piton plan {path}"));
+    ui::hint(format!("edit its tasks, then: piton plan {}", typed(&path)));
     Ok(FINE)
 }
 
@@ -105,13 +106,13 @@ fn new_execute(name: &str, force: bool) -> Outcome<Exit> {
     let is_used = folder.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some());
     if is_used && !force {
         let failure = Failure::new(format!("{folder} exists already"));
-        return Err(failure.hint(format!("piton new execute {name} --force")));
+        return Err(failure.hint(format!("piton new execute {} --force", shell_word(name))));
     }
     for (file, text) in execute::plan::starter(folder.file_name().unwrap_or("plan")) {
         write(&folder.join(file), &text)?;
     }
     ui::say(format!("wrote {folder}"));
-    ui::hint(format!("edit its tasks, then: piton plan {folder}"));
+    ui::hint(format!("edit its tasks, then: piton plan {}", typed(&folder)));
     Ok(FINE)
 }
 

@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
 use piton_core::dialect::{kept, rwkit as lists};
 use piton_core::plan::{Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
-use piton_core::run::{self as runs, Command, Selection, Session, Status, StopReason};
+use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
 use piton_engine::drive::{self, Engine, PlanNow};
@@ -17,10 +17,10 @@ use piton_engine::lock::Lock;
 use piton_engine::project::Project;
 use signal_hook::consts::{SIGHUP, TERM_SIGNALS};
 
-use super::{Exit, add, begin, import, issue, iterative, master, prompt};
+use super::{Exit, add, begin, import, issue, iterative, master, prompt, runs};
 use crate::args::{Loudness, Run};
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, FoundRun};
+use crate::find::{self, FoundRun, typed};
 use crate::reading::{self, FoundPlan, How};
 use crate::{cmd, preflight, progress, refusals, same_plan, siblings, ui};
 
@@ -28,16 +28,17 @@ use crate::{cmd, preflight, progress, refusals, same_plan, siblings, ui};
 const MOST_AT_ONCE: u32 = 10;
 
 pub(crate) fn run(args: &Run) -> Outcome<Exit> {
+    let Some(plan) = &args.plan else { return run(&runs::resumed(args)?) };
     let how = How {
         dialect: args.dialect.map(Into::into),
         strict: args.strict,
         project: args.project_path.as_deref(),
         ..How::default()
     };
-    if args.plan.is_file() && lists::is_master(args.plan.as_str()) {
-        return master::run(args, run);
+    if plan.is_file() && lists::is_master(plan.as_str()) {
+        return master::run(plan, args, run);
     }
-    let mut found = reading::plan(&args.plan, how)?;
+    let mut found = reading::plan(plan, how)?;
     let mut args = habits(args, &found.plan)?;
     args.onto = args.onto.or_else(|| issue::branch(&found));
     let args = &args;
@@ -121,7 +122,7 @@ fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run
     // Written once at least, when work began.
     if journal.load(run)?.tasks().any(|task| task.fence > 0) {
         ui::say(format!("{name} was deleted: it is written again, and the run {run} is resumed"));
-        let plan = find::shown(&found.path);
+        let plan = typed(&found.path);
         ui::hint(format!("piton run {plan} --reset   begins a new run, as a full reset does"));
     }
     Ok(())
@@ -315,7 +316,7 @@ fn session(args: &Run, plan: &Plan) -> Session {
 
 /// The plan, its defaults and its state file, where they are part of the repository: no task may change how it is
 /// judged, and what Piton keeps is not anybody's work.
-fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project: &Project) -> Vec<RepoPath> {
+pub(super) fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project: &Project) -> Vec<RepoPath> {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let parts: Vec<Utf8PathBuf> = match dialect {
         Dialect::Native => vec![plan.to_owned()],
@@ -358,9 +359,7 @@ fn watch(found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
         let how = How { project: Some(&project), tests: tests.as_deref(), ..How::default() };
         Some(match reading::read(&path, dialect, how) {
             Ok((found, _)) => Ok(found.plan),
-            Err(failure) => {
-                Err(format!("{}; `piton plan {}` shows why", failure.message, find::shown(&path)))
-            }
+            Err(failure) => Err(format!("{}; `piton plan {}` shows why", failure.message, typed(&path))),
         })
     })
 }
@@ -415,9 +414,9 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
         }
         StopReason::Person | StopReason::Elsewhere { .. } | StopReason::Environment { .. } => {
             let facts = journal.facts(run)?;
-            let refused = facts.iter().flat_map(runs::refused);
-            let tests = refused.map(|(_, outage)| format!("piton agents test {}", outage.agent));
-            let plan = facts.as_ref().map(|facts| find::shown(Utf8Path::new(&facts.plan)));
+            let refused = facts.iter().flat_map(piton_core::run::refused);
+            let tests = refused.map(|(_, outage)| format!("piton agents test {}", shell_word(&outage.agent)));
+            let plan = facts.as_ref().map(|facts| typed(Utf8Path::new(&facts.plan)));
             let plan = plan.unwrap_or_default();
             tests.chain([format!("piton run {plan}   goes on from here")]).collect()
         }
@@ -434,8 +433,8 @@ fn siblings_hints(journal: &Journal, run: &RunId) -> Outcome<Vec<String>> {
     let waiting = journal.tasks_in(run, Status::Waiting, usize::MAX)?;
     let open = waiting.iter().flat_map(|task| &task.outside).filter(|need| !need.done);
     let lists: std::collections::BTreeSet<&str> = open.map(|need| need.need.list.as_str()).collect();
-    let plan = journal.facts(run)?.map(|facts| find::shown(Utf8Path::new(&facts.plan))).unwrap_or_default();
-    let others = lists.iter().map(|list| format!("piton run {list}"));
+    let plan = journal.facts(run)?.map(|facts| typed(Utf8Path::new(&facts.plan))).unwrap_or_default();
+    let others = lists.iter().map(|list| format!("piton run {}", shell_word(list)));
     Ok(others.chain([format!("piton run {plan}   goes on after that")]).collect())
 }
 

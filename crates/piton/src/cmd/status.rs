@@ -196,6 +196,10 @@ pub(super) fn told(status: &RunStatus) -> String {
         RunStatus::Interrupted => {
             (ui::WARNING, "interrupted: its engine is gone; `piton run` goes on".to_owned())
         }
+        RunStatus::Closed(run::Closed { by, reason }) => {
+            let why = if reason.is_empty() { String::new() } else { format!(": {}", ui::plain(reason)) };
+            (DIM, format!("closed by {by}{why}; `piton run PLAN` opens it again"))
+        }
         RunStatus::Ended | RunStatus::Stale { .. } => (ui::BAD, status.word().to_owned()),
         RunStatus::Stopped(reason) => (
             ui::WARNING,

@@ -46,6 +46,7 @@ pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
         let refused = sandbox::guesses(&project.task_folder(&run, &args.task)).unwrap_or_default();
         why.add_refusals(refused.iter().map(|guess| (guess.line.as_str(), guess.allow.as_str())), &fences);
     }
+    why.helps.iter_mut().for_each(|help| *help = ui::in_run(help));
     if args.json {
         ui::answer_json(&serde_json::to_value(&why).unwrap_or_default());
     } else {

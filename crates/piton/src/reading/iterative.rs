@@ -9,7 +9,7 @@ use super::issue::{files_at, is_issue, root};
 use super::rwkit::settled;
 use super::{FoundPlan, How, Read, config, pictured};
 use crate::failure::{Failure, Outcome};
-use crate::find::{here, shown};
+use crate::find::{here, shown, typed};
 
 /// Where folders of this system are kept, from the root of a project.
 pub(crate) const PLACE: &str = ".claude/iterative";
@@ -39,7 +39,7 @@ pub(crate) fn is_older(folder: &Utf8Path) -> bool {
 
 pub(super) fn too_old(folder: &Utf8Path) -> Failure {
     Failure::new(format!("{} is of an older layout", shown(folder)))
-        .hint(format!("piton import {}   brings it to {PLACE}", shown(folder)))
+        .hint(format!("piton import {}   brings it to {PLACE}", typed(folder)))
 }
 
 /// Whether a file is one that only such folders have.

@@ -252,3 +252,22 @@ fn a_state_file_that_lies_outside_the_project_is_left_alone() {
     assert!(fs::symlink_metadata(&file).expect("it is there").is_symlink());
     assert_eq!(entry(&sandbox, "1.1")["status"], "completed");
 }
+
+/// A box that somebody ticked out of turn is done, and nothing behind it overtakes what is open before it.
+#[test]
+fn a_ticked_box_in_the_middle_lets_no_later_one_overtake() {
+    let sandbox = months();
+    let plan = ".claude/plans/issue-9-order";
+    let boxes = [("1", "x"), ("2", " "), ("3", "x"), ("4", " ")];
+    let list: String = boxes.iter().map(|(id, tick)| format!("- [{tick}] {id}. Write part {id}\n")).collect();
+    sandbox.write(format!("{plan}/tasks.md"), &format!("# Tasks\n\n{list}"));
+    sandbox.commit("List");
+    let next = sandbox.run(&format!("next --plan {plan} --json")).exits(0);
+    let next: Value = serde_json::from_str(&next.stdout).expect("JSON");
+    let named: Vec<&str> =
+        next.as_array().expect("a list").iter().filter_map(|task| task["id"].as_str()).collect();
+    assert_eq!(named, ["2"], "{next:#}");
+    let refused = sandbox.run(&format!("start 4 --plan {plan}")).exits(1);
+    let _ = refused.says("4 has to wait: a task before it is not done").says("piton start 4 --ahead");
+    let _ = sandbox.run(&format!("why 4 --plan {plan}")).exits(0).says("a task before it is not done");
+}

@@ -124,6 +124,38 @@ fn an_agent_that_printed_nothing_is_said_to_have_printed_nothing() {
     let _ = sandbox.run("output T1").exits(0).says("its agent has printed nothing (exit status 0)");
 }
 
+/// What was there before, committed or not, is not part of it; nor is the plan.
+#[test]
+fn a_diff_of_work_in_place_is_what_its_task_changed() {
+    let sandbox = sandbox();
+    sandbox.script("[T1]\nwrite T1.txt done\nmeet SIDE/gate\n[T2]\nwrite T2.txt done\n");
+    sandbox.fifo("gate");
+    sandbox
+        .write("plan.toml", &sandbox.plan_text("", &(task("T1", "") + &task("T2", "depends_on = ['T1']"))));
+    sandbox.write("mine.txt", "not committed\n");
+    let run = sandbox.piton(["run", "plan.toml", "--no-commits"]).spawn();
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0);
+    for (id, other) in [("T1", "T2"), ("T2", "T1")] {
+        let shown = sandbox.run(&format!("diff {id}")).exits(0).says(&format!("+++ b/{id}.txt"));
+        let _ = shown.lacks(&format!("{other}.txt")).lacks("mine.txt").lacks("plan.toml");
+        let files = json(&sandbox.run(&format!("diff {id} --json")).exits(0), "/files");
+        assert_eq!(files, serde_json::json!([format!("{id}.txt")]));
+    }
+}
+
+/// Commits that were made by hand count for the task that they were reported for.
+#[test]
+fn a_diff_of_a_reported_task_is_what_its_commits_changed() {
+    let sandbox = sandbox();
+    sandbox.plan(&(task("T1", "") + &task("T2", "")));
+    let _ = sandbox.run("start T1 --plan plan.toml").exits(0);
+    sandbox.write("T1.txt", "by hand\n");
+    sandbox.commit("Do T1");
+    let _ = sandbox.run("report T1 done").exits(0);
+    let _ = sandbox.run("diff T1").exits(0).says("+by hand");
+}
+
 #[test]
 fn a_diff_is_what_landing_changed() {
     let sandbox = sandbox();

@@ -40,6 +40,7 @@ mod readonly;
 mod replanning;
 mod repositories;
 mod running;
+mod runs;
 mod screens;
 mod sessions;
 mod stopping;

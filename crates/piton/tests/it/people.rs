@@ -186,7 +186,7 @@ fn refusals_say_why_and_what_would_help() {
     $ piton start A
     error: A is completed
     $ piton stop
-    error: no engine is working on the run plan-[RUN]
+    error: no engine is working on the run plan-[RUN], and nothing that one has started is running
 
     hint: piton status
     ");

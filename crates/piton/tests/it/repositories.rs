@@ -69,6 +69,19 @@ fn without_a_repository_nothing_can_land() {
 }
 
 #[test]
+fn a_plan_that_lies_outside_of_the_repository_is_worked_on_in_the_one_that_is_named() {
+    let sandbox = sandbox();
+    let plan = sandbox.root().join("plans").join("my plan.toml");
+    sandbox.write(&plan, &sandbox.plan_text("", &task("T1", "")));
+    sandbox.script(&writers(&["T1"]));
+    let refused = sandbox.piton(["run", plan.as_str()]).run().exits(1).lacks("git init");
+    let _ = refused.says("hint: piton run '[ROOT]/plans/my plan.toml' --project-path .   works");
+    let named = ["run", plan.as_str(), "--project-path", sandbox.project().as_str()];
+    let _ = sandbox.piton(named).run().exits(0);
+    assert_eq!(sandbox.history("main").len(), 2);
+}
+
+#[test]
 fn a_project_in_a_folder_of_a_repository_works() {
     let sandbox = sandbox();
     sandbox.write("parts/api/plan.toml", &sandbox.plan_text("", &task("T1", "")));

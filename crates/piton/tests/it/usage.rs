@@ -21,6 +21,8 @@ fn help_tells_the_commands_and_the_exit_codes() {
       plan          Read and check a plan: problems, layers, batches, critical path
       run           Start the run of a plan, or go on with it [alias: execute]
       status        Show where a run stands
+      runs          List the runs of this project
+      close         Close a run that nobody wants any more; nothing of it is removed
       why           Tell why a task is where it is, and what would help
       log           Show what happened
       output        Show what a task's agent or checks printed
@@ -84,10 +86,11 @@ fn help_of_run_tells_its_flags() {
     --- stdout
     Start the run of a plan, or go on with it
 
-    Usage: piton run [OPTIONS] <PLAN>
+    Usage: piton run [OPTIONS] [PLAN]
 
     Arguments:
-      <PLAN>  The plan's file, its folder, or the number or slug that it goes by
+      [PLAN]  The plan's file, its folder, or the number or slug that it goes by [default: that of the
+              only unfinished run]
 
     Options:
           --dialect <SYSTEM>       The system the plan is of [default: as its files tell] [possible
@@ -143,7 +146,7 @@ fn every_command_has_help() {
             let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
         }
     }
-    assert_eq!(seen, 48);
+    assert_eq!(seen, 50);
 }
 
 #[test]
@@ -236,7 +239,7 @@ fn commands_about_a_run_say_when_there_is_none() {
     let sandbox = sandbox();
     for line in ["status", "why T1", "log", "output T1", "diff T1", "next", "retry T1", "stop"] {
         let _ =
-            sandbox.run(line).exits(1).says("there is no run in [ROOT]/project").says("hint: piton run PLAN");
+            sandbox.run(line).exits(1).says("there is no run in [ROOT]/project").says("hint: piton new NAME");
     }
     assert!(!sandbox.own().exists(), "looking made a journal");
 }

@@ -130,6 +130,7 @@ fn every_operation_of_the_document_is_a_command() {
     let _ = run("confirm T1 --by bob --did more").says("piton confirm T1");
     let _ = run("why T1").says("somebody new has to confirm that");
     let _ = run("confirm T1 --by cleo").says("T1");
+    let _ = run("confirm T1 --by dora").says("T1 is completed already: there is nothing left to confirm");
     assert_eq!((statuses(&sandbox)[0].as_str(), marks(&sandbox).as_str()), ("done", "x  "));
     let _ = run("report T2 blocked --blockers stuck --by ann");
     assert_eq!(state(&sandbox)["tasks"]["T2"]["reason"], "stuck");

@@ -1,7 +1,7 @@
 //! That gates come to an end, and what a run may end as.
 
 use piton_core::plan::TaskId;
-use piton_core::run::{Event, Proof, Reopening, Status, StopReason, Task};
+use piton_core::run::{Event, Holder, Proof, Reopening, Status, StopReason, Task};
 
 use super::driver::Sim;
 
@@ -29,6 +29,31 @@ pub(super) fn complete_but_for_skips(sim: &Sim, event: &Event) -> Result<(), Str
         }
     }
     Ok(())
+}
+
+/// A run is closed only where no engine works on it and something is left; and what an engine does comes after it began.
+pub(super) fn the_closed_rest(sim: &Sim, event: &Event) -> Result<(), String> {
+    let mut last = sim.journal.iter().rev().map(|recorded| &recorded.event);
+    match event {
+        Event::RunClosed { .. } => {
+            let engine =
+                last.find(|e| matches!(e, Event::EngineStarted { .. } | Event::EngineStopped { .. }));
+            if matches!(engine, Some(Event::EngineStarted { .. })) {
+                return Err("a run is closed while an engine works on it".to_owned());
+            }
+            match sim.state.tasks().filter(|task| !task.removed).all(is_finished) {
+                true => Err("a run is closed that is complete".to_owned()),
+                false => Ok(()),
+            }
+        }
+        Event::AttemptStarted { task, holder: Holder::Engine, .. } => {
+            match last.find(|e| matches!(e, Event::EngineStarted { .. } | Event::RunClosed { .. })) {
+                Some(Event::RunClosed { .. }) => Err(format!("{task} is begun in a run that is closed")),
+                _ => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
 }
 
 /// How often gates may look again, as the plan has it. What people do beyond it is counted as they do it.

@@ -24,6 +24,7 @@ kinds![
     EngineStarted,
     EngineStopped,
     StopRequested,
+    RunClosed,
     AttemptStarted,
     Marked,
     HolderBound,

@@ -40,6 +40,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("nothing_builds_on_uncommitted", nothing_builds_on_uncommitted(sim, event))?;
     named("gates_hold_at_the_end", super::gates::hold_at_the_end(sim, event))?;
     named("complete_but_for_what_people_skip", super::bounds::complete_but_for_skips(sim, event))?;
+    named("the_closed_rest", super::bounds::the_closed_rest(sim, event))?;
     named("the_description_comes_last", the_description_comes_last(sim, event))
 }
 

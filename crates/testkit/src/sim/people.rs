@@ -160,6 +160,7 @@ impl Sim {
                 let known = self.run().overloads.keys().chain(self.run().outages.keys()).next().cloned();
                 Command::Unpark { provider: known.unwrap_or_else(|| "nobody".to_owned()), by }
             }
+            _ if self.rng.chance(10) => Command::Close { by, reason: "another plan".to_owned() },
             _ if self.rng.chance(30) => return self.holder_is_gone(&task),
             _ => match self.rng.below(5) {
                 3 => Command::Adopt { task, by, past: Box::new(self.past()) },

@@ -1,4 +1,5 @@
-//! What people may say about a task that is not done: try it again, release it, answer what it asked.
+//! What people may say about a task that is not done: try it again, release it, answer what it asked; and about a run that
+//! nobody wants any more.
 
 use super::{Decision, Refusal, Rules};
 use crate::plan::{Digest, TaskId};
@@ -6,6 +7,26 @@ use crate::run::event::Event;
 use crate::run::task::{Status, Task};
 
 impl Rules<'_> {
+    /// A run is closed as it is: nothing in it changes, so nobody may be changing it.
+    pub(super) fn close(&self, by: &str, reason: &str) -> Decision {
+        let run = &self.run.id;
+        if self.run.engine.is_some() {
+            return Err(Refusal::hinted(
+                format!("an engine is working on the run {run}"),
+                format!("piton stop --run {run}   stops it first"),
+            ));
+        }
+        if self.state.is_complete() {
+            return Err(Refusal::because(format!(
+                "every task of the run {run} is completed: there is nothing to close"
+            )));
+        }
+        if self.run.closed.is_some() {
+            return Ok(Vec::new());
+        }
+        Ok(vec![Event::RunClosed { by: by.to_owned(), reason: reason.trim().to_owned() }])
+    }
+
     pub(super) fn retry(&self, id: &TaskId, by: &str) -> Decision {
         let task = self.task(id)?;
         match task.decided {

@@ -1,0 +1,47 @@
+//! Lists that are worked on in their order, whatever boxes were ticked before.
+
+use piton_core::plan::{Dialect, Exhausted, Plan, Schedule, Settings};
+use piton_core::run::{Action, Command, Holder, Past, Proof, Status, next};
+
+use crate::bench::{Bench, id, plan, session, spec};
+
+/// `1 [x] 2 [ ] 3 [x] 4 [ ]`, each on top of the one before.
+fn ticked(dialect: Dialect) -> Bench {
+    let tasks = vec![spec("1", &[]), spec("2", &["1"]), spec("3", &["2"]), spec("4", &["3"])];
+    let settings = Settings { dialect, exhausted: Exhausted::Stop, ..Settings::default() };
+    let mut bench = Bench::new(Plan { settings, ..plan(tasks) });
+    for done in ["1", "3"] {
+        let past = Past { proof: Some(Proof::Reported), ..Past::plain(Status::Completed) };
+        bench.accept(&Command::Adopt { task: id(done), by: "the list".to_owned(), past: Box::new(past) });
+    }
+    bench
+}
+
+fn starts(bench: &Bench) -> Vec<Action> {
+    next(&bench.state, bench.now)
+}
+
+#[test]
+fn a_ticked_box_lets_no_later_one_overtake() {
+    let mut bench = ticked(Dialect::Issue);
+    let ann = Holder::Ledger("ann".to_owned());
+    let refused = bench.refuse(&Command::Start { task: id("4"), holder: ann });
+    assert_eq!(
+        refused.reason,
+        "4 has to wait: a task before it is not done, and they are done one after the other"
+    );
+    let session = session(Schedule::Layered);
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session });
+    assert_eq!(starts(&bench), [Action::Start { task: id("2") }]);
+    bench.land("2", 1);
+    assert!(starts(&bench).contains(&Action::Start { task: id("4") }));
+}
+
+/// Where tasks name what they wait for, that is all they wait for.
+#[test]
+fn in_a_graph_a_task_waits_for_what_it_names() {
+    let mut bench = ticked(Dialect::Native);
+    let session = session(Schedule::Layered);
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session });
+    assert_eq!(starts(&bench), [Action::Start { task: id("2") }, Action::Start { task: id("4") }]);
+}

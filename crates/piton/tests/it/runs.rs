@@ -1,0 +1,196 @@
+//! The runs of a project: listed, closed, opened again; and what is meant where nobody says which.
+
+use crate::{json, sandbox};
+use piton_testkit::sandbox::{Output, Sandbox, task, writers};
+use rustix::process::Signal;
+
+/// Two plans, `a.toml` and `b.toml`, with a task each that lands and one that fails.
+fn two() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.script("[A0]\nwrite A0.txt x\n[B0]\nwrite B0.txt x\n[A]\nwrite odd x\n[B]\nwrite odd x\n");
+    for (plan, id) in [("a", "A"), ("b", "B")] {
+        let text = sandbox.plan_text("", &(task(id, "attempts = 1") + &task(&format!("{id}0"), "")));
+        sandbox
+            .write(format!("{plan}.toml"), &text.replace("name = \"plan\"", &format!("name = \"{plan}\"")));
+    }
+    sandbox.commit("Plans");
+    let _ = sandbox.run("run a.toml").exits(4);
+    let _ = sandbox.run("run b.toml").exits(4);
+    sandbox
+}
+
+fn run_of(sandbox: &Sandbox, plan: &str) -> String {
+    let status = sandbox.run(&format!("status --json --plan {plan}")).exits(0);
+    json(&status, "/run").as_str().expect("a name").to_owned()
+}
+
+/// The commands that an output names.
+fn commands(output: &Output) -> Vec<String> {
+    let hints = output.stderr.lines().filter_map(|line| line.strip_prefix("hint: "));
+    let commands = hints.filter_map(|hint| hint.find("piton ").map(|at| &hint[at..]));
+    commands.map(|command| command.split("   ").next().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn all_runs_are_listed_with_where_they_stand() {
+    let sandbox = two();
+    let (a, b) = (run_of(&sandbox, "a.toml"), run_of(&sandbox, "b.toml"));
+    let listed = sandbox.run("runs").exits(0);
+    let rows: Vec<Vec<&str>> = listed.stdout.lines().map(|line| line.split_whitespace().collect()).collect();
+    let ends: Vec<(&str, &str, &str)> = rows.iter().map(|row| (row[0], row[1], row[row.len() - 1])).collect();
+    assert_eq!(ends, [(b.as_str(), "ended", "b.toml"), (a.as_str(), "ended", "a.toml")]);
+    let listed = sandbox.run("runs --json").exits(0);
+    assert_eq!(json(&listed, "/runs/0/run"), b);
+    assert_eq!(json(&listed, "/runs/0/state/status"), "ended");
+    assert_eq!(json(&listed, "/runs/1/done"), 1);
+    assert_eq!(json(&listed, "/runs/1/total"), 2);
+    assert_eq!(json(&listed, "/runs/1/engine_alive"), false);
+    let _ = sandbox.run("run a.toml --reset").exits(4);
+    let _ = sandbox.run("runs").exits(0).says("ended, replaced");
+    let _ = sandbox.piton(["runs"]).within(sandbox.root()).run().exits(0).says("there is no run in");
+}
+
+#[test]
+fn a_closed_run_is_unfinished_no_more_until_it_is_opened_again() {
+    let sandbox = two();
+    let (a, b) = (run_of(&sandbox, "a.toml"), run_of(&sandbox, "b.toml"));
+    let _ = sandbox.run("status").exits(2).says("several runs are unfinished here").says("piton close RUN");
+    let closed = sandbox.piton(["close", &a, "--reason", "b replaces it"]).run().exits(0);
+    let _ = closed.says("closed by you: b replaces it").says("hint: piton run a.toml   opens it again");
+    let _ = sandbox.run("status").exits(0).says(&b);
+    let _ = sandbox.run("status --plan a.toml").exits(0).says("closed by you: b replaces it");
+    assert_eq!(json(&sandbox.run("status --plan a.toml --json").exits(0), "/state/status"), "closed");
+    assert!(sandbox.worktrees().join("A").is_dir(), "nothing is removed");
+    let again = sandbox.run("close a.toml").exits(0);
+    let _ = again.says(&format!("the run {a} is closed already"));
+    let reopened = sandbox.run("run a.toml").exits(4);
+    let _ = reopened.says(&format!("the run {a} was closed by you (b replaces it): it is opened again"));
+    let _ = sandbox.run("status").exits(2).says("several runs are unfinished here");
+    let _ = sandbox.run("close nobody").exits(1).says("there is no run `nobody`");
+}
+
+#[test]
+fn what_a_closed_run_left_goes_with_clean_and_its_work_is_kept() {
+    let sandbox = two();
+    sandbox.script("[A]\nwrite A.txt x\n");
+    let _ = sandbox.run("close a.toml").exits(0);
+    let _ = sandbox.run("clean").exits(0).says("removing the worktree of A").lacks("the worktree of B");
+    assert!(!sandbox.worktrees().join("A").exists());
+    assert_eq!(sandbox.git(["show", "worktree-A:odd"]), "x", "its branch has what its agent did");
+    let _ = sandbox.run("retry A --plan a.toml").exits(0);
+    let _ = sandbox.run("run a.toml").exits(0).says("it is opened again");
+    let _ = sandbox.run("close a.toml").exits(1).says("there is nothing to close");
+}
+
+#[test]
+fn a_run_that_is_worked_on_is_not_closed() {
+    let sandbox = sandbox();
+    sandbox.plan(&task("T1", ""));
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    sandbox.script("[T1]\nmeet SIDE/arrived\nmeet SIDE/gate\nwrite T1.txt x\n");
+    let run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    let refused = sandbox.run("close plan.toml").exits(1).says("an engine is working on the run");
+    assert!(commands(&refused)[0].starts_with("piton stop --run plan-"), "{refused}");
+    run.signal(Signal::KILL);
+    assert_eq!(run.wait().code, None);
+    let refused = sandbox.run("close plan.toml").exits(1).says("left running: the agent of T1");
+    let stop = &commands(&refused)[0];
+    let _ = sandbox.run(stop.strip_prefix("piton ").expect(stop)).exits(0);
+    let _ = sandbox.run("close plan.toml").exits(0);
+}
+
+#[test]
+fn where_several_runs_are_unfinished_hints_name_the_run() {
+    let sandbox = two();
+    let b = run_of(&sandbox, "b.toml");
+    let run = sandbox.run("run b.toml").exits(4);
+    assert_eq!(commands(&run), [format!("piton why B --run {b}")]);
+    let _ = sandbox.run("why B").exits(0).says(&format!("piton retry B --run {b}\n"));
+    let _ = sandbox.run("close a.toml").exits(0);
+    let run = sandbox.run("run b.toml").exits(4);
+    assert_eq!(commands(&run), ["piton why B"]);
+}
+
+#[test]
+fn without_a_plan_the_only_unfinished_run_is_resumed() {
+    let sandbox = two();
+    let (a, b) = (run_of(&sandbox, "a.toml"), run_of(&sandbox, "b.toml"));
+    let several = sandbox.run("run").exits(2).says("several runs are unfinished in [ROOT]/project");
+    let _ = several.clone().says(&format!("resumes {a}, 1/2 done"));
+    assert_eq!(commands(&several), ["piton run b.toml", "piton run a.toml"]);
+    let _ = sandbox.run(&format!("run --run {a}")).exits(4).says(&a);
+    let _ = sandbox.run("close a.toml").exits(0);
+    sandbox.script("[B]\nwrite B.txt x\n");
+    let _ = sandbox.run("retry B").exits(0);
+    let _ = sandbox.run("run").exits(0).says(&format!("the run {b} of b.toml is resumed"));
+    let none = sandbox.run("run").exits(2).says("no run is unfinished in [ROOT]/project: say which plan");
+    assert_eq!(commands(&none), ["piton run a.toml", "piton run b.toml"]);
+    let _ = sandbox.run("run --reset").exits(2).says("--reset begins a new run: say of which plan");
+}
+
+#[test]
+fn plans_that_lie_in_the_project_are_named_where_there_is_no_run() {
+    let sandbox = sandbox();
+    let nothing = sandbox.run("status").exits(1).says("there is no run in [ROOT]/project");
+    assert_eq!(commands(&nothing)[0], "piton new NAME");
+    sandbox.plan(&task("T1", ""));
+    sandbox.write("Cargo.toml", "[package]\n");
+    sandbox.write("docs/tasks/shop/manifest.json", "{}\n");
+    sandbox.write(".claude/plans/issue-7-months/tasks.md", "- [ ] 1. Do it\n");
+    sandbox.write("plans/shop-todolist.md", "- [ ] TASK-001: Do it\n");
+    sandbox.write(".claude/iterative/search/tasks.md", "- [ ] T1: Do it\n");
+    sandbox.write(".claude/iterative/archive/old/tasks.md", "- [x] T1: Do it\n");
+    let seen = [
+        "piton run plan.toml",
+        "piton run plans/shop-todolist.md",
+        "piton run docs/tasks/shop",
+        "piton run .claude/plans/issue-7-months",
+        "piton run .claude/iterative/search",
+    ];
+    for line in ["status", "run"] {
+        let named = commands(&sandbox.run(line));
+        assert_eq!(named[..5], seen, "{line}");
+    }
+}
+
+/// What is printed to be typed can be typed, whatever a plan is called.
+#[test]
+fn every_command_in_a_hint_can_be_typed_as_it_is() {
+    let sandbox = sandbox();
+    sandbox.script(&writers(&["T1"]));
+    let name = "my plan's list.toml";
+    let types = |command: &str| {
+        let words = shell(&sandbox, command);
+        sandbox.piton(words.iter().skip(1).map(String::as_str)).run()
+    };
+    let new = sandbox.piton(["new", name]).run().exits(0);
+    let [plan] = &commands(&new)[..] else { panic!("{new}") };
+    let _ = types(plan).exits(0);
+    let again = sandbox.piton(["new", name]).run().exits(1);
+    let [force] = &commands(&again)[..] else { panic!("{again}") };
+    let _ = types(force).exits(0);
+    sandbox.write(name, &sandbox.plan_text("", &task("T1", "attempts = 1")));
+    sandbox.commit("Plan");
+    let none = sandbox.run("status").exits(1);
+    assert_eq!(commands(&none)[0], r"piton run 'my plan'\''s list.toml'");
+    let _ = types(&commands(&none)[0]).exits(0);
+    // A task that is another one by now, and a run that is closed.
+    sandbox.write(name, &sandbox.read(name).replace("Please do T1", "Please do T1 otherwise"));
+    let changed = sandbox.piton(["run", name]).run().exits(1);
+    let [_, replan] = &commands(&changed)[..] else { panic!("{changed}") };
+    let _ = types(replan).exits(4);
+    let closed = sandbox.piton(["close", name]).run().exits(0);
+    let reopens = commands(&closed).pop().expect("a hint");
+    let _ = types(&reopens).exits(4).says("it is opened again");
+    let retried = sandbox.run("retry T1").exits(0);
+    let [goes_on] = &commands(&retried)[..] else { panic!("{retried}") };
+    let _ = types(goes_on).exits(4);
+}
+
+/// A line as a shell takes it apart.
+fn shell(sandbox: &Sandbox, line: &str) -> Vec<String> {
+    let words = sandbox.piton_by(&["sh", "-c", &format!("printf '%s\\n' {line}")], []).run().exits(0);
+    words.stdout.lines().map(str::to_owned).collect()
+}
