@@ -45,7 +45,6 @@ fn a_report_of_done_is_proven_by_the_checks() {
     running `test -s T1.txt`
 
     Check `test -s T1.txt` failed with exit status 1.
-        test -s T1.txt
     ");
     assert_eq!(status(&sandbox, "T1"), "failed");
     sandbox.write("T1.txt", "x");
