@@ -296,7 +296,7 @@ fn grown(source: &Source, changes: &[Change]) -> Source {
 fn write_all(changes: &[Change]) -> Outcome<bool> {
     for change in changes {
         crash::point("add.before-write");
-        if !write(change)? {
+        if !put(&change.path, change.before.as_deref(), &change.after)? {
             return Ok(false);
         }
         crash::point("add.written");
@@ -304,17 +304,17 @@ fn write_all(changes: &[Change]) -> Outcome<bool> {
     Ok(true)
 }
 
-fn write(change: &Change) -> Outcome<bool> {
-    let Change { path, before, after, .. } = change;
+/// The same for one file that was like this when it was read.
+pub(super) fn put(path: &Utf8Path, before: Option<&[u8]>, after: &[u8]) -> Outcome<bool> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create {folder}")))?;
     }
     // A link stays one; what it leads to is replaced.
-    let real = path.canonicalize_utf8().unwrap_or_else(|_| path.clone());
+    let real = path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
     let put =
         |bytes: &[u8]| disk::exchange(&real, bytes).map_err(Failure::io(format!("cannot write {path}")));
     let displaced = put(after)?;
-    if displaced == *before {
+    if displaced.as_deref() == before {
         return Ok(true);
     }
     if let Some(theirs) = displaced {

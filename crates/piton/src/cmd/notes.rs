@@ -1,5 +1,6 @@
 //! What is written down and changes no task: entries of the journal, and guardrails.
 
+use camino::Utf8Path;
 use piton_core::dialect::chronicle::Said;
 use piton_core::dialect::iterative::guardrails::{self, Guardrail as Lesson};
 use piton_core::plan::Dialect;
@@ -8,7 +9,7 @@ use piton_core::terminal::clean_text;
 use serde_json::json;
 
 use super::ledger::holder;
-use super::{Exit, FINE, people, status};
+use super::{Exit, FINE, add, people, status};
 use crate::args::{By, GuardrailCommand, JournalCommand, OfRun};
 use crate::failure::{Failure, Outcome};
 use crate::find::{self, FoundRun};
@@ -48,11 +49,7 @@ pub(crate) fn guardrail(command: &GuardrailCommand) -> Outcome<Exit> {
 
 /// Take one out, by its text or a part of it that no other has.
 fn remove(part: &str, by: &By, of: &OfRun) -> Outcome<Exit> {
-    let found = find::run_to_change(&of.which, None)?;
-    if status::facts(&found.journal, &found.run)?.settings.dialect == Dialect::Iterative {
-        return Err(Failure::new("the guardrails of iterative work stand in a file: take it out there")
-            .hint(format!("edit {}/{}", status::facts(&found.journal, &found.run)?.plan, guardrails::FILE)));
-    }
+    let mut found = find::run_to_change(&of.which, None)?;
     let all = found.journal.chronicle(&found.run)?.guardrails;
     let part = clean_text(part.as_bytes()).trim().to_lowercase();
     let mut texts: Vec<&str> = all.iter().map(|said| said.text.as_str()).collect();
@@ -63,8 +60,8 @@ fn remove(part: &str, by: &By, of: &OfRun) -> Outcome<Exit> {
     let hits: Vec<&str> = if whole.is_empty() { parts().collect() } else { whole };
     match &hits[..] {
         [text] => {
-            let note = Note::GuardrailRemoved { text: (*text).to_owned() };
-            people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note })
+            let lesson = all.iter().find(|said| said.text == *text).expect("it is one of them");
+            forget(&mut found, lesson, &holder(&by.by)?, of.json)
         }
         [] => Err(Failure::new("no guardrail has these words").hint("piton guardrail list")),
         several => {
@@ -72,6 +69,37 @@ fn remove(part: &str, by: &By, of: &OfRun) -> Outcome<Exit> {
             Err(failure.hint("piton guardrail list   shows them; give more of the text"))
         }
     }
+}
+
+/// How often somebody may write the file, or an engine hear the lesson again, in the very moment that it goes.
+const ROUNDS: usize = 8;
+
+/// Take a lesson out of the journal and, in iterative work, out of the file that has it as well: what one of the two has, the
+/// other gets again.
+fn forget(found: &mut FoundRun, lesson: &Said, by: &str, as_json: bool) -> Outcome<Exit> {
+    let facts = status::facts(&found.journal, &found.run)?;
+    let has_file = facts.settings.dialect == Dialect::Iterative;
+    let file = Utf8Path::new(&facts.plan).join(guardrails::FILE);
+    for round in 0..ROUNDS {
+        let text = has_file.then(|| std::fs::read_to_string(&file).ok()).flatten();
+        let left = text.as_ref().and_then(|text| guardrails::without(text, lesson));
+        if let (Some(text), Some(left)) = (&text, &left) {
+            add::put(&file, Some(text.as_bytes()), left.as_bytes())?;
+        }
+        let known = found.journal.chronicle(&found.run)?.guardrails;
+        let is_it = |said: &&Said| said.text == lesson.text || guardrails::are_one(said, lesson);
+        if let Some(said) = known.iter().find(is_it) {
+            let note = Note::GuardrailRemoved { text: said.text.clone() };
+            let events = found.command(&Command::Note { by: by.to_owned(), note })?;
+            if round == 0 {
+                people::tell(&events, as_json);
+            }
+        } else if left.is_none() {
+            return Ok(FINE);
+        }
+    }
+    Err(Failure::new(format!("{} is written by somebody else all the time", find::shown(&file)))
+        .hint("run the same command again"))
 }
 
 fn guardrails_of(of: &OfRun) -> Outcome<Vec<Said>> {

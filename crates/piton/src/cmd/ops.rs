@@ -171,7 +171,7 @@ impl Op {
             (Dialect::Iterative, "initialise") => Some("piton next --plan SLUG"),
             (Dialect::Iterative, "start") => Some("piton start ID --by NAME   (an iteration)"),
             (Dialect::Iterative, "report done") => Some("piton report ID done --did TEXT --commit HASH"),
-            (Dialect::Iterative, "context update" | "drop guardrail") => None,
+            (Dialect::Iterative, "context update") => None,
             (Dialect::Rwkit, "journal") => Some("piton journal add 'LEVEL: TEXT'"),
             (Dialect::Rwkit, "context update") => None,
             _ => Some(self.command),

@@ -140,6 +140,9 @@ fn every_operation_of_the_document_is_a_command() {
     let _ = run("skip T3 --reason later");
     let _ = run("add T4 --title More --after T1 --file more.txt");
     let _ = run("guardrail add heed");
+    let _ = run("guardrail add leave");
+    let _ = run("guardrail remove leave").says("guardrail removed by");
+    let _ = run("guardrail list").says("heed").lacks("leave");
     let _ = run("next").says("T4").lacks("review");
     let file = state(&sandbox);
     assert_eq!(file["tasks"]["T2"]["max_iterations"], 9);
@@ -148,7 +151,8 @@ fn every_operation_of_the_document_is_a_command() {
         (&"pending".into(), &"Skipped: later".into())
     );
     assert_eq!(file["tasks"]["T4"]["status"], "pending");
-    assert!(sandbox.read(format!("{PLAN}/guardrails.md")).contains("**Solution**: heed"));
+    let file = sandbox.read(format!("{PLAN}/guardrails.md"));
+    assert!(file.contains("**Solution**: heed") && !file.contains("leave"), "{file}");
     insta::assert_snapshot!("by_command", masked(&log(&sandbox)));
 }
 

@@ -149,6 +149,23 @@ pub fn settle(found: Option<&str>, chronicle: &Chronicle) -> Settled {
     Settled { heard, append }
 }
 
+/// The text without a lesson that a run knows, if it has it. Nothing else in it changes.
+pub fn without(text: &str, lesson: &Said) -> Option<String> {
+    let (known, cut) = (as_written(lesson), cut(text));
+    let (mut left, mut from) = (String::new(), 0);
+    for (place, _) in cut.entries.iter().filter(|(_, entry)| kept(&normal(entry)) == known) {
+        left += &text[from..place.start];
+        let behind = &text[place.end..];
+        from = text.len() - behind.trim_start_matches(['\r', '\n']).len();
+    }
+    (from > 0).then(|| left + &text[from..])
+}
+
+/// Whether two that a run knows are one in the file.
+pub fn are_one(one: &Said, other: &Said) -> bool {
+    as_written(one) == as_written(other)
+}
+
 /// As much of it as a run keeps.
 fn kept(text: &str) -> String {
     normal(&chronicle::cut(text, TEXT))

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::dialect::chronicle::bench::Bench;
 use crate::run::Note;
+use crate::time::Timestamp;
 
 const FORMS: &str = "# Guardrails
 
@@ -179,5 +180,19 @@ proptest! {
         prop_assert_eq!(settled(Some(&whole), &bench), Settled::default(), "{}", whole);
         let anew = after(None, &mut bench);
         prop_assert_eq!(settled(Some(&anew), &bench), Settled::default(), "{}", anew);
+    }
+}
+
+/// A lesson that somebody takes out goes whole, and nothing else does.
+#[test]
+fn a_lesson_is_cut_out_of_its_file() {
+    let lessons = cut(FORMS).entries.iter().map(|(_, entry)| normal(entry)).collect::<Vec<_>>();
+    for lesson in &lessons {
+        let said = Said { text: kept(lesson), by: FILE.to_owned(), at: Timestamp(0) };
+        let left = without(FORMS, &said).expect("it is there");
+        assert!(left.starts_with(HEADER));
+        let others = cut(&left).entries.iter().map(|(_, entry)| normal(entry)).collect::<Vec<_>>();
+        assert_eq!(others, lessons.iter().filter(|other| *other != lesson).cloned().collect::<Vec<_>>());
+        assert_eq!(without(&left, &said), None);
     }
 }
