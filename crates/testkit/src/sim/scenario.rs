@@ -122,7 +122,7 @@ impl Scenario {
             sloppy: 0,
             movers: false,
             trouble: if promise || rng.chance(60) { 0 } else { rng.between(1, 10) },
-            outage: if !promise && rng.chance(5) { rng.small(1, 50) } else { 0 },
+            outage: if !promise && rng.chance(15) { rng.small(1, 50) } else { 0 },
             limits_models: rng.chance(30),
         };
         let subjects = subjects(rng, count);
