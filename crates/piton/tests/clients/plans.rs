@@ -122,6 +122,10 @@ fn what_a_client_was_not_allowed_or_did_not_do_is_not_done(bench: &Bench) {
     // Some clients say that they were not allowed to: then a person has to decide.
     let first = if matches!(bench.client, Client::Claude) { "blocked" } else { "abandoned" };
     assert_eq!([&status["tasks"][0]["status"], &status["tasks"][1]["status"]], [first, "blocked"]);
+    if bench.client == Client::Claude {
+        let why = bench.sandbox.run("why T1 --plan plan.toml").exits(0);
+        let _ = why.says("its client denied it Write").says("outside.txt").says("The agent's last words:");
+    }
 }
 
 fn nothing_of_a_client_outlives_it(bench: &Bench) {
