@@ -125,7 +125,7 @@ impl Project {
     }
 
     pub(crate) fn git(&self, dir: &Utf8Path, args: &[&str]) -> String {
-        let output = self.command("git", dir).args(args).output().unwrap();
+        let output = self.command(&git_program(), dir).args(args).output().unwrap();
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
@@ -139,6 +139,13 @@ impl Project {
 }
 
 /// A plan of so many tasks without checks, whose agent is a shell command. `each` adds lines to a task.
+/// Where git is. To look for it in another `PATH` this process would be copied first, which takes longer than a git does.
+fn git_program() -> String {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|file| file.is_file());
+    found.map_or_else(|| "git".to_owned(), |file| file.to_string_lossy().into_owned())
+}
+
 /// Agents write down in `~/.cache` when they began.
 pub(crate) const OWN_PLACE: &str = "[sandbox]\nwritable = [\"~/.cache\"]\n";
 
