@@ -57,7 +57,7 @@ pub const WIDER: &str = "wider-context";
 /// A task that was completed under the same id before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Before {
-    /// What it means for whoever works on it now: Piton's words.
+    /// What the agent should do about it, in Piton's own words.
     pub text: String,
     /// What it was called, where it was another task.
     pub title: String,
@@ -90,7 +90,7 @@ impl Default for Workplace<'_> {
     }
 }
 
-/// What an agent is told beside the task itself.
+/// What a prompt says besides the task itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Brief<'a> {
     pub attempt: u32,

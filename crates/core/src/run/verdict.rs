@@ -181,7 +181,7 @@ mod tests {
         // Without an error that is known, how it began may say what it is about.
         let said = useful(&format!("making it\n{}", "and on\n".repeat(500)), 300);
         assert!(said.starts_with("making it\nand on\n") && said.contains("\n[…]\nand on"), "{said}");
-        // One that is at the end anyway is told once.
+        // An error that stands at the end anyway is not repeated.
         let said = useful(&format!("{built}{first}"), 900);
         assert!(
             said.starts_with("   Compiling crate") && said.ends_with("a.rs:1:5") && !said.contains(GAP),

@@ -113,22 +113,22 @@ fn what_people_may_do() {
       … by ann    reported, failed (defect → blocked)
       … by bob    no: T1 is in progress, held by bob [piton report T1 done --by bob   if you hold it; or, to free it: piton reset T1]
     retry
-      pending     no: T1 is pending: there is no failure to try again after
-      in_progress no: T1 is in_progress: there is no failure to try again after
-      confirming  no: T1 is confirming: there is no failure to try again after
-      verifying   no: T1 is verifying: there is no failure to try again after
-      verified    no: T1 is verified: there is no failure to try again after
-      merging     no: T1 is merging: there is no failure to try again after
-      completed   no: T1 is completed: there is no failure to try again after
+      pending     no: T1 is pending: it has not failed, so there is nothing to retry
+      in_progress no: T1 is in_progress: it has not failed, so there is nothing to retry
+      confirming  no: T1 is confirming: it has not failed, so there is nothing to retry
+      verifying   no: T1 is verifying: it has not failed, so there is nothing to retry
+      verified    no: T1 is verified: it has not failed, so there is nothing to retry
+      merging     no: T1 is merging: it has not failed, so there is nothing to retry
+      completed   no: T1 is completed: it has not failed, so there is nothing to retry
       failed      retried
       abandoned   retried
       blocked     retried
       skipped     no: T1 was skipped, not tried [`piton reset T1` puts it back into the plan]
-      unreachable no: T1 is pending: there is no failure to try again after
-      waiting     no: T1 is pending: there is no failure to try again after
+      unreachable no: T1 is pending: it has not failed, so there is nothing to retry
+      waiting     no: T1 is pending: it has not failed, so there is nothing to retry
       passed over retried
-      … by ann    no: T1 is in_progress: there is no failure to try again after
-      … by bob    no: T1 is in_progress: there is no failure to try again after
+      … by ann    no: T1 is in_progress: it has not failed, so there is nothing to retry
+      … by bob    no: T1 is in_progress: it has not failed, so there is nothing to retry
     reset
       pending     no: T1 is pending: there is nothing to reset
       in_progress reset

@@ -150,9 +150,9 @@ fn refusals_say_why_and_what_would_help() {
     }
     shows!(all, @r"
     $ piton retry A
-    error: A is completed: there is no failure to try again after
+    error: A is completed: it has not failed, so there is nothing to retry
     $ piton retry D
-    error: D is pending: there is no failure to try again after
+    error: D is pending: it has not failed, so there is nothing to retry
     $ piton retry Z
     error: there is no task Z in the run plan-[RUN]
 

@@ -179,7 +179,7 @@ fn how_to_say_already(task: &TaskId) -> String {
     )
 }
 
-/// What an agent is told that ended with a question.
+/// What the next prompt says if the agent ended with a question.
 fn decide_yourself(question: &str) -> String {
     format!(
         "Your last attempt ended with a question: {question}\n\

@@ -36,9 +36,9 @@ impl Rules<'_> {
                 format!("{id} was skipped, not tried"),
                 format!("`piton reset {id}` puts it back into the plan"),
             )),
-            status => {
-                Err(Refusal::because(format!("{id} is {status}: there is no failure to try again after")))
-            }
+            status => Err(Refusal::because(format!(
+                "{id} is {status}: it has not failed, so there is nothing to retry"
+            ))),
         }
     }
 
