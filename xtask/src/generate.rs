@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use piton_core::dialect::{execute, issue, iterative, native, rwkit};
+use piton_core::system::{execute, issue, iterative, native, rwkit};
 use piton_testkit::prompts;
 use serde_json::Value;
 

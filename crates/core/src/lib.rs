@@ -7,10 +7,10 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod chronicle;
 pub mod client;
 pub mod denied;
 pub mod diagnostic;
-pub mod dialect;
 mod fence;
 pub mod hook;
 pub mod mcp;
@@ -21,8 +21,11 @@ pub mod redact;
 pub mod review;
 pub mod run;
 pub mod runners;
+pub mod settings_file;
 pub mod signal;
+pub mod system;
 mod tags;
 pub mod terminal;
 pub mod time;
+pub mod toolchain;
 pub mod view;

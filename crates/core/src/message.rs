@@ -93,7 +93,7 @@ fn line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::native::testing::task;
+    use crate::system::native::testing::task;
 
     #[test]
     fn forms() {

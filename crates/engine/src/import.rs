@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::execute::state::{ForeignState, ForeignTask, TaskStatus};
 use piton_core::plan::{Oid, TaskId, TaskSpec};
 use piton_core::run::{Past, PastCommit, Proof, Status, Work};
+use piton_core::system::execute::state::{ForeignState, ForeignTask, TaskStatus};
 
 use crate::git::{GitError, Repo, Worktree};
 use crate::landed::{Landed, LastWord, Place, StandIn, is_hash};

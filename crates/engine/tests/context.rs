@@ -7,7 +7,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command as Process;
 
 use camino::Utf8PathBuf;
-use piton_core::dialect::execute::context::{self, FILE};
 use piton_core::plan::{
     Budget, Dialect, Export, Fences, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
 };
@@ -15,6 +14,7 @@ use piton_core::prompt::Prompts;
 use piton_core::run::{
     Claim, Command, ContextUpdate, NewRun, Note, Recorded, Report, Selection, Session, State, StopReason,
 };
+use piton_core::system::execute::context::{self, FILE};
 use piton_core::time::{Span, Timestamp};
 use piton_engine::clock;
 use piton_engine::drive::{Engine, Observer, channels};

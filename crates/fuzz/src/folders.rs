@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use piton_core::diagnostic::Severity;
-use piton_core::dialect::execute::plan::{lint, read};
-use piton_core::dialect::native::Config;
-use piton_core::dialect::{Folder, Problem, Reading, text};
 use piton_core::plan::{Argv, Graph, TaskId};
+use piton_core::system::execute::plan::{lint, read};
+use piton_core::system::kit::text;
+use piton_core::system::native::Config;
+use piton_core::system::{Folder, Problem, Reading};
 
 use crate::names::safe_path;
 use crate::plans::{can_be_told, point_inside, safe};

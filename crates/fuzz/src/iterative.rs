@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use piton_core::diagnostic::place;
-use piton_core::dialect::checklist::{self, Mark};
-use piton_core::dialect::issue::boxes;
-use piton_core::dialect::issue::plan::Word;
-use piton_core::dialect::iterative::plan::{Given, IterativeReading, fit, read as read_plan, write};
-use piton_core::dialect::iterative::state::{What, commands, edits, read};
-use piton_core::dialect::native::Config;
 use piton_core::plan::{Argv, Graph, Iterative, TaskId};
+use piton_core::system::issue::boxes;
+use piton_core::system::issue::plan::Word;
+use piton_core::system::iterative::plan::{Given, IterativeReading, fit, read as read_plan, write};
+use piton_core::system::iterative::state::{What, commands, edits, read};
+use piton_core::system::kit::checklist::{self, Mark};
+use piton_core::system::native::Config;
 use serde_json::Value;
 
 use crate::folders::{folder, shown_in_their_files};

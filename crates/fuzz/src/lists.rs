@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::dialect::checklist::{self, Kind, Mark};
-use piton_core::dialect::issue::boxes;
-use piton_core::dialect::issue::plan::{Given, IssueReading, Word, lint, read};
-use piton_core::dialect::native::Config;
-use piton_core::dialect::{mojibake, text, toolchain};
 use piton_core::plan::TaskId;
+use piton_core::system::issue::boxes;
+use piton_core::system::issue::plan::{Given, IssueReading, Word, lint, read};
+use piton_core::system::kit::checklist::{self, Kind, Mark};
+use piton_core::system::kit::mojibake;
+use piton_core::system::kit::text;
+use piton_core::system::native::Config;
+use piton_core::toolchain;
 
 use crate::folders::{folder, shown_in_their_files};
 use crate::plans::{can_be_told, point_inside, safe};

@@ -1,8 +1,8 @@
 //! What programs and people leave: output of test runners, and a project's description.
 
-use piton_core::dialect::execute::context::{Skipped, fold};
 use piton_core::plan::TaskSpec;
 use piton_core::runners::{counts, ran_none, told};
+use piton_core::system::execute::context::{Skipped, fold};
 use piton_core::terminal::clean_text;
 use piton_core::time::Timestamp;
 use serde_json::json;

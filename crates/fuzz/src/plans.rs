@@ -2,9 +2,9 @@
 //! accepted can be written down and read again as the same plan.
 
 use piton_core::diagnostic::{Diagnostic, place};
-use piton_core::dialect::native::{Config, Overrides, diff, name_from, read, read_config};
 use piton_core::message;
 use piton_core::plan::{Agent, Argv, Check, Graph, Plan, PromptBy, RunId, Schedule, Settings, TaskSpec};
+use piton_core::system::native::{Config, Overrides, diff, name_from, read, read_config};
 use piton_core::time::Span;
 use toml::{Table, Value};
 

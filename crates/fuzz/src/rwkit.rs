@@ -1,7 +1,7 @@
 //! State files of the rw-kit system: read from anybody, whatever the version, and compared with what they were.
 
 use piton_core::diagnostic::place;
-use piton_core::dialect::rwkit::state::{What, commands, edits, read};
+use piton_core::system::rwkit::state::{What, commands, edits, read};
 use serde_json::Value;
 
 use crate::names::safe_name;

@@ -1,6 +1,6 @@
 //! Other programs' settings, in which a part is ours: all the rest stays as it is.
 
-use piton_core::dialect::settings::{Spot, is_toml, put, put_block, take, take_block};
+use piton_core::settings_file::{Spot, is_toml, put, put_block, take, take_block};
 use serde_json::{Value, json};
 
 use crate::same;

@@ -1,8 +1,8 @@
 //! State files of the execute system: read from anybody, and compared with what they were.
 
+use piton_core::chronicle::lay_over;
 use piton_core::diagnostic::place;
-use piton_core::dialect::chronicle::lay_over;
-use piton_core::dialect::execute::state::{What, commands, edits, read};
+use piton_core::system::execute::state::{What, commands, edits, read};
 use serde_json::{Map, Value};
 
 use crate::names::safe_name;

@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use piton_core::dialect::checklist::{self, Mark};
-use piton_core::dialect::issue::plan::Word;
-use piton_core::dialect::native::Config;
-use piton_core::dialect::rwkit::batches::LARGEST;
-use piton_core::dialect::rwkit::boxes;
-use piton_core::dialect::rwkit::master::{self, Standing};
-use piton_core::dialect::rwkit::plan::{Given, RwkitReading, lint, read};
-use piton_core::dialect::text;
 use piton_core::plan::About;
 use piton_core::plan::{Plan, TaskId};
+use piton_core::system::issue::plan::Word;
+use piton_core::system::kit::checklist::{self, Mark};
+use piton_core::system::kit::text;
+use piton_core::system::native::Config;
+use piton_core::system::rwkit::batches::LARGEST;
+use piton_core::system::rwkit::boxes;
+use piton_core::system::rwkit::master::{self, Standing};
+use piton_core::system::rwkit::plan::{Given, RwkitReading, lint, read};
 
 use crate::folders::{folder, shown_in_their_files};
 use crate::names::safe_path;

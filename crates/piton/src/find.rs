@@ -2,10 +2,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::nearest;
-use piton_core::dialect::Addition;
-use piton_core::dialect::iterative::state;
 use piton_core::plan::{AboutTask, Check, Dialect, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Recorded, Status, Task, shell_word};
+use piton_core::system::Addition;
+use piton_core::system::iterative::state;
 use piton_engine::agent::Attempt;
 use piton_engine::claims::{Judgement, Place};
 use piton_engine::files::{Aide, Mirror, Wait};

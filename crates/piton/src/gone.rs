@@ -2,8 +2,8 @@
 //! none of its files is written again.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::kept;
 use piton_core::plan::{Dialect, RunId};
+use piton_core::system::kept;
 use piton_engine::journal::Journal;
 
 use crate::{find, ui};

@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use args::{Cli, Command, HookAt, SchemaName};
 use clap::Parser;
 use failure::Outcome;
-use piton_core::dialect::{execute, issue, iterative, native, rwkit};
+use piton_core::system::{execute, issue, iterative, native, rwkit};
 
 fn main() -> ExitCode {
     // A keeper is this binary in a small mode of its own: no thread, no arguments parsed, little memory.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::rwkit;
 use piton_core::plan::{Agent, Check, Plan, Sandbox, TaskSpec, first_program};
+use piton_core::system::rwkit;
 use piton_engine::{agent, sandbox, secrets};
 use serde_json::{Value, json};
 
@@ -216,11 +216,11 @@ mod tests {
     fn whoever_needs_it_is_named() {
         let spec = |text: &str| -> TaskSpec {
             let text = format!("[[task]]\nid = '{text}'\ntitle = 'x'\nprompt = 'x'\nchecks = ['x']\n");
-            let reading = piton_core::dialect::native::read(
+            let reading = piton_core::system::native::read(
                 &text,
                 "plan",
-                &piton_core::dialect::native::Config::default(),
-                &piton_core::dialect::native::Overrides::default(),
+                &piton_core::system::native::Config::default(),
+                &piton_core::system::native::Overrides::default(),
             );
             reading.plan.tasks.into_iter().next().expect("a task")
         };

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
-use piton_core::dialect::rwkit::Sibling;
-use piton_core::dialect::rwkit::state::{self, TaskWord};
-use piton_core::dialect::text;
 use piton_core::plan::{Dialect, Outside, RepoPath, RunId, TaskId};
 use piton_core::run::{Command, Status};
+use piton_core::system::kit::text;
+use piton_core::system::rwkit::Sibling;
+use piton_core::system::rwkit::state::{self, TaskWord};
 use piton_engine::clock;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;

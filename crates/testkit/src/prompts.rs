@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::dialect::Folder;
-use piton_core::dialect::iterative::prompt::Iteration;
-use piton_core::dialect::native::{Config, Overrides};
-use piton_core::dialect::{execute, issue, native, rwkit};
 use piton_core::plan::{Check, Digest, Plan, TaskId, TaskSpec};
 use piton_core::prompt::{
     self, Advice, Answer, Before, Brief, Failure, Other, Prompts, Try, Workplace, of_feedback, of_review,
 };
 use piton_core::run::{CheckResult, Verdict, verdict};
+use piton_core::system::Folder;
+use piton_core::system::iterative::prompt::Iteration;
+use piton_core::system::native::{Config, Overrides};
+use piton_core::system::{execute, issue, native, rwkit};
 use piton_core::time::Span;
 
 /// A prompt, and when an agent gets it.

@@ -143,8 +143,8 @@ impl From<Content> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::native::testing::task;
     use crate::plan::{Argv, Check};
+    use crate::system::native::testing::task;
     use crate::time::Span;
 
     #[test]

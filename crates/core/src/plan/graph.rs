@@ -122,7 +122,7 @@ fn find_cycle(tasks: &[TaskSpec], dependencies: &[BTreeSet<usize>], missing: &[u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::native::testing::tasks;
+    use crate::system::native::testing::tasks;
     use proptest::prelude::*;
 
     #[test]

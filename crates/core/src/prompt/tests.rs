@@ -1,7 +1,7 @@
 //! What agents are told, in words.
 
 use super::*;
-use crate::dialect::native::testing::task;
+use crate::system::native::testing::task;
 
 /// As ours say it.
 fn told(

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-use crate::dialect::chronicle::{Answered, Chronicle, Story};
+use crate::chronicle::{Answered, Chronicle, Story};
 use crate::plan::{Export, RepoPath, TaskId, TaskSpec};
 use crate::prompt::{Answer, answers_section, asked, mend};
 use crate::run::Run;
@@ -292,9 +292,9 @@ impl Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::native::testing::task as spec_of;
     use crate::plan::{Group, GroupId, Plan, RunId, Settings};
     use crate::run::{Claim, Command, NewRun, Note, Recorded, Report, State, decide};
+    use crate::system::native::testing::task as spec_of;
     use crate::time::Timestamp;
 
     /// A run of which `done` tasks are reported done, with words about each.

@@ -3,8 +3,8 @@
 use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::settings::{self, Spot};
 use piton_core::plan::{Agent, Permissions};
+use piton_core::settings_file::{self, Spot};
 use serde_json::{Map, Value, json};
 
 use super::talk::{KNOWN, SERVER};
@@ -85,7 +85,7 @@ fn settings_of(agent: &Agent, place: &Place<'_>) -> io::Result<Option<Utf8PathBu
 /// `None` if these cannot be added to.
 pub(super) fn with_ours(theirs: &str, agent: &Agent, server: Option<&str>) -> Option<String> {
     let put = |text: &str, below: &str, name: &str, value: &Value| {
-        settings::put(text, Spot::Member { below: &[below], name }, value, &|_| false).ok()
+        settings_file::put(text, Spot::Member { below: &[below], name }, value, &|_| false).ok()
     };
     let mut text = theirs.to_owned();
     for (below, name) in QUIET_SETTINGS {

@@ -1,7 +1,7 @@
 //! opencode, `opencode run`.
 
-use piton_core::dialect::settings::{self, Spot};
 use piton_core::plan::{Agent, Permissions};
+use piton_core::settings_file::{self, Spot};
 use serde_json::{Value, json};
 
 use super::talk::SERVER;
@@ -38,7 +38,7 @@ pub(super) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>)
 /// if they cannot be added to.
 fn with_ours(agent: &Agent, server: Option<&str>) -> Option<String> {
     let put = |text: &str, below: &[&str], name: &str, value: &Value| {
-        settings::put(text, Spot::Member { below, name }, value, &|_| false).ok()
+        settings_file::put(text, Spot::Member { below, name }, value, &|_| false).ok()
     };
     let theirs = variable(&agent.env, SETTINGS).unwrap_or_default();
     let quiet = put(&put(&theirs, &[], "share", &json!("disabled"))?, &[], "autoupdate", &json!(false))?;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use piton_core::dialect::execute::context::{self, FILE, Folded, Skipped};
 use piton_core::message;
 use piton_core::plan::{Oid, RunId, TaskSpec};
 use piton_core::run::{Command, ContextUpdate, Run};
+use piton_core::system::execute::context::{self, FILE, Folded, Skipped};
 
 use super::order::{Running, Site, Trouble};
 use super::perform;

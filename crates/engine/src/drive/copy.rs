@@ -4,11 +4,11 @@
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::edit::What;
-use piton_core::dialect::iterative::progress;
-use piton_core::dialect::kept::{self, Told};
 use piton_core::plan::Dialect;
 use piton_core::run::{Command, Note, Report};
+use piton_core::system::edit::What;
+use piton_core::system::iterative::progress;
+use piton_core::system::kept::{self, Told};
 
 use super::order::{Order, Trouble};
 use crate::agent::{Message, Said};

@@ -4,16 +4,16 @@
 use std::fs;
 
 use camino::Utf8Path;
-use piton_core::dialect::edit::What;
-use piton_core::dialect::iterative::guardrails::{self, Guardrail};
-use piton_core::dialect::iterative::plan::{LISTS, is_review};
-use piton_core::dialect::iterative::{ending, prompt};
-use piton_core::dialect::kept::Told;
-use piton_core::dialect::text;
 use piton_core::plan::{Dialect, Iterative, Mode, Oid, TaskSpec};
 use piton_core::prompt::is_command;
 use piton_core::run::{AgentEnd, Command, Note, Report, Run, Task};
 use piton_core::signal::{Reach, Signal, heard};
+use piton_core::system::edit::What;
+use piton_core::system::iterative::guardrails::{self, Guardrail};
+use piton_core::system::iterative::plan::{LISTS, is_review};
+use piton_core::system::iterative::{ending, prompt};
+use piton_core::system::kept::Told;
+use piton_core::system::kit::text;
 
 use super::order::Order;
 use crate::agent::{self, Message, Said};

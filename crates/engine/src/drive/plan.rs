@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use camino::Utf8Path;
-use piton_core::dialect::native;
 use piton_core::plan::Plan;
 use piton_core::run::{Command, Note, Refusal, Revision};
+use piton_core::system::native;
 
 use super::{EngineError, LOOK, Loop};
 

@@ -1,7 +1,7 @@
 //! What an agent is told, gathered from the journal: the same by the engine and by whoever asks what it would say.
 
 use camino::Utf8Path;
-use piton_core::dialect::chronicle::{self, Chronicle};
+use piton_core::chronicle::{self, Chronicle};
 use piton_core::plan::{Agent, Oid, RunId, TaskId, TaskSpec};
 use piton_core::prompt::{
     self, Advice, Answer, Before, Brief, Broken, Failure, Other, Prompts, Try, Workplace,

@@ -1,11 +1,11 @@
 //! From the start of an attempt to its verdict: worktree, agent, commit, checks.
 
 use camino::Utf8Path;
-use piton_core::dialect::rwkit;
 use piton_core::plan::{Agent, Argv, Check, Dialect, Oid};
 use piton_core::run::{
     self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, SELF_ANSWERED, Verdict, Work,
 };
+use piton_core::system::rwkit;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{answer, message};

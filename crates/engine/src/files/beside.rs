@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use camino::Utf8PathBuf;
-use piton_core::dialect::edit::{Edit, What, commands};
-use piton_core::dialect::kept::{self, Beside, Put, Settled};
 use piton_core::plan::TaskId;
 use piton_core::run::Command;
+use piton_core::system::edit::{Edit, What, commands};
+use piton_core::system::kept::{self, Beside, Put, Settled};
 
 use super::mirror::{Aide, FilesError, Mirror, ROUNDS, read};
 use crate::journal::Journal;

@@ -6,9 +6,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use piton_core::dialect::Addition;
 use piton_core::plan::{AboutTask, RunId, TaskId, TaskSpec};
 use piton_core::run::Task;
+use piton_core::system::Addition;
 
 use super::mirror::{Aide, FilesError, Mirror, Wait};
 use crate::claims::{Judgement, Place};

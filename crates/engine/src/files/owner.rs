@@ -3,8 +3,8 @@
 use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::kept;
 use piton_core::plan::{Dialect, RunId};
+use piton_core::system::kept;
 
 use super::mirror::{Aide, FilesError, Mirror, read};
 use crate::journal::Journal;

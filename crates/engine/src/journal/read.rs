@@ -1,6 +1,6 @@
 //! Reading: whole states, parts of them, and single facts.
 
-use piton_core::dialect::chronicle::Chronicle;
+use piton_core::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId, TaskSpec};
 use piton_core::run::{Counts, Links, Recorded, Run, State, Status, Task, startable};
 use piton_core::time::Timestamp;

@@ -1,8 +1,8 @@
 //! Writing a state file: what it takes beside what the disk takes.
 
-use piton_core::dialect::chronicle::Chronicle;
-use piton_core::dialect::execute::state::{self as file, Place};
+use piton_core::chronicle::Chronicle;
 use piton_core::run::State;
+use piton_core::system::execute::state::{self as file, Place};
 use piton_engine::disk;
 use piton_engine::journal::Journal;
 

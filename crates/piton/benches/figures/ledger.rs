@@ -4,9 +4,9 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use piton_core::dialect::native::Config;
-use piton_core::dialect::rwkit::plan::Given;
-use piton_core::dialect::{Folder, rwkit};
+use piton_core::system::native::Config;
+use piton_core::system::rwkit::plan::Given;
+use piton_core::system::{Folder, rwkit};
 
 use crate::bench::{Figure, PITON, Project, Raw, median, plan, show, timed};
 

@@ -4,9 +4,9 @@
 //! run, which the next `piton add` or `piton run --replan` takes up.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::{Addition, execute, issue, iterative, native, rwkit};
 use piton_core::plan::{AboutTask, Dialect, Digest, Plan, RunId, TaskId};
 use piton_core::run::{Command, Event, Recorded};
+use piton_core::system::{Addition, execute, issue, iterative, native, rwkit};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use piton_engine::{clock, crash, disk};

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::iterative::state;
 use piton_core::plan::{Dialect, RepoPath};
 use piton_core::run::{Command, Note, Status};
+use piton_core::system::iterative::state;
 use piton_core::view::counted;
 use piton_engine::git::Rescue;
 use piton_engine::journal::{Journal, RunSummary};

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::iterative::plan::LISTS;
-use piton_core::dialect::{kept, native};
 use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{
     Closed, Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, State, Status,
     StopReason,
 };
+use piton_core::system::iterative::plan::LISTS;
+use piton_core::system::{kept, native};
 use piton_engine::files;
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
-use piton_core::dialect::export::{self, Note, Source};
 use piton_core::plan::{Dialect, Plan, TaskId};
+use piton_core::system::export::{self, Note, Source};
 use piton_core::view::counted;
 use piton_engine::files;
 use serde_json::json;

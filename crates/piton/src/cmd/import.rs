@@ -1,10 +1,10 @@
 //! `piton import`: take over what another system left half-done.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::execute::state::{self as file, ForeignState};
-use piton_core::dialect::kept;
 use piton_core::plan::{Dialect, Oid, RunId, TaskId};
 use piton_core::run::{Command, Note};
+use piton_core::system::execute::state::{self as file, ForeignState};
+use piton_core::system::kept;
 use piton_core::view::counted;
 use piton_engine::git::{RefChange, Repo, Worktree};
 use piton_engine::import::{self, Belief};

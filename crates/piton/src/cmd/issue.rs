@@ -3,10 +3,10 @@
 use std::process::Command as Process;
 
 use camino::Utf8PathBuf;
-use piton_core::dialect::issue::{plan::VALIDATION, state, tell};
-use piton_core::dialect::kept;
 use piton_core::plan::{Oid, RepoPath, RunId, TaskId};
 use piton_core::run::{Command, Note, Past, Proof, Report, Status, StopReason};
+use piton_core::system::issue::{plan::VALIDATION, state, tell};
+use piton_core::system::kept;
 use piton_core::view::counted;
 use piton_engine::clock;
 use piton_engine::git::{GitError, Repo};

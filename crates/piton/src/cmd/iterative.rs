@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
-use piton_core::dialect::issue::boxes;
-use piton_core::dialect::issue::plan::Word;
-use piton_core::dialect::iterative::plan::is_review;
-use piton_core::dialect::iterative::rebuild::{self, Believed, Claim, Rebuilt, Unit};
-use piton_core::dialect::iterative::state::{self, ForeignState, What};
-use piton_core::dialect::iterative::{guardrails, progress};
-use piton_core::dialect::text;
 use piton_core::plan::{Argv, Check, Dialect, Iterative, Mode, Oid, TaskId, TaskSpec};
 use piton_core::run::{Claim as Claimed, Command, Note, Past, Report, Run, Status, Task};
+use piton_core::system::issue::boxes;
+use piton_core::system::issue::plan::Word;
+use piton_core::system::iterative::plan::is_review;
+use piton_core::system::iterative::rebuild::{self, Believed, Claim, Rebuilt, Unit};
+use piton_core::system::iterative::state::{self, ForeignState, What};
+use piton_core::system::iterative::{guardrails, progress};
+use piton_core::system::kit::text;
 use piton_core::view::counted;
 use piton_engine::project::Project;
 use piton_engine::{clock, disk, import};

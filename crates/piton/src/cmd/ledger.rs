@@ -1,13 +1,13 @@
 //! The ledger: somebody else does the work and asks Piton to keep the state.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::issue;
-use piton_core::dialect::iterative::progress::NOT_FINISHED;
 use piton_core::plan::{Check, Dialect, RunId, TaskId};
 use piton_core::run::{
     Claim, Command, CommitMade, Event, Holder, HolderProcess, Recorded, Report as Told, Run as Facts, State,
     Status, Task, Tests, Verdict, verdict, waits_for,
 };
+use piton_core::system::issue;
+use piton_core::system::iterative::progress::NOT_FINISHED;
 use piton_core::{runners, view};
 use piton_engine::agent::{Attempt, Message, Said};
 use piton_engine::check_worktrees::{self, Pool};

@@ -2,10 +2,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::Severity;
-use piton_core::dialect::rwkit::boxes;
-use piton_core::dialect::rwkit::master::{self, Entry, Standing};
-use piton_core::dialect::text;
 use piton_core::run::{Selection, Session, StopReason};
+use piton_core::system::kit::text;
+use piton_core::system::rwkit::boxes;
+use piton_core::system::rwkit::master::{self, Entry, Standing};
 use piton_core::view::{self, RunStatus, counted};
 use piton_engine::disk;
 use piton_engine::journal::Journal;

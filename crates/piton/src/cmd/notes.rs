@@ -1,10 +1,10 @@
 //! What is written down and changes no task: entries of the journal, and guardrails.
 
 use camino::Utf8Path;
-use piton_core::dialect::chronicle::Said;
-use piton_core::dialect::iterative::guardrails::{self, Guardrail as Lesson};
+use piton_core::chronicle::Said;
 use piton_core::plan::Dialect;
 use piton_core::run::{Command, Note};
+use piton_core::system::iterative::guardrails::{self, Guardrail as Lesson};
 use piton_core::terminal::clean_text;
 use serde_json::json;
 

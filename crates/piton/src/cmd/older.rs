@@ -2,8 +2,8 @@
 //! taken over.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::iterative::plan::BRIEFS;
 use piton_core::plan::{Dialect, RunId};
+use piton_core::system::iterative::plan::BRIEFS;
 use piton_engine::crash;
 
 use crate::failure::{Failure, Outcome};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
-use piton_core::dialect::chronicle::Chronicle;
-use piton_core::dialect::issue;
+use piton_core::chronicle::Chronicle;
 use piton_core::plan::{Dialect, TaskId};
 use piton_core::run::{Proof, State, Status, Task, Tests, owes_context};
+use piton_core::system::issue;
 use piton_core::view::{self, RunStatus};
 use piton_engine::gates::Stale;
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! `piton gate`, `piton batch` and `piton resume-point`: where a run of a todolist stands, and what is said about it.
 
-use piton_core::dialect::rwkit::state::{self, StateFile, gate_task};
 use piton_core::plan::Dialect;
 use piton_core::run::{Command, Note};
+use piton_core::system::rwkit::state::{self, StateFile, gate_task};
 use serde_json::json;
 
 use super::{Exit, FINE, ledger, people, status};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
-use piton_core::dialect::{kept, rwkit as lists};
 use piton_core::plan::{Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
+use piton_core::system::{kept, rwkit as lists};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
 use piton_engine::drive::{self, Engine, PlanNow};

@@ -1,10 +1,10 @@
 //! What is peculiar to runs of todolists: what was done before them.
 
 use camino::Utf8Path;
-use piton_core::dialect::rwkit::plan::RwkitReading;
-use piton_core::dialect::rwkit::state::{self, ForeignState, TaskWord, gate_of};
 use piton_core::plan::{About, Argv, Check, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Past, Proof, Report, Status};
+use piton_core::system::rwkit::plan::RwkitReading;
+use piton_core::system::rwkit::state::{self, ForeignState, TaskWord, gate_of};
 use piton_core::view::counted;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;

@@ -1,8 +1,8 @@
 //! `piton status`: where a run stands. Reads only.
 
-use piton_core::dialect::rwkit;
 use piton_core::plan::{Dialect, RunId, TaskId};
 use piton_core::run::{self, Bill, Bills, Event, Outage, Outages, Proof, Run, Status, Task};
+use piton_core::system::rwkit;
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus, RunStatus, Summary};
 use piton_engine::clock;

@@ -1,8 +1,9 @@
 //! Folders of issues: found by number, and read with what the project around them says.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::issue::plan::{self, DESIGN, Given, LISTS, REQUIREMENTS};
-use piton_core::dialect::{Folder, toolchain};
+use piton_core::system::Folder;
+use piton_core::system::issue::plan::{self, DESIGN, Given, LISTS, REQUIREMENTS};
+use piton_core::toolchain;
 use piton_engine::git::Repo;
 
 use super::{FoundPlan, How, Read, config, pictured};

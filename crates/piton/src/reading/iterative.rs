@@ -1,9 +1,10 @@
 //! Folders of the iterative system: found by slug, and read with what the project around them says.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::iterative::context;
-use piton_core::dialect::iterative::plan::{self, BRIEFS, Given, LISTS};
-use piton_core::dialect::{Folder, toolchain};
+use piton_core::system::Folder;
+use piton_core::system::iterative::context;
+use piton_core::system::iterative::plan::{self, BRIEFS, Given, LISTS};
+use piton_core::toolchain;
 
 use super::issue::{files_at, is_issue, root};
 use super::rwkit::settled;

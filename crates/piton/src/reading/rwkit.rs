@@ -1,11 +1,11 @@
 //! Todolists: read with the plan they were made from, and with what the project around them says.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::Folder;
-use piton_core::dialect::rwkit::plan::{self, Given};
-use piton_core::dialect::rwkit::{self, Sibling};
-use piton_core::dialect::text;
-use piton_core::dialect::toolchain::{self, Detected};
+use piton_core::system::Folder;
+use piton_core::system::kit::text;
+use piton_core::system::rwkit::plan::{self, Given};
+use piton_core::system::rwkit::{self, Sibling};
+use piton_core::toolchain::{self, Detected};
 
 use super::issue::{files_at, root};
 use super::{FoundPlan, How, Read, config, file_of, folder_of, pictured, stays_inside};

@@ -1,7 +1,7 @@
 //! Plans that lie where people keep them.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::rwkit as lists;
+use piton_core::system::rwkit as lists;
 
 use super::{ARCHIVE, ITERATIVE, LARGEST, PLANS, is_execute, issue, iterative};
 

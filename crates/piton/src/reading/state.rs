@@ -2,7 +2,7 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
-use piton_core::dialect::text;
+use piton_core::system::kit::text;
 use piton_engine::project::Project;
 use piton_engine::{disk, files};
 

@@ -3,8 +3,8 @@
 use super::super::state::{Missing, State};
 use super::super::task::{Awaited, Progress, Status, Task};
 use super::super::usage::Bill;
-use crate::dialect::issue::plan::VALIDATION;
 use crate::plan::{Check, Content, Dialect, Outside, TaskId, TaskSpec};
+use crate::system::issue::plan::VALIDATION;
 use crate::time::{Span, Timestamp};
 
 impl State {

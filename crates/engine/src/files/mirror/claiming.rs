@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
-use piton_core::dialect::edit::{Edit, What};
 use piton_core::plan::{Dialect, TaskId, TaskSpec};
 use piton_core::run::{Claim, Command, Event, Evidence, Holder, Note, Report, Status, Task};
+use piton_core::system::edit::{Edit, What};
 use serde_json::Value;
 
 use super::{Aide, FilesError, Mirror};

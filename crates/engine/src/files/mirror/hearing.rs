@@ -1,12 +1,12 @@
 //! What somebody wrote into the state file, carried to the rules: each edit once, and a claim to its checks.
 
 use camino::Utf8PathBuf;
-use piton_core::dialect::Addition;
-use piton_core::dialect::chronicle::Failure;
-use piton_core::dialect::edit::{Edit, What, commands};
-use piton_core::dialect::kept;
+use piton_core::chronicle::Failure;
 use piton_core::plan::{AboutTask, TaskId, TaskSpec};
 use piton_core::run::{Command, ContextUpdate, Note, PastError, Report, Task};
+use piton_core::system::Addition;
+use piton_core::system::edit::{Edit, What, commands};
+use piton_core::system::kept;
 
 use super::{Aide, FilesError, Mirror, Wait, key, read};
 use crate::claims::{Judgement, Place};

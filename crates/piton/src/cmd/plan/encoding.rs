@@ -1,7 +1,7 @@
 //! `piton plan --fix-encoding`: signs that were decoded wrongly are written as they were meant.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::mojibake;
+use piton_core::system::kit::mojibake;
 use piton_engine::disk;
 
 use crate::failure::{Failure, Outcome};

@@ -1,10 +1,10 @@
 //! The folder of the iterative system: how it begins.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::dialect::iterative::guardrails;
-use piton_core::dialect::iterative::plan::starter;
 use piton_core::plan::Domain;
 use piton_core::run::{Command, Note};
+use piton_core::system::iterative::guardrails;
+use piton_core::system::iterative::plan::starter;
 use piton_engine::clock;
 
 use super::write;

@@ -1,8 +1,8 @@
 //! The plan of an issue: how it begins, and how it is shown.
 
 use camino::Utf8Path;
-use piton_core::dialect::issue::plan::{IssueReading, Node, Role, starter};
 use piton_core::plan::Plan;
+use piton_core::system::issue::plan::{IssueReading, Node, Role, starter};
 use piton_core::view::counted;
 use serde_json::{Value, json};
 

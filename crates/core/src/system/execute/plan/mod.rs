@@ -1,0 +1,27 @@
+//! Reading a folder of tasks: `manifest.json`, `layer_plan.json` and the XML of each task.
+//!
+//! The task files are what there is to do. The manifest and the layer plan say how they hang together; where they
+//! disagree with the files, the files win and a warning says so. A file that cannot be understood is an error that
+//! names it: no task is ever left out in silence.
+
+mod add;
+mod insert;
+mod lint;
+mod outline;
+mod prompt;
+mod read;
+mod starter;
+mod steps;
+mod task;
+#[cfg(test)]
+mod tests;
+mod write;
+mod xml;
+
+pub use add::add;
+pub use lint::lint;
+pub use outline::project_path;
+pub use read::read;
+pub use starter::starter;
+pub(in crate::system) use steps::{looks_like_a_command, removes_git};
+pub use write::{fit, write};

@@ -1,0 +1,188 @@
+//! The words of the file for where things stand, and which of ours they are.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::run::{Class, Status};
+use crate::system::kit::fields::Meant;
+
+macro_rules! words {
+    ($($(#[$meta:meta])* $name:ident { $($(#[$word_meta:meta])* $variant:ident = $word:literal,)* })*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum $name { $($(#[$word_meta])* #[serde(rename = $word)] $variant,)* }
+
+        impl $name {
+            pub const ALL: &[$name] = &[$($name::$variant,)*];
+
+            pub fn word(self) -> &'static str {
+                match self { $($name::$variant => $word,)* }
+            }
+
+            /// The word exactly as it is written.
+            pub fn exact(word: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|known| known.word() == word)
+            }
+        }
+    )*};
+}
+
+words! {
+    /// Where the run stands.
+    RunWord {
+        Initializing = "initializing",
+        InProgress = "in_progress",
+        Completed = "completed",
+        /// By a person, a limit or a filter: `stop_reason` says which.
+        Stopped = "stopped",
+        /// Over, with a task that was given up.
+        Abandoned = "abandoned",
+    }
+    /// Where a layer stands.
+    LayerStatus {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Completed = "completed",
+        /// A task in it was given up, and nothing in it goes on.
+        Blocked = "blocked",
+    }
+    /// Where a task stands.
+    TaskStatus {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Verifying = "verifying",
+        Verified = "verified",
+        Merging = "merging",
+        Completed = "completed",
+        /// Will be tried again, or needs a person: then its last error is a `task_defect`.
+        Failed = "failed",
+        Abandoned = "abandoned",
+    }
+    /// Where a worktree stands.
+    WorktreeStatus {
+        Creating = "creating",
+        Active = "active",
+        Merging = "merging",
+        Cleaned = "cleaned",
+        /// Kept, for what is in it.
+        Abandoned = "abandoned",
+    }
+    /// Where an entry of the merge queue stands.
+    QueueStatus {
+        /// Waits to be verified.
+        Pending = "pending",
+        Ready = "ready",
+        Merging = "merging",
+        Merged = "merged",
+    }
+    /// What a commit is for.
+    CommitType {
+        Implementation = "implementation",
+        /// After a failure.
+        Fix = "fix",
+    }
+    /// Where the update of the project's description stands.
+    ContextStatus {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Completed = "completed",
+        Skipped = "skipped",
+    }
+    /// What kind of failure an error was.
+    ErrorType {
+        VerificationFailed = "verification_failed",
+        ImplementationError = "implementation_error",
+        MergeConflict = "merge_conflict",
+        Timeout = "timeout",
+        /// A usage limit; it spends no attempt.
+        Limit = "limit",
+        /// A crash or the network; it spends no attempt.
+        Transient = "transient",
+        /// The task itself is wrong, and a person is needed.
+        TaskDefect = "task_defect",
+    }
+}
+
+/// The same letters, however they are joined and whatever their case.
+fn plain(word: &str) -> String {
+    word.trim().to_lowercase().replace(['-', ' '], "_")
+}
+
+impl TaskStatus {
+    /// What a task's status is called here.
+    pub fn of(status: Status) -> TaskStatus {
+        match status {
+            Status::Pending
+            | Status::Skipped
+            | Status::Unreachable
+            | Status::Waiting
+            | Status::PassedOver => TaskStatus::Pending,
+            Status::InProgress => TaskStatus::InProgress,
+            Status::Confirming | Status::Verifying => TaskStatus::Verifying,
+            Status::Verified => TaskStatus::Verified,
+            Status::Merging => TaskStatus::Merging,
+            Status::Completed => TaskStatus::Completed,
+            Status::Failed | Status::Blocked => TaskStatus::Failed,
+            Status::Abandoned => TaskStatus::Abandoned,
+        }
+    }
+
+    /// Also words of the other systems, and of people.
+    pub(in crate::system) fn meant(word: &str) -> Option<Meant<TaskStatus>> {
+        if let Some(word) = TaskStatus::exact(word) {
+            return Some(Meant { word, exact: true });
+        }
+        let plain = plain(word);
+        let word = TaskStatus::exact(&plain).or_else(|| {
+            Some(match plain.as_str() {
+                "done" | "complete" | "finished" | "merged" | "passed" | "success" => TaskStatus::Completed,
+                "inprogress" | "running" | "started" | "active" | "working" | "implementing" => {
+                    TaskStatus::InProgress
+                }
+                "confirming" | "testing" | "review" | "reviewing" => TaskStatus::Verifying,
+                "error" | "failure" | "blocked" => TaskStatus::Failed,
+                "timeout" | "gave_up" | "given_up" | "cancelled" | "canceled" => TaskStatus::Abandoned,
+                "skipped" | "todo" | "open" | "queued" | "ready" | "not_started" | "waiting" | "new" => {
+                    TaskStatus::Pending
+                }
+                _ => return None,
+            })
+        })?;
+        Some(Meant { word, exact: false })
+    }
+}
+
+impl RunWord {
+    pub(super) fn meant(word: &str) -> Option<Meant<RunWord>> {
+        // An older description of the file begins with this word.
+        if let Some(word) = RunWord::exact(word).or((word == "pending").then_some(RunWord::Initializing)) {
+            return Some(Meant { word, exact: true });
+        }
+        let plain = plain(word);
+        let word = RunWord::exact(&plain).or_else(|| {
+            Some(match plain.as_str() {
+                "done" | "complete" | "finished" => RunWord::Completed,
+                "running" | "inprogress" | "active" => RunWord::InProgress,
+                "paused" | "halted" | "interrupted" | "usage_limit" => RunWord::Stopped,
+                "failed" | "blocked" => RunWord::Abandoned,
+                "not_started" | "new" | "pending" => RunWord::Initializing,
+                _ => return None,
+            })
+        })?;
+        Some(Meant { word, exact: false })
+    }
+}
+
+impl ErrorType {
+    pub(super) fn of(class: Class, step: bool, timed_out: bool) -> ErrorType {
+        match class {
+            Class::Code if timed_out => ErrorType::Timeout,
+            Class::Code if step => ErrorType::VerificationFailed,
+            Class::Code => ErrorType::ImplementationError,
+            Class::Conflict => ErrorType::MergeConflict,
+            Class::Limit => ErrorType::Limit,
+            Class::Transient | Class::Stopped => ErrorType::Transient,
+            Class::Defect => ErrorType::TaskDefect,
+        }
+    }
+}

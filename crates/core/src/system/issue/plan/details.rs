@@ -1,0 +1,163 @@
+//! What stands below a task: what it asks for, and the fields that say something about it.
+
+use std::ops::Range;
+
+use super::fields::{Field, behind_box, field, status_field};
+use super::outline::Node;
+use super::words::{Word, is_none, reference};
+use crate::diagnostic::Diagnostic;
+use crate::system::execute::plan::looks_like_a_command;
+use crate::system::kit::checklist::{Checklist, Kind, shift};
+use crate::system::kit::found::{Found, Said, cut};
+use crate::system::kit::text::key;
+
+/// The lines of one task, taken apart. Places are bytes of the list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Details {
+    /// What it asks for, as Markdown, without marks and fields that change while it is worked on.
+    pub(super) body: String,
+    pub(super) status: Option<Word>,
+    pub(super) started: Option<String>,
+    pub(super) completed: Option<String>,
+    pub(super) notes: Option<String>,
+    pub(super) files: Vec<Range<usize>>,
+    /// References to requirements.
+    pub(super) references: Vec<Range<usize>>,
+    /// References to other tasks.
+    pub(super) needs: Vec<Range<usize>>,
+    /// Bullets that begin with a command.
+    pub(super) commands: Vec<Said<String>>,
+}
+
+pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found) -> Details {
+    let mut details = Details::default();
+    let mut body: Vec<(usize, String)> = Vec::new();
+    details
+        .references
+        .extend(reference(&text[node.text.clone()]).map(|(_, value)| shift(value, node.text.start)));
+    for line in list.lines.get(node.details.clone()).unwrap_or_default() {
+        let said = &text[line.text.clone()];
+        match &line.kind {
+            Kind::Blank => body.push((usize::MAX, String::new())),
+            Kind::Item(item) if item.struck => {}
+            Kind::Item(_) => body.push((line.indent, format!("- {said}"))),
+            Kind::Bullet | Kind::Text => {
+                if let Some((field, value)) = field(said) {
+                    let value = shift(value, line.text.start);
+                    details.take(field, value.clone(), text, found);
+                    if field != Field::Design {
+                        continue;
+                    }
+                }
+                if let Some((_, value)) = reference(said) {
+                    details.references.push(shift(value, line.text.start));
+                }
+                if line.kind == Kind::Bullet {
+                    let command = command(said).map(|command| (command, line.text.clone()));
+                    details.commands.extend(command.map(|(value, at)| Said { value: value.to_owned(), at }));
+                }
+                body.push((line.indent, text[line.at.clone()].trim().to_owned()));
+            }
+            Kind::Code | Kind::Quote | Kind::Table => {
+                body.push((line.indent, text[line.at.clone()].trim().to_owned()));
+            }
+            Kind::Heading(_) | Kind::Rule | Kind::Comment | Kind::FrontMatter => {}
+        }
+    }
+    details.body = joined(&body);
+    details
+}
+
+/// The status that a task gives itself, and where its word stands.
+pub(in crate::system) fn status(list: &Checklist, text: &str, node: &Node) -> Option<Said<Word>> {
+    let lines = list.lines.get(node.details.clone()).unwrap_or_default();
+    let mut fields = lines.iter().filter_map(|line| status_field(text, line));
+    let value = fields.next_back()?;
+    let at = behind_box(text, value);
+    let said = &text[at.clone()];
+    let known = Word::read(said);
+    let word = known.or_else(|| Some(Word::Pending).filter(|_| !is_none(said)))?;
+    let place = known.map_or(0..said.len(), |word| word.place(said));
+    Some(Said { value: word, at: shift(place, at.start) })
+}
+
+impl Details {
+    pub(super) const EMPTY: Details = Details {
+        body: String::new(),
+        status: None,
+        started: None,
+        completed: None,
+        notes: None,
+        files: Vec::new(),
+        references: Vec::new(),
+        needs: Vec::new(),
+        commands: Vec::new(),
+    };
+
+    fn take(&mut self, field: Field, at: Range<usize>, text: &str, found: &mut Found) {
+        let at = if field == Field::Status { behind_box(text, at) } else { at };
+        let value = &text[at.clone()];
+        let said = || Some(value.to_owned()).filter(|value| !is_none(value));
+        match field {
+            Field::Status => {
+                self.status = Word::read(value);
+                if self.status.is_none() && !is_none(value) {
+                    let message = format!("`{}` is no status that is known", cut(value));
+                    let label = "pending, in_progress, completed, blocked or failed; not done as it stands";
+                    found.push(Diagnostic::warning(at, message).label(label));
+                    self.status = Some(Word::Pending);
+                }
+            }
+            Field::Started => self.started = said(),
+            Field::Completed => self.completed = said(),
+            Field::Notes => self.notes = said(),
+            Field::Files => self.files.push(at),
+            Field::Requirements => self.references.push(at),
+            Field::Needs => self.needs.push(at),
+            Field::Design => {}
+        }
+    }
+}
+
+/// The command that a bullet is about: ``- `cargo test` passes`` or ``- Run `npm test` ``.
+fn command(bullet: &str) -> Option<&str> {
+    let (before, rest) = bullet.split_once('`')?;
+    let (inside, after) = rest.split_once('`')?;
+    let inside = inside.trim();
+    let lower = key(before).to_lowercase();
+    let verb =
+        ["run", "execute", "ensure", "verify", "confirm", "check"].iter().any(|verb| lower.starts_with(verb));
+    if inside.is_empty() || !(lower.is_empty() || verb) {
+        return None;
+    }
+    if looks_like_a_command(inside) {
+        return Some(inside);
+    }
+    let outcome = key(after).to_lowercase();
+    let outcome = outcome.trim_matches(|c: char| !c.is_alphanumeric());
+    let succeeds = outcome.is_empty()
+        || ["pass", "succeed", "is green", "exits", "runs", "works", "completes", "reports no"]
+            .iter()
+            .any(|word| outcome.starts_with(word));
+    let first = inside.split_whitespace().next().unwrap_or_default();
+    let is_program = first.starts_with("./") || !first.contains(['/', '.', '(', ':', '<']);
+    (lower.is_empty() && succeeds && is_program).then_some(inside)
+}
+
+/// Lines with the indentation they share taken off, and no blank ones around.
+pub(in crate::system) fn joined(lines: &[(usize, String)]) -> String {
+    let least =
+        lines.iter().filter(|(_, line)| !line.is_empty()).map(|(indent, _)| *indent).min().unwrap_or(0);
+    let mut text = String::new();
+    for (indent, line) in lines {
+        if line.is_empty() {
+            text += if text.ends_with("\n\n") || text.is_empty() { "" } else { "\n" };
+            continue;
+        }
+        // A deep hole in a file is no depth of thought.
+        text.extend(std::iter::repeat_n(' ', (indent - least).min(40)));
+        text += line;
+        text.push('\n');
+    }
+    text.trim_end().to_owned()
+}

@@ -1,0 +1,34 @@
+//! What a reviewer of a plan would say before anybody works on it. A run does not ask.
+
+use std::collections::HashSet;
+
+use super::REQUIREMENTS;
+use super::read::IssueReading;
+use crate::diagnostic::Diagnostic;
+use crate::plan::TaskId;
+use crate::system::Problem;
+
+/// Requirements that no task is for, and tasks that are for none.
+pub fn lint(read: &IssueReading) -> Vec<Problem> {
+    let rows = &read.coverage.rows;
+    let mut problems = Vec::new();
+    for row in rows.iter().filter(|row| row.tasks.is_empty()) {
+        let message = format!("no task is for requirement {}", row.key);
+        let label = format!("refer to it below one, like `_Requirements: {}_`", row.key);
+        let diagnostic = Diagnostic::warning(row.at.clone(), message).label(label);
+        problems.push(Problem { file: REQUIREMENTS.to_owned(), diagnostic });
+    }
+    let covering: HashSet<&TaskId> = rows.iter().flat_map(|row| &row.tasks).collect();
+    let uncovered = read.outline.tasks().filter(|(_, node)| !rows.is_empty() && !covering.contains(&node.id));
+    for (_, node) in uncovered {
+        let looks_on = node.title.to_lowercase().contains("checkpoint")
+            || read.before.get(&node.id).is_some_and(|before| before.is_branch);
+        if !looks_on {
+            let message = format!("`{}` is for no requirement", node.id);
+            let label = "say which, or that there is none";
+            let diagnostic = Diagnostic::warning(node.text.clone(), message).label(label);
+            problems.push(Problem { file: read.list.to_owned(), diagnostic });
+        }
+    }
+    problems
+}

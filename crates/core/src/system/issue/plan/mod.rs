@@ -1,0 +1,42 @@
+//! Reading an issue's folder: the boxes of `tasks.md`, or of `plan.md` where there is nothing else, and what
+//! `requirements.md` says about them.
+//!
+//! Boxes with a number are tasks; those without one below a task are its steps. A task with tasks below it is their
+//! parent and is done when they are, so it does not run itself. Everything that runs does so in the order of the file.
+
+mod add;
+mod details;
+mod fields;
+mod lint;
+mod name;
+mod needs;
+mod outline;
+mod prompt;
+mod read;
+mod requirements;
+mod sequence;
+mod starter;
+#[cfg(test)]
+mod tests;
+mod words;
+mod write;
+
+pub use add::add;
+pub(in crate::system) use add::end_of;
+pub(in crate::system) use details::{joined, status};
+pub use lint::lint;
+pub use name::{Issue, folder_name, number_of};
+pub use outline::{Node, Outline, Role};
+pub use read::{Before, Given, IssueReading, read};
+pub use requirements::{Coverage, Row};
+pub use starter::starter;
+pub use words::Word;
+pub use write::{fit, write};
+
+/// What tasks are read from, in this order.
+pub const LISTS: [&str; 2] = ["tasks.md", "plan.md"];
+/// A task that no list has: everything is checked once more at the end.
+pub const VALIDATION: &str = "final-validation";
+/// What they are meant to fulfil, and how.
+pub const REQUIREMENTS: &str = "requirements.md";
+pub const DESIGN: &str = "design.md";

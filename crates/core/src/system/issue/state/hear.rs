@@ -1,0 +1,211 @@
+//! What somebody changed in the file, task by task, as what they want.
+//!
+//! The file is compared with the projection that it was, at its own `piton_seq`. Times are derived and dropped in
+//! silence, and so is what a recipe takes out of a list: what is recorded stays.
+
+use serde_json::{Map, Value};
+
+use super::entry::{self, news, told};
+use super::file::{FILE, ROOT, TaskWord};
+use crate::plan::TaskId;
+use crate::run::{Command, Report};
+use crate::system::edit::{self, Edit, What, changes};
+use crate::system::execute::state::TaskStatus;
+use crate::system::kit::shape;
+
+/// What was changed between the projection that the file was and what it is now.
+pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
+    let mut listener = Listener { edits: Vec::new() };
+    if shown == found {
+        return listener.edits;
+    }
+    if !found.is_object() {
+        listener.nonsense(None, "the file changed".to_owned(), "it must be an object");
+        return listener.edits;
+    }
+    listener.issue(shown, found);
+    let known = listener.tasks(shown, found);
+    let before = shape::foreign(shown, &ROOT);
+    let after = shape::foreign(&with_tasks(found, known), &ROOT);
+    let carried = changes(&before, &after);
+    if !carried.is_empty() {
+        let fields = Value::Object(carried);
+        listener.edits.push(Edit { task: None, what: What::Carried { fields } });
+    }
+    listener.edits
+}
+
+/// The commands that an edit of this file comes to; see [`edit::commands`].
+pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
+    edit::commands(edit, by, FILE)
+}
+
+/// The file with just these tasks, whose ids are text.
+fn with_tasks(found: &Value, tasks: Vec<Value>) -> Value {
+    let mut fields: Map<String, Value> = found.as_object().cloned().unwrap_or_default();
+    fields.insert("tasks".to_owned(), Value::Array(tasks));
+    Value::Object(fields)
+}
+
+struct Listener {
+    edits: Vec<Edit>,
+}
+
+/// One task before and after.
+struct Pair<'v> {
+    id: &'v TaskId,
+    before: &'v Value,
+    after: &'v Value,
+}
+
+impl Listener {
+    fn nonsense(&mut self, task: Option<&TaskId>, what: String, why: &str) {
+        let what = What::Nonsense { what, why: why.to_owned() };
+        self.edits.push(Edit { task: task.cloned(), what });
+    }
+
+    fn wish(&mut self, task: &TaskId, what: What) {
+        self.edits.push(Edit { task: Some(task.clone()), what });
+    }
+
+    fn issue(&mut self, shown: &Value, found: &Value) {
+        // A number may have been put in quotes.
+        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        for name in ["number", "title", "branch"] {
+            let (before, after) = (&shown["issue"][name], &found["issue"][name]);
+            if !after.is_null() && plain(after) != plain(before) {
+                self.nonsense(None, format!("`issue.{name}` changed"), "this is not changed here");
+            }
+        }
+    }
+
+    /// The tasks of ours that are still there, each under the id that it had.
+    fn tasks(&mut self, shown: &Value, found: &Value) -> Vec<Value> {
+        let none = Vec::new();
+        let before = shown["tasks"].as_array().unwrap_or(&none);
+        let after = match &found["tasks"] {
+            Value::Array(tasks) if !tasks.is_empty() => tasks,
+            Value::Array(_) | Value::Null => {
+                if !before.is_empty() {
+                    self.nonsense(None, "`tasks` is gone".to_owned(), "tasks are the plan's");
+                }
+                return before.clone();
+            }
+            _ => {
+                self.nonsense(None, "`tasks` changed".to_owned(), "it must be a list");
+                return before.clone();
+            }
+        };
+        let ids: Vec<Option<TaskId>> = after.iter().map(|task| entry::id(&task["id"])).collect();
+        let mut kept = Vec::new();
+        for entry in before {
+            let Some(id) = entry::id(&entry["id"]) else {
+                kept.push(entry.clone());
+                continue;
+            };
+            let mut places = (0..ids.len()).filter(|&at| ids[at].as_ref() == Some(&id));
+            let (first, last) = (places.next(), places.next_back());
+            if last.is_some() {
+                self.nonsense(Some(&id), format!("{id} is there twice"), "the last one counts");
+            }
+            let Some(task) = last.or(first).map(|at| &after[at]) else {
+                self.nonsense(Some(&id), format!("{id} is gone"), "tasks are the plan's");
+                kept.push(entry.clone());
+                continue;
+            };
+            if task != entry {
+                self.task(&Pair { id: &id, before: entry, after: task });
+            }
+            let mut task = task.clone();
+            if let Some(name) = task.get_mut("id") {
+                name.clone_from(&entry["id"]);
+            }
+            kept.push(task);
+        }
+        for (task, id) in after.iter().zip(&ids) {
+            let ours = |entry: &Value| entry == task || id.is_some() && entry::id(&entry["id"]) == *id;
+            if !before.iter().any(ours) {
+                let what = format!("a task {} was added", task["id"]);
+                self.nonsense(id.as_ref(), what, "the plan has no such task");
+            }
+        }
+        kept
+    }
+
+    fn task(&mut self, pair: &Pair) {
+        let id = pair.id;
+        let said = pair.after.get("description");
+        if said.is_some_and(|said| !said.is_null() && *said != pair.before["description"]) {
+            self.nonsense(Some(id), format!("the description of {id} changed"), "it is the plan's");
+        }
+        let Some(report) = self.report(pair) else { return };
+        let said = pair.after.get("status").unwrap_or(&pair.before["status"]);
+        let Some((word, meant)) = said.as_str().and_then(|word| Some((word, TaskWord::meant(word)?.word)))
+        else {
+            let what = format!("the status of {id} is {said}");
+            return self.nonsense(Some(id), what, "this is no status of a task");
+        };
+        let before = pair.before["status"].as_str().and_then(TaskWord::exact).unwrap_or(TaskWord::Pending);
+        let cause = |otherwise: &str| match report.note.as_str() {
+            "" => format!("{otherwise} in {FILE}"),
+            note => note.to_owned(),
+        };
+        let given_up = TaskStatus::meant(word).is_some_and(|meant| meant.word == TaskStatus::Abandoned);
+        let foreign = word.trim().to_lowercase();
+        use TaskWord::{Completed, Failed, InProgress, Pending};
+        let wish = match (before, meant) {
+            _ if pair.before["status"] == *said => None,
+            _ if foreign == "skipped" => Some(What::Skip),
+            _ if foreign == "blocked" => {
+                Some(What::Blocked { reason: cause("said to be blocked"), report: report.clone() })
+            }
+            _ if given_up => Some(What::Abandon { reason: cause("given up") }),
+            (before, after) if before == after => None,
+            (_, Pending) => Some(What::Reset),
+            (Failed, InProgress) => Some(What::Retry { start: true }),
+            (_, InProgress) => Some(What::Start),
+            (_, Completed) => Some(What::ReportDone { report: report.clone() }),
+            (_, Failed) => {
+                Some(What::Failed { reason: cause("said to have failed"), report: report.clone() })
+            }
+        };
+        let tells = !matches!(
+            wish,
+            Some(What::Reset | What::ReportDone { .. } | What::Failed { .. } | What::Blocked { .. })
+        );
+        // Who starts and tells at once tells after the start.
+        if let Some(wish) = wish {
+            self.wish(id, wish);
+        }
+        if tells && report != Report::default() {
+            self.wish(id, What::Told { report });
+        }
+    }
+
+    /// What was added that a report can hold. None if a field cannot hold it.
+    fn report(&mut self, pair: &Pair) -> Option<Report> {
+        let id = pair.id;
+        for (name, kinds) in [
+            ("files_created", "it must be a list"),
+            ("files_modified", "it must be a list"),
+            ("exports", "it must be a list"),
+            ("patterns", "it must be a list"),
+            ("notes", "it must be text"),
+            ("test_results", "it must have counts: passed, failed, skipped"),
+        ] {
+            let said = &pair.after[name];
+            let fits = match (name, said) {
+                (_, Value::Null | Value::String(_)) => true,
+                ("notes", _) => false,
+                ("test_results", said) => *said == pair.before[name] || entry::tests(said).is_some(),
+                ("exports", Value::Object(_)) => true,
+                (_, said) => said.is_array(),
+            };
+            if !fits {
+                self.nonsense(Some(id), format!("`{name}` of {id} changed"), kinds);
+                return None;
+            }
+        }
+        Some(news(&told(pair.before), &told(pair.after)))
+    }
+}

@@ -1,0 +1,505 @@
+//! From a folder to a plan.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::brief::{self, Brief, left, placeholder};
+use super::needs::Needs;
+use super::review::{TIMEOUT, review, verifier};
+use super::unit::{self, Unit};
+use super::{BRIEFS, LISTS, templates};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::plan::{
+    AboutUnit, Argv, Check, Content, Dialect, Domain, Exhausted, Graph, Group, GroupId, Iterative, Mode,
+    Plan, RepoPath, RunId, SHELVES, Schedule, Settings, TaskId, TaskSpec, Words,
+};
+use crate::system::issue::plan::{Node, Outline, Word, status};
+use crate::system::iterative::context;
+use crate::system::kit::checklist::{self, Checklist, Kind, Mark, field, shift};
+use crate::system::kit::found::{Found, cut};
+use crate::system::kit::text;
+use crate::system::native::{self, Config};
+use crate::system::{Folder, Problem, Reading};
+use crate::toolchain::Detected;
+
+/// Iterations of a unit that does not say how many it may have.
+const ITERATIONS: u32 = 5;
+/// The model that this system takes where none is said.
+const MODEL: &str = "sonnet";
+/// What a list notes for everybody: so much of it is told with each unit, and so much over a whole list.
+const NOTES: usize = 2000;
+const RETOLD: usize = 4 << 20;
+
+/// What is known besides the folder's files.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// The folder's name.
+    pub name: &'a str,
+    /// Its path from the root of the project.
+    pub place: &'a str,
+    pub config: &'a Config,
+    /// The project's own checks; they count where its configuration names none and code is written.
+    pub detected: &'a [Detected],
+    /// What could be put right or passed over is an error as well.
+    pub strict: bool,
+}
+
+/// A folder as far as it was understood.
+#[derive(Clone, Debug)]
+pub struct IterativeReading {
+    pub reading: Reading,
+    /// The file whose boxes are the units.
+    pub list: &'static str,
+    pub outline: Outline,
+    pub about: Iterative,
+    /// For every unit of the plan, how far its list says it is.
+    pub before: BTreeMap<TaskId, Before>,
+    /// Checks that were found in the project, if they count.
+    pub detected: Vec<Detected>,
+}
+
+/// What a list says about a unit that nobody has begun here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Before {
+    /// Its box and its steps are ticked, and nothing there contradicts.
+    pub done: bool,
+    #[serde(skip)]
+    pub mark: Mark,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<Word>,
+}
+
+/// Read a plan.
+pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
+    let mut reader = Reader { given, texts: BTreeMap::new(), problems: Vec::new() };
+    let brief = reader.brief(folder);
+    reader.context(folder);
+    let list = reader.list(folder, &brief);
+    let source = reader.texts.get(list).cloned().unwrap_or_default();
+    let lines = checklist::scan(&source);
+    let mut found = Found::new(given.strict);
+    let outline = Outline::of(&lines, &source, &mut found);
+    outline.problems(&lines).into_iter().for_each(|problem| found.push(problem.clone()));
+    let mode = if list == LISTS[0] { Mode::Development } else { Mode::Knowledge };
+    let mut maker = Maker {
+        given,
+        text: &source,
+        list: &lines,
+        outline: &outline,
+        found: &mut found,
+        mode,
+        notes: String::new(),
+        strange: HashSet::new(),
+        before: BTreeMap::new(),
+    };
+    maker.notes = maker.notes();
+    let about = maker.about(brief);
+    let (tasks, units) = maker.tasks();
+    let about = Iterative { units, ..about };
+    maker.total(tasks.len());
+    let before = std::mem::take(&mut maker.before);
+    let refused = reader.is_refused(list);
+    if tasks.is_empty() && !refused {
+        let message = "a plan without units is never complete";
+        let label = "no unit in this file, like `- [ ] **T1**: Name`";
+        found.push(Diagnostic::error(0..0, message).label(label));
+    }
+    reader.unchecked(mode, &tasks, &mut found);
+    reader.slug(list);
+    found.finish().into_iter().for_each(|diagnostic| reader.push(list, diagnostic));
+    let (group, last) = review(given.config, &about, &tasks, 1);
+    let plan = Plan {
+        name: native::name_from(given.name),
+        groups: vec![units_group(mode), group],
+        tasks: tasks.into_iter().chain([last]).collect(),
+        settings: settings(given.config, &about),
+    };
+    let Reader { texts, mut problems, .. } = reader;
+    problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
+    let detected = match given.config.defaults.checks {
+        None if mode == Mode::Development => given.detected.to_vec(),
+        _ => Vec::new(),
+    };
+    let reading = Reading { plan, problems, texts, project_path: None };
+    IterativeReading { reading, list, outline, about, before, detected }
+}
+
+/// What a run goes by: every unit as soon as it may, one at a time unless the project says otherwise, and on past what
+/// cannot be done.
+fn settings(config: &Config, about: &Iterative) -> Settings {
+    let prefix = || format!("feat({}):", about.slug);
+    Settings {
+        dialect: Dialect::Iterative,
+        iterative: Some(Box::new(about.clone())),
+        schedule: Schedule::Flow,
+        max_parallel: config.policy.max_parallel.unwrap_or(1),
+        exhausted: config.policy.exhausted.unwrap_or(Exhausted::Continue),
+        commit_prefix: Some(config.policy.commit_prefix.clone().unwrap_or_else(prefix)),
+        ..config.settings()
+    }
+}
+
+fn units_group(mode: Mode) -> Group {
+    let (id, title) = match mode {
+        Mode::Development => ("tasks", "Tasks"),
+        Mode::Knowledge => ("phases", "Phases"),
+    };
+    Group { id: GroupId::new(id).expect("a word is a group"), title: title.to_owned() }
+}
+
+struct Reader<'g> {
+    given: &'g Given<'g>,
+    texts: BTreeMap<String, String>,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn push(&mut self, file: &str, diagnostic: Diagnostic) {
+        self.texts.entry(file.to_owned()).or_default();
+        self.problems.push(Problem { file: file.to_owned(), diagnostic });
+    }
+
+    fn decode(&mut self, file: &str, bytes: &[u8]) -> String {
+        let decoded = text::decode(bytes, self.given.strict);
+        self.texts.insert(file.to_owned(), decoded.text.clone());
+        decoded.problems.into_iter().for_each(|diagnostic| self.push(file, diagnostic));
+        decoded.text
+    }
+
+    fn is_refused(&self, file: &str) -> bool {
+        let is_error = |problem: &Problem| problem.diagnostic.severity == Severity::Error;
+        self.problems.iter().any(|problem| problem.file == file && is_error(problem))
+    }
+
+    fn brief(&mut self, folder: &Folder) -> Brief {
+        let mut found = Found::new(self.given.strict);
+        let there = BRIEFS.into_iter().find_map(|name| Some((name, folder.files.get(name)?)));
+        let Some((name, bytes)) = there else {
+            let told = Diagnostic::warning(0..0, format!("there is no `{}`", BRIEFS[0]));
+            found.forgive(told.label("what the whole is for is not known, so the review cannot ask for it"));
+            found.finish().into_iter().for_each(|diagnostic| self.push(BRIEFS[0], diagnostic));
+            return Brief::default();
+        };
+        let source = self.decode(name, bytes);
+        let brief = Brief::read(&source, &mut found);
+        found.finish().into_iter().for_each(|diagnostic| self.push(name, diagnostic));
+        brief
+    }
+
+    /// What everybody reads who begins is held to its length. Whose it is keeps it as it is.
+    fn context(&mut self, folder: &Folder) {
+        let Some(bytes) = folder.files.get(context::FILE) else { return };
+        let source = self.decode(context::FILE, bytes);
+        if let Some(problem) = context::check(&source) {
+            self.push(context::FILE, problem);
+        }
+    }
+
+    /// The file that holds the units; its text is kept. Where there are both, the brief says which.
+    fn list(&mut self, folder: &Folder, brief: &Brief) -> &'static str {
+        let wanted = brief.mode.as_ref().map(|said| said.value).map(|mode| match mode {
+            Mode::Development => LISTS[0],
+            Mode::Knowledge => LISTS[1],
+        });
+        let there: Vec<&'static str> =
+            LISTS.into_iter().filter(|name| folder.files.contains_key(*name)).collect();
+        let Some(list) = there.iter().find(|name| Some(**name) == wanted).or(there.first()).copied() else {
+            let message = format!("there is neither `{}` nor `{}`", LISTS[0], LISTS[1]);
+            let told = Diagnostic::error(0..0, message).label("a plan of this system has one of them");
+            self.push(wanted.unwrap_or(LISTS[0]), told);
+            return wanted.unwrap_or(LISTS[0]);
+        };
+        for other in there.into_iter().filter(|other| *other != list) {
+            let message = format!("`{list}` is read, and not this file");
+            let label = "units in here are nobody's";
+            self.push(other, Diagnostic::warning(0..0, message).label(label));
+        }
+        if let Some(said) = brief.mode.as_ref().filter(|_| wanted.is_some_and(|wanted| wanted != list)) {
+            let name = BRIEFS.into_iter().find(|name| folder.files.contains_key(*name)).unwrap_or(BRIEFS[0]);
+            let message = format!("the mode is {}, and there is only `{list}`", said.value.word());
+            self.push(name, Diagnostic::warning(said.at.clone(), message).label("the list decides"));
+        }
+        if let Some(bytes) = folder.files.get(list) {
+            self.decode(list, bytes);
+        }
+        list
+    }
+
+    /// The folder's name is part of commits, and of the archive's folder.
+    fn slug(&mut self, list: &str) {
+        if let Err(reason) = RunId::new(self.given.name) {
+            let message = format!("{:?} cannot name a plan: {reason}", cut(self.given.name));
+            self.push(list, Diagnostic::error(0..0, message).label("rename the folder"));
+        }
+    }
+
+    /// Where code is written and nothing runs it, only the verifier says when something is done.
+    fn unchecked(&self, mode: Mode, tasks: &[TaskSpec], found: &mut Found) {
+        let runs = |check: &Check| matches!(check.run, Argv::Words(_) | Argv::Shell(_));
+        let is_checked = |task: &TaskSpec| task.checks.iter().any(runs);
+        let is_said = self.given.config.defaults.checks.is_some();
+        if mode == Mode::Knowledge || is_said || tasks.is_empty() || tasks.iter().any(is_checked) {
+            return;
+        }
+        let told = Diagnostic::warning(0..0, "no checks were found in the project");
+        let help = "name some in `piton.toml`: `[defaults]` with `checks = [\"make test\"]`";
+        found.forgive(told.label("only the verifier says when a unit is done").help(help));
+    }
+}
+
+/// Makes tasks of units.
+struct Maker<'a, 'f> {
+    given: &'a Given<'a>,
+    text: &'a str,
+    list: &'a Checklist,
+    outline: &'a Outline,
+    found: &'f mut Found,
+    mode: Mode,
+    /// What the list notes for everybody who works on it.
+    notes: String,
+    /// Models without a profile that have been told.
+    strange: HashSet<String>,
+    before: BTreeMap<TaskId, Before>,
+}
+
+impl Maker<'_, '_> {
+    fn tasks(&mut self) -> (Vec<TaskSpec>, BTreeMap<TaskId, AboutUnit>) {
+        let outline = self.outline;
+        let nodes: Vec<(usize, &Node)> = outline.tasks().collect();
+        let done = outline.done();
+        let mut units: Vec<Unit> = Vec::with_capacity(nodes.len());
+        for (nth, node) in &nodes {
+            let mut unit = unit::read(self.list, self.text, node, self.found);
+            unit.outputs.iter_mut().for_each(|output| output.value = self.shelved(&output.value));
+            let before = self.before(node, done[*nth]);
+            self.before.insert(node.id.clone(), before);
+            units.push(unit);
+        }
+        let needs = Needs::new(self.list, self.text, outline, &units);
+        let linked = needs.link(self.found);
+        let mut specs: Vec<TaskSpec> = Vec::with_capacity(nodes.len());
+        let mut about = BTreeMap::new();
+        let mut retold = RETOLD;
+        for (((_, node), unit), linked) in nodes.iter().zip(&units).zip(&linked) {
+            // Ids give the order where they can; elsewhere a later place is a later turn.
+            let last = specs.last();
+            let priority = last.map_or(1, |last: &TaskSpec| last.priority + u32::from(last.id > node.id));
+            let depends_on = linked.iter().map(|&need| nodes[need].1.id.clone()).collect();
+            let spec = self.task(node, unit, &mut retold);
+            specs.push(TaskSpec { priority, depends_on, ..spec });
+            about.insert(node.id.clone(), shown(unit));
+        }
+        if let Err(cycle) = Graph::new(&specs) {
+            needs.cycle(cycle).into_iter().for_each(|told| self.found.push(told));
+        }
+        (specs, about)
+    }
+
+    fn task(&mut self, node: &Node, unit: &Unit, retold: &mut usize) -> TaskSpec {
+        let defaults = &self.given.config.defaults;
+        let title = self.title(node);
+        let of_template = || templates::limit(&node.id).filter(|_| self.mode == Mode::Knowledge);
+        let limit = unit.limit.or_else(of_template).or(defaults.attempts).unwrap_or(ITERATIONS);
+        let files: Vec<RepoPath> = unit.files.iter().map(|said| said.value.clone()).collect();
+        let words = Words {
+            title: &title,
+            prompt: &unit.body,
+            files: &files,
+            criteria: &unit.criteria,
+            ..Words::default()
+        };
+        let source = Content::of_words(&words);
+        TaskSpec {
+            id: node.id.clone(),
+            prompt: self.prompt(&title, unit, retold),
+            group: 0,
+            depends_on: Vec::new(),
+            files,
+            criteria: unit.criteria.clone(),
+            checks: self.checks(&node.id, &title, unit),
+            title,
+            priority: 1,
+            agent: self.agent(unit),
+            attempts: limit,
+            // One more pass by somebody new, whatever the project says for other plans: this is what the system is.
+            confirm: true,
+            may_change_nothing: defaults.may_change_nothing.unwrap_or(false),
+            check_first: defaults.check_first.unwrap_or(false),
+            may_fail: defaults.may_fail.unwrap_or(false),
+            gate: false,
+            timeout: defaults.timeout.unwrap_or(TIMEOUT),
+            silence: defaults.silence.flatten(),
+            exports: Vec::new(),
+            outside: Vec::new(),
+            source: Some(source),
+        }
+    }
+
+    fn title(&mut self, node: &Node) -> String {
+        if placeholder(&node.title) {
+            self.found.push(left(node.text.clone(), &node.title));
+        }
+        if node.title.is_empty() {
+            let told = Diagnostic::warning(node.text.clone(), format!("the unit `{}` says nothing", node.id));
+            self.found.push(told.label("say what is to be done"));
+            return format!("Unit {}", node.id);
+        }
+        node.title.clone()
+    }
+
+    /// What stands below a unit beside its fields, or else its title, and what the list notes for all.
+    fn prompt(&self, title: &str, unit: &Unit, retold: &mut usize) -> String {
+        let mut parts: Vec<&str> = vec![if unit.body.is_empty() { title } else { &unit.body }];
+        if let Some(left) = retold.checked_sub(self.notes.len()) {
+            *retold = left;
+            parts.extend(Some(self.notes.as_str()).filter(|notes| !notes.is_empty()));
+        }
+        parts.join("\n\n")
+    }
+
+    /// The project's checks, a look at what it makes, and last the verifier.
+    fn checks(&self, id: &TaskId, title: &str, unit: &Unit) -> Vec<Check> {
+        let config = self.given.config;
+        let detected = || match self.mode {
+            Mode::Development => self.given.detected.iter().map(|found| found.check.clone()).collect(),
+            Mode::Knowledge => Vec::new(),
+        };
+        let mut checks: Vec<Check> = config.defaults.checks.clone().unwrap_or_else(detected);
+        for output in &unit.outputs {
+            let run = Argv::Look { file: output.value.clone(), holds: Vec::new() };
+            let name = native::check_name(&run);
+            checks.push(Check::new(name, run, native::CHECK_TIMEOUT));
+        }
+        checks.push(verifier(config, id, title, unit));
+        checks
+    }
+
+    /// Where an output is, from the root of the project: those of knowledge go to folders of the plan.
+    fn shelved(&self, output: &RepoPath) -> RepoPath {
+        let first = output.as_str().split('/').next().unwrap_or_default();
+        let is_shelved = self.mode == Mode::Knowledge && SHELVES.contains(&first);
+        let place = self.given.place.trim_end_matches('/');
+        let within = || RepoPath::new(&format!("{place}/{output}")).ok();
+        Some(())
+            .filter(|()| is_shelved && !place.is_empty())
+            .and_then(|()| within())
+            .unwrap_or(output.clone())
+    }
+
+    /// The profile that is called like the model of a unit.
+    fn agent(&mut self, unit: &Unit) -> String {
+        let config = self.given.config;
+        let default = || config.defaults.agent.clone().unwrap_or_else(|| native::DEFAULT_AGENT.to_owned());
+        let name = unit.model.as_ref().map_or(MODEL, |said| said.value.as_str());
+        let known = config.agents.keys().find(|own| own.eq_ignore_ascii_case(name));
+        if let Some(known) = known {
+            return known.clone();
+        }
+        if let Some(said) = unit.model.as_ref().filter(|said| self.strange.insert(said.value.to_lowercase()))
+        {
+            let message = format!("no profile is called `{}`", cut(name));
+            let label = format!("`{}` does this work", default());
+            let help = format!("name one in `piton.toml`: `[agents.{:?}]` with its `command`", cut(name));
+            self.found.push(Diagnostic::warning(said.at.clone(), message).label(label).help(help));
+        }
+        default()
+    }
+
+    fn before(&mut self, node: &Node, done: bool) -> Before {
+        let status = status(self.list, self.text, node).map(|said| said.value);
+        let contradicts = status.is_some_and(|status| (status == Word::Completed) != done);
+        if contradicts {
+            let message = format!("the box of `{}` and its status disagree", node.id);
+            self.found.push(Diagnostic::warning(node.text.clone(), message).label("not done"));
+        }
+        Before { done: done && !contradicts, mark: node.mark, status }
+    }
+
+    /// What the whole is called and about, by the brief and the list.
+    fn about(&mut self, brief: Brief) -> Iterative {
+        let title = brief::title(self.list, self.text, self.found);
+        let name = brief.name.or(title).unwrap_or_else(|| self.given.name.to_owned());
+        let mut domains = brief.domains;
+        if let Some(at) = self.head(&["domain", "domains"]).filter(|_| domains.is_empty()) {
+            domains = brief::domains(&self.text[at.clone()], &at, self.found);
+        }
+        if self.mode == Mode::Knowledge {
+            domains.retain(|domain| domain.mode() == Mode::Knowledge);
+            // Where domains are chained, the letters of the phases say so.
+            for (_, node) in self.outline.tasks() {
+                let own = templates::domain_of(&node.id).filter(|own: &Domain| !domains.contains(own));
+                domains.extend(own);
+            }
+        }
+        Iterative {
+            slug: self.given.name.to_owned(),
+            name: name.chars().take(200).collect(),
+            mode: self.mode,
+            domains,
+            outcome: brief.outcome,
+            done_when: brief.done_when,
+            constraints: brief.constraints,
+            units: BTreeMap::new(),
+        }
+    }
+
+    /// A field that stands before everything that has a heading of its own.
+    fn head(&self, names: &[&str]) -> Option<Range<usize>> {
+        let head = self
+            .list
+            .lines
+            .iter()
+            .take_while(|line| !matches!(line.kind, Kind::Heading(2..) | Kind::Item(_)));
+        let mut fields =
+            head.filter(|line| matches!(line.kind, Kind::Text | Kind::Bullet)).filter_map(|line| {
+                let (name, value) = field(&self.text[line.text.clone()])?;
+                names.contains(&name.as_str()).then(|| shift(value, line.text.start))
+            });
+        fields.next()
+    }
+
+    /// What the list says that there are, held against what was found.
+    fn total(&mut self, counted: usize) {
+        let Some(at) = self.head(&["total"]) else { return };
+        let digits: String = self.text[at.clone()].chars().take_while(char::is_ascii_digit).collect();
+        if digits.parse().is_ok_and(|said: usize| said != counted) {
+            let message = format!("the list says {digits}, and has {counted}");
+            self.found.push(Diagnostic::warning(at, message).label("counted anew"));
+        }
+    }
+
+    /// The part of the list that is for everybody.
+    fn notes(&mut self) -> String {
+        let mut notes = String::new();
+        let mut level = None;
+        for line in &self.list.lines {
+            let said = &self.text[line.text.clone()];
+            match line.kind {
+                Kind::Heading(own) if level.is_none_or(|level| own <= level) => {
+                    let is_notes = own > 1 && text::key(said).eq_ignore_ascii_case("notes");
+                    level = is_notes.then_some(own);
+                }
+                Kind::Comment | Kind::FrontMatter | Kind::Rule | Kind::Item(_) => {}
+                _ if level.is_none() || notes.len() > NOTES => {}
+                _ if placeholder(said) => self.found.push(left(line.text.clone(), said)),
+                _ => notes += &format!("{}\n", self.text[line.at.clone()].trim_end()),
+            }
+        }
+        let notes: String =
+            notes.trim().chars().filter(|c| !c.is_control() || *c == '\n').take(NOTES).collect();
+        if notes.is_empty() { notes } else { format!("## Notes\n\n{}", notes.trim_end()) }
+    }
+}
+
+/// What only the files of this system show.
+fn shown(unit: &Unit) -> AboutUnit {
+    AboutUnit {
+        outputs: unit.outputs.iter().map(|output| output.value.to_string()).collect(),
+        model: unit.model.as_ref().map(|said| said.value.clone()),
+        signal: unit.signal.clone(),
+        skill: unit.skill.clone(),
+        max_turns: unit.max_turns,
+    }
+}

@@ -1,0 +1,36 @@
+//! `progress.md`: what each iteration did and what it left to do. Agents and people write it too, so nothing in it is
+//! ever changed: what is missing is put at its end, what is new is heard, and an old entry that was changed is told.
+//!
+//! `head` reads headings, `entry` the words below them, `ended` says which iterations are over and what Piton knows of
+//! them, `same` which of them go round in circles, `settle` brings a file and a run together.
+
+mod ended;
+mod entry;
+mod head;
+mod same;
+mod settle;
+#[cfg(test)]
+mod tests;
+
+pub use crate::system::kit::entries::Section;
+pub use entry::{Entry, entries, parse};
+pub use head::{Head, Kind};
+pub use same::saturation;
+pub use settle::{Settled, added, settle};
+
+use crate::plan::TaskId;
+
+/// The name of the file, also in the journal of events.
+pub const FILE: &str = "progress.md";
+
+/// Where the log of a run begins that another one had before it.
+pub const ANEW: &str = "A new run begins here. What stands above is about the one before.";
+
+/// Why an attempt failed whose agent ended without its signal: its own entry says what is left to do.
+pub const NOT_FINISHED: &str = "not finished";
+
+/// What the last entry about a unit leaves to do; empty if it leaves nothing, `None` if there is no entry.
+pub fn remaining(text: &str, unit: &TaskId) -> Option<String> {
+    let last = entries(text).into_iter().rfind(|entry| entry.head.unit.as_ref() == Some(unit))?;
+    Some(last.remaining)
+}

@@ -1,0 +1,19 @@
+//! `state.json`: written from the journal, read from anybody, and what an edit of it means.
+//!
+//! `file` is its shape and `words` its statuses. `write` makes one from a run, `read` takes anybody's, `hear` tells what
+//! somebody changed in one of ours.
+
+mod file;
+mod hear;
+mod read;
+#[cfg(test)]
+mod tests;
+mod words;
+mod write;
+
+pub use crate::system::edit::{Edit, What};
+pub use file::{FILE, StateFile, UnitEntry, schema};
+pub use hear::{commands, edits};
+pub use read::{ForeignState, ForeignUnit, Reading, read};
+pub use words::{PhaseWord, UnitWord};
+pub use write::{project, text, value};

@@ -1,0 +1,128 @@
+//! Lists whose boxes are ticked: a tick is a claim, and a box that somebody unticks is refused.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Beside, Put, Settled};
+use crate::chronicle::Chronicle;
+use crate::plan::TaskId;
+use crate::run::{Report, State, Status, Task};
+use crate::system::edit::{Edit, What};
+use crate::system::issue::plan::Word;
+use crate::system::{issue, rwkit};
+
+/// Why a ticked box does not claim a task whose work was on the branch before.
+const LOST: &str = "its work is no longer on the branch; `piton report ID done` claims it again";
+/// So many boxes are named one by one: an older version of a list that `git` puts back unticks them all.
+const NAMED: usize = 3;
+
+impl Beside {
+    /// Tasks whose boxes are ticked, with what speaks against it.
+    pub(super) fn ticked(self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
+        if self == Beside::List { rwkit::boxes::ticked(bytes) } else { issue::boxes::ticked(bytes) }
+    }
+
+    /// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
+    pub(super) fn boxes(
+        self,
+        bytes: &[u8],
+        (state, chronicle): (&State, &Chronicle),
+        claimed: &[TaskId],
+        shown: &BTreeSet<TaskId>,
+    ) -> Settled {
+        let ticked = self.ticked(bytes);
+        let (mut edits, mut stand) = (Vec::new(), BTreeMap::new());
+        let is_claim = |id: &TaskId| {
+            let is_open = |task: &Task| task.decided != Status::Completed && !task.removed;
+            ticked.contains_key(id) && matches!(state.task(id), Ok(Some(task)) if is_open(task))
+        };
+        // Who ticks several that build on each other says so of the first, and then of what comes after it.
+        let waits = |id: &TaskId| state.links(id).is_ok_and(|links| links.needs.iter().any(is_claim));
+        for task in state.tasks().filter(|task| !task.removed) {
+            if is_claim(&task.id) && waits(&task.id) {
+                continue;
+            }
+            let is_done = task.decided == Status::Completed;
+            let is_lost = chronicle.task(&task.id).is_some_and(|story| story.lost);
+            if let Some(against) = ticked.get(&task.id).filter(|_| !is_done) {
+                // The tick is from when it was done, and nobody can tell it from a new one.
+                let against = against.or(is_lost.then_some(LOST));
+                let what = match against {
+                    None => What::ReportDone { report: Report::default() },
+                    Some(why) => What::Nonsense {
+                        what: format!("the box of {} was ticked", task.id),
+                        why: why.to_owned(),
+                    },
+                };
+                edits.push(Edit { task: Some(task.id.clone()), what });
+            }
+            if !claimed.contains(&task.id) {
+                stand.insert(task.id.clone(), word(task.outcome()));
+            }
+        }
+        let new = if self == Beside::List {
+            let done = |(id, word): (TaskId, Word)| (id, word == Word::Completed);
+            rwkit::boxes::tick(bytes, &stand.into_iter().map(done).collect())
+        } else {
+            issue::boxes::tick(bytes, &stand)
+        };
+        let put = match new {
+            Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
+            _ => Put::Nothing,
+        };
+        let is_done = |id: &TaskId| matches!(state.task(id), Ok(Some(task)) if task.decided == Status::Completed && !task.removed);
+        let without_doubt = |ticked: BTreeMap<TaskId, Option<&str>>| -> BTreeSet<TaskId> {
+            ticked
+                .into_iter()
+                .filter(|(id, against)| against.is_none() && is_done(id))
+                .map(|(id, _)| id)
+                .collect()
+        };
+        let before = without_doubt(ticked);
+        let ticks = match &put {
+            Put::Whole(new) => without_doubt(self.ticked(new)),
+            Put::Nothing | Put::Append(_) => before.clone(),
+        };
+        // A line that is gone is a change of the plan.
+        let unticked: Vec<&TaskId> = shown.intersection(&ticks).filter(|id| !before.contains(*id)).collect();
+        edits.extend(refused(&unticked));
+        Settled { notes: Vec::new(), edits, put, ticks }
+    }
+}
+
+/// Boxes of completed tasks that somebody unticked. One refusal for all.
+fn refused(unticked: &[&TaskId]) -> Option<Edit> {
+    let names: Vec<&str> = unticked.iter().take(NAMED).map(|id| id.as_str()).collect();
+    let first = unticked.first()?;
+    let (what, why) = match unticked.len() - names.len() {
+        0 if names.len() == 1 => {
+            (format!("the box of {first} was unticked"), "it is completed, and is ticked again")
+        }
+        0 => (
+            format!("the boxes of {} were unticked", names.join(", ")),
+            "they are completed, and are ticked again",
+        ),
+        more => (
+            format!("the boxes of {} and {more} more were unticked", names.join(", ")),
+            "they are completed, and are ticked again",
+        ),
+    };
+    let why = format!("{why}; a new task in the plan can change or undo what was done");
+    Some(Edit { task: Some((*first).clone()), what: What::Nonsense { what, why } })
+}
+
+/// What a list that has words for it says of such a task.
+fn word(status: Status) -> Word {
+    match status {
+        Status::Completed => Word::Completed,
+        Status::Abandoned | Status::Blocked => Word::Blocked,
+        Status::Pending
+        | Status::Failed
+        | Status::Skipped
+        | Status::Unreachable
+        | Status::Waiting
+        | Status::PassedOver => Word::Pending,
+        Status::InProgress | Status::Confirming | Status::Verifying | Status::Verified | Status::Merging => {
+            Word::InProgress
+        }
+    }
+}

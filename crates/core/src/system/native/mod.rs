@@ -1,0 +1,70 @@
+//! Piton's own plan, `plan.toml`, and the project's defaults for it, `piton.toml`.
+//!
+//! Text in, a value and diagnostics out: a reader never fails halfway, it returns what it understood with
+//! everything that is wrong, each at its own bytes. The room knows nothing of files, runs or agents at work.
+
+mod add;
+mod agents;
+mod checks;
+mod config;
+mod diff;
+mod keys;
+mod links;
+mod read;
+mod schema;
+mod starter;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod write;
+
+pub use add::add;
+pub(crate) use checks::{CHECK_TIMEOUT, check_name, hidden_failures};
+pub use config::DEFAULT_AGENT;
+pub(in crate::system) use config::PRIORITY;
+pub use config::{Config, Defaults, Policy, Worktree, read_config};
+pub use diff::{Changed, PlanDiff, diff, difference};
+pub(in crate::system) use links::shared_files;
+pub(in crate::system) use read::LONGEST_NAME;
+pub use read::{Overrides, Reading, name_from, read};
+pub use schema::{config_schema, schema};
+pub use starter::{Worker, starter};
+pub use write::{fit, write};
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Small plans for the tests of other rooms.
+
+    use crate::plan::{Argv, Check, TaskId, TaskSpec};
+    use crate::time::Span;
+
+    pub(crate) fn task(id: &str, depends_on: &[&str]) -> TaskSpec {
+        TaskSpec {
+            id: TaskId::new(id).expect("valid"),
+            title: format!("Do {id}"),
+            prompt: format!("Please do {id}"),
+            group: 0,
+            depends_on: depends_on.iter().map(|d| TaskId::new(d).expect("valid")).collect(),
+            files: Vec::new(),
+            criteria: Vec::new(),
+            checks: vec![Check::new("true".into(), Argv::parse("true"), Span::minutes(5))],
+            priority: 50,
+            agent: "default".into(),
+            attempts: 3,
+            confirm: false,
+            may_change_nothing: false,
+            check_first: false,
+            may_fail: false,
+            gate: false,
+            timeout: Span::minutes(30),
+            silence: None,
+            exports: Vec::new(),
+            outside: Vec::new(),
+            source: None,
+        }
+    }
+
+    pub(crate) fn tasks(of: &[(&str, &[&str])]) -> Vec<TaskSpec> {
+        of.iter().map(|(id, needs)| task(id, needs)).collect()
+    }
+}

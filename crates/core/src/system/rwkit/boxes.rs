@@ -1,0 +1,53 @@
+//! Ticking the boxes of a list: those of tasks and of their steps. Nothing else of the file changes, and boxes are found
+//! by where their tasks stand, so it does not matter whether a line is there twice.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::todolist::Todolist;
+use crate::plan::TaskId;
+use crate::system::issue::boxes::Ticked;
+use crate::system::kit::checklist::{self, Mark};
+use crate::system::kit::found::Found;
+use crate::system::kit::text;
+
+/// Tick the boxes of tasks that are done, and open those of tasks that are not. The file is read as it is now. Nothing
+/// comes out for a file that cannot be written so: one that is no UTF-8 text. A task that only a table has, without a
+/// box, is not missing.
+pub fn tick(bytes: &[u8], done: &BTreeMap<TaskId, bool>) -> Option<Ticked> {
+    let decoded = text::decode(bytes, false);
+    let list = checklist::scan(&decoded.text);
+    let list = Todolist::of(&list, &decoded.text, &mut Found::new(false));
+    let mut missing: BTreeSet<&TaskId> = done.keys().collect();
+    let mut marks = Vec::new();
+    for task in &list.tasks {
+        let Some(&done) = done.get(&task.id) else { continue };
+        missing.remove(&task.id);
+        // An unusual mark of a task that is not done says more than an open box.
+        let wanted = match (done, task.mark.is_done()) {
+            (true, false) => Some(Mark::Done),
+            (false, true) => Some(Mark::Open),
+            (true, true) | (false, false) => None,
+        };
+        marks.extend(task.place.clone().zip(wanted));
+        let steps = task.steps.iter().filter(|step| done && !step.optional && !step.mark.is_done());
+        marks.extend(steps.map(|step| (step.place.clone(), Mark::Done)));
+    }
+    let missing = missing.into_iter().cloned().collect();
+    checklist::tick(bytes, &decoded.text, &marks).map(|bytes| Ticked { bytes, missing })
+}
+
+/// The tasks whose boxes are ticked, and what speaks against it: then the plan's reader takes them for not done, too.
+pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
+    let text = text::decode(bytes, false).text;
+    let list = Todolist::of(&checklist::scan(&text), &text, &mut Found::new(false));
+    let ticked = list.tasks.iter().filter(|task| task.mark.is_done());
+    ticked.map(|task| (task.id.clone(), (!task.is_done()).then_some("its steps are open"))).collect()
+}
+
+/// How many tasks of a list are done, of how many; `None` if there are none.
+pub fn count(bytes: &[u8]) -> Option<(usize, usize)> {
+    let text = text::decode(bytes, false).text;
+    let list = Todolist::of(&checklist::scan(&text), &text, &mut Found::new(false));
+    let done = list.tasks.iter().filter(|task| task.is_done()).count();
+    (!list.tasks.is_empty()).then_some((done, list.tasks.len()))
+}

@@ -1,0 +1,126 @@
+//! The other lists of a master list: their ids may be waited for, and their boxes say how far they are where no run does.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::deps::numbered;
+use super::stem;
+use super::todolist::Todolist;
+use crate::plan::{Outside, RepoPath, TaskId};
+use crate::system::kit::checklist;
+use crate::system::kit::found::Found;
+use crate::system::kit::text;
+
+/// Another list, as far as those who wait for its tasks have to know it.
+#[derive(Clone, Debug, Default)]
+pub struct Sibling {
+    /// From the root of the project.
+    pub list: String,
+    pub tasks: Vec<SiblingTask>,
+    ids: HashMap<String, usize>,
+    ambiguous: HashSet<String>,
+    stories: HashMap<String, Vec<usize>>,
+}
+
+/// One task of another list.
+#[derive(Clone, Debug)]
+pub struct SiblingTask {
+    pub id: TaskId,
+    /// Its box and its steps are ticked.
+    pub done: bool,
+    pub files: Vec<RepoPath>,
+}
+
+impl Sibling {
+    /// Read a list; what is wrong with it is said to those who read it for itself.
+    pub fn read(list: &str, bytes: &[u8]) -> Sibling {
+        let text = text::decode(bytes, false).text;
+        let todolist = Todolist::of(&checklist::scan(&text), &text, &mut Found::new(false));
+        let mut sibling = Sibling { list: list.to_owned(), ..Sibling::default() };
+        sibling.ambiguous.clone_from(&todolist.ambiguous);
+        for (nth, task) in todolist.tasks.iter().enumerate() {
+            sibling.ids.insert(task.id.folded(), nth);
+            if let Some(story) = task.story {
+                let id = todolist.stories[story].story.id.to_lowercase();
+                sibling.stories.entry(id).or_default().push(nth);
+            }
+            let files = task.files.iter().flatten().map(|said| said.value.clone()).collect();
+            sibling.tasks.push(SiblingTask { id: task.id.clone(), done: task.is_done(), files });
+        }
+        sibling
+    }
+
+    /// Whether a word names this list: by its path, its file, or what it is about.
+    fn is_called(&self, word: &str) -> bool {
+        let file = self.list.rsplit('/').next().unwrap_or(&self.list);
+        [self.list.as_str(), file, stem(&self.list)].iter().any(|name| name.eq_ignore_ascii_case(word))
+    }
+
+    fn need(&self, nth: usize) -> Outside {
+        Outside { list: self.list.clone(), task: self.tasks[nth].id.clone() }
+    }
+}
+
+/// What a name may mean in other lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Meant {
+    Nothing,
+    These(Vec<Outside>),
+    /// Several lists have it, or one has it twice.
+    Several(Vec<String>),
+}
+
+/// All tasks of that name in other lists: `T090`, or `1-1-auth:T090` for that of one list.
+pub(super) fn task(siblings: &[Sibling], said: &str) -> Meant {
+    let split = said.rsplit_once([':', '#', '/']);
+    let split = split.filter(|(list, _)| siblings.iter().any(|sibling| sibling.is_called(list.trim())));
+    let (list, id) = split.map_or((None, said), |(list, id)| (Some(list.trim()), id.trim()));
+    let folded = id.to_lowercase();
+    let named = siblings.iter().filter(|sibling| list.is_none_or(|list| sibling.is_called(list)));
+    let having: Vec<(&Sibling, usize)> =
+        named.filter_map(|sibling| Some((sibling, *sibling.ids.get(&folded)?))).collect();
+    match &having[..] {
+        [] => Meant::Nothing,
+        [(sibling, nth)] if !sibling.ambiguous.contains(&folded) => Meant::These(vec![sibling.need(*nth)]),
+        several => Meant::Several(several.iter().map(|(sibling, _)| sibling.list.clone()).collect()),
+    }
+}
+
+/// The tasks of a story that only one other list has.
+pub(super) fn story(siblings: &[Sibling], id: &str) -> Meant {
+    let having: Vec<(&Sibling, &Vec<usize>)> =
+        siblings.iter().filter_map(|sibling| Some((sibling, sibling.stories.get(id)?))).collect();
+    match &having[..] {
+        [] => Meant::Nothing,
+        [(sibling, nths)] => Meant::These(nths.iter().map(|nth| sibling.need(*nth)).collect()),
+        several => Meant::Several(several.iter().map(|(sibling, _)| sibling.list.clone()).collect()),
+    }
+}
+
+/// The tasks of other lists that a series from one number to another takes in, but for those that the list itself has.
+pub(super) fn range(
+    siblings: &[Sibling],
+    stem: &str,
+    numbers: std::ops::RangeInclusive<u64>,
+    is_own: impl Fn(&str) -> bool,
+) -> Meant {
+    let (mut needs, mut twice) = (BTreeSet::new(), BTreeSet::new());
+    let mut seen: HashMap<String, &str> = HashMap::new();
+    for sibling in siblings {
+        for (nth, task) in sibling.tasks.iter().enumerate() {
+            let within = numbered(task.id.as_str())
+                .is_some_and(|(own, number)| own.eq_ignore_ascii_case(stem) && numbers.contains(&number));
+            if !within || is_own(task.id.as_str()) {
+                continue;
+            }
+            if let Some(other) = seen.insert(task.id.folded(), &sibling.list) {
+                twice.extend([other.to_owned(), sibling.list.clone()]);
+            }
+            needs.insert(sibling.need(nth));
+        }
+    }
+    match (twice.is_empty(), needs.is_empty()) {
+        (false, _) => Meant::Several(twice.into_iter().collect()),
+        (true, true) => Meant::Nothing,
+        (true, false) => Meant::These(needs.into_iter().collect()),
+    }
+}

@@ -1,0 +1,499 @@
+//! What somebody changed in the file, recipe by recipe, as what they want.
+//!
+//! The file is compared with the projection that it was, at its own `piton_seq`. Counters and times are dropped in silence,
+//! since the recipes count them up by hand and they are counted anyway. Whatever else is derived and cannot be set is
+//! refused with its reason, so that nobody waits for it.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::each_once;
+use super::file::{FILE, foreign};
+use super::gates::gate_task;
+use super::log::{self, Level};
+use super::words::{GateSaid, RunWord, TaskWord};
+use crate::plan::{RepoPath, TaskId};
+use crate::run::{Command, PastError, Report};
+use crate::system::Addition;
+use crate::system::edit::{self, Edit, What, changes};
+use crate::system::execute::state::TaskStatus;
+
+/// What was changed between the projection that the file was and what it is now.
+pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
+    let mut listener = Listener { edits: Vec::new() };
+    if shown == found {
+        return listener.edits;
+    }
+    if !found.is_object() {
+        listener.nonsense(None, "the file changed".to_owned(), "it must be an object");
+        return listener.edits;
+    }
+    listener.given(shown, found);
+    listener.stories(shown, found);
+    listener.tasks(shown, found);
+    listener.gates(shown, found);
+    listener.logs(shown, found);
+    listener.status(shown, found);
+    listener.derived(shown, found);
+    listener.carried(shown, found);
+    listener.edits
+}
+
+/// The commands that an edit of this file comes to; see [`edit::commands`].
+pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
+    edit::commands(edit, by, FILE)
+}
+
+struct Listener {
+    edits: Vec<Edit>,
+}
+
+/// One task before and after, with its failed attempts; after, somebody may have left them out.
+struct Pair<'v> {
+    id: TaskId,
+    before: &'v Value,
+    after: &'v Value,
+    retries: (i64, Option<i64>),
+}
+
+impl Pair<'_> {
+    fn is_same(&self) -> bool {
+        let (was, is) = self.retries;
+        self.before == self.after && is.is_none_or(|is| is == was)
+    }
+}
+
+impl Listener {
+    fn nonsense(&mut self, task: Option<&TaskId>, what: String, why: &str) {
+        let what = What::Nonsense { what, why: why.to_owned() };
+        self.edits.push(Edit { task: task.cloned(), what });
+    }
+
+    fn wish(&mut self, task: &TaskId, what: What) {
+        self.edits.push(Edit { task: Some(task.clone()), what });
+    }
+
+    /// What the run was given is not given here.
+    fn given(&mut self, shown: &Value, found: &Value) {
+        for name in ["version", "session_id"] {
+            if differs(&shown[name], &found[name]) {
+                self.nonsense(None, format!("`{name}` changed"), "this is not changed here");
+            }
+        }
+        for name in [
+            "todolist_path",
+            "plan_path",
+            "clarified_requirements_path",
+            "analysis_report_path",
+            "project_name",
+            "project_path",
+            "auto_answer",
+        ] {
+            if differs(&shown["config"][name], &found["config"][name]) {
+                let why = "it is given when the run is started";
+                self.nonsense(None, format!("`config.{name}` changed"), why);
+            }
+        }
+    }
+
+    /// Their figures are derived; the rest is the list's.
+    fn stories(&mut self, shown: &Value, found: &Value) {
+        for (id, story) in found["user_stories"].as_object().into_iter().flatten() {
+            match shown["user_stories"].get(id) {
+                None => {
+                    self.nonsense(None, format!("a story {id:?} was added"), "the list has no such story");
+                }
+                Some(known) if differs(&known["title"], &story["title"]) => {
+                    self.nonsense(None, format!("the title of {id} changed"), "it is the list's");
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn status(&mut self, shown: &Value, found: &Value) {
+        let (before, after) = (&shown["status"], &found["status"]);
+        if !differs(before, after) {
+            return;
+        }
+        let live = before == "running" || before == "initializing";
+        match after.as_str().and_then(RunWord::meant).map(|meant| meant.word) {
+            Some(RunWord::Paused | RunWord::Failed) if live => {
+                self.edits.push(Edit { task: None, what: What::Stop });
+            }
+            Some(RunWord::Running) if before == "paused" || before == "failed" => {
+                self.nonsense(None, format!("`status` is {after}"), "`piton run` goes on with it");
+            }
+            Some(RunWord::Completed) => {
+                let why = "it is completed when every task and gate is; `piton status` shows what is left";
+                self.nonsense(None, format!("`status` is {after}"), why);
+            }
+            // Derived: it says so by itself when it is so.
+            Some(_) => {}
+            None => self.nonsense(None, format!("`status` is {after}"), "this is no status of a run"),
+        }
+    }
+
+    /// What the recipes set by hand and Piton tells from the tasks: batches, rounds of the review, the resume point.
+    fn derived(&mut self, shown: &Value, found: &Value) {
+        if differs(&shown["qa_cycles"], &found["qa_cycles"]) {
+            let why =
+                "reviews are counted when they are made; `piton gate qa_review failed` asks for another";
+            self.nonsense(None, format!("`qa_cycles` is {}", found["qa_cycles"]), why);
+        }
+        let (before, after) = (&shown["resume_point"], &found["resume_point"]);
+        if ["batch_id", "task_id", "phase"].iter().any(|name| differs(&before[*name], &after[*name])) {
+            let why = "it is the first task, or gate, that is not done; `piton resume-point` shows it";
+            self.nonsense(None, "`resume_point` was set".to_owned(), why);
+        }
+        let none = Vec::new();
+        let [before, after] = [shown, found].map(|file| file["batches"].as_array().unwrap_or(&none));
+        for (known, batch) in before.iter().zip(after) {
+            if known["batch_id"] == batch["batch_id"] && differs(&known["status"], &batch["status"]) {
+                let what = format!("the batch {} is {}", batch["batch_id"], batch["status"]);
+                self.nonsense(None, what, "its tasks say how far it is; `piton batch` shows it");
+            }
+        }
+        for batch in after.iter().skip(before.len()) {
+            let what = format!("a batch {} was added", batch["batch_id"]);
+            self.nonsense(None, what, "batches follow from what tasks wait for; `piton batch` shows them");
+        }
+    }
+
+    fn tasks(&mut self, shown: &Value, found: &Value) {
+        let none = Map::new();
+        let before = shown["tasks"].as_object().unwrap_or(&none);
+        let after = match &found["tasks"] {
+            Value::Object(after) if !after.is_empty() || before.is_empty() => after,
+            Value::Null if before.is_empty() => return,
+            Value::Object(_) | Value::Null => {
+                return self.nonsense(None, "`tasks` is gone".to_owned(), "tasks are the list's");
+            }
+            _ => return self.nonsense(None, "`tasks` changed".to_owned(), "it must be an object"),
+        };
+        let retries = |name: &str| {
+            let was = whole(&shown["retry_counts"][name]).unwrap_or(0);
+            let counts = found["retry_counts"].as_object();
+            (was, counts.map(|counts| counts.get(name).and_then(whole).unwrap_or(0)))
+        };
+        for (name, before) in before {
+            let Ok(id) = TaskId::new(name) else { continue };
+            match after.get(name) {
+                Some(after) if after.is_object() => {
+                    let pair = Pair { id, before, after, retries: retries(name) };
+                    if !pair.is_same() {
+                        self.planned(&pair);
+                        self.task(&pair);
+                    }
+                }
+                Some(_) => self.nonsense(Some(&id), format!("{id} changed"), "a task must be an object"),
+                None => self.nonsense(Some(&id), format!("{id} is gone"), "tasks are the list's"),
+            }
+        }
+        let untold = Value::Null;
+        for (name, after) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
+            let Some(id) = self.add(name, after) else { continue };
+            self.task(&Pair { id, before: &untold, after, retries: retries(name) });
+        }
+    }
+
+    /// A task that is not there yet. None if it cannot be one.
+    fn add(&mut self, name: &str, entry: &Value) -> Option<TaskId> {
+        let what = format!("a task {name:?} was added");
+        let id = match TaskId::new(name.trim()) {
+            Ok(id) => id,
+            Err(bad) => {
+                self.nonsense(None, what, &format!("it cannot be called so: {bad}"));
+                return None;
+            }
+        };
+        let Some(title) = said(&entry["description"]) else {
+            self.nonsense(Some(&id), what, "it has no description");
+            return None;
+        };
+        let (mut after, mut files) = (Vec::new(), Vec::new());
+        for need in texts(&entry["dependencies"]).unwrap_or_default() {
+            match TaskId::new(need.trim()) {
+                Ok(need) => after.push(need),
+                Err(bad) => {
+                    self.nonsense(Some(&id), what, &format!("it cannot wait for {need:?}: {bad}"));
+                    return None;
+                }
+            }
+        }
+        let named = ["files_expected", "files_mentioned"].map(|name| texts(&entry[name]).unwrap_or_default());
+        for file in each_once(named.into_iter().flatten()) {
+            match RepoPath::new(&file) {
+                Ok(file) => files.push(file),
+                Err(bad) => {
+                    self.nonsense(Some(&id), what, &format!("it cannot make {file:?}: {bad}"));
+                    return None;
+                }
+            }
+        }
+        let task = Addition {
+            id: id.clone(),
+            title: title.to_owned(),
+            description: None,
+            layer: None,
+            after,
+            files,
+            checks: None,
+        };
+        let [story, agent] = ["story_id", "agent"].map(|name| said(&entry[name]).map(str::to_owned));
+        self.wish(&id, What::Add { task: Box::new(task), story, agent });
+        Some(id)
+    }
+
+    /// What the list says of a task is changed there.
+    fn planned(&mut self, pair: &Pair) {
+        for name in ["description", "agent", "story_id", "dependencies", "files_expected"] {
+            if differs(&pair.before[name], &pair.after[name]) {
+                self.nonsense(Some(&pair.id), format!("`{name}` of {} changed", pair.id), "it is the list's");
+            }
+        }
+    }
+
+    fn task(&mut self, pair: &Pair) {
+        let Pair { id, before, after, retries: (was, is) } = pair;
+        let Some(report) = self.report(pair) else { return };
+        let word_of = |entry: &Value| entry["status"].as_str().and_then(TaskWord::exact);
+        let shown = word_of(before).unwrap_or(TaskWord::Pending);
+        let status = &after["status"];
+        let (word, meant) = match (status, status.as_str().and_then(TaskWord::meant)) {
+            (Value::Null, _) => ("", shown),
+            (_, Some(meant)) => (status.as_str().unwrap_or_default(), meant.word),
+            (_, None) => {
+                let what = format!("the status of {id} is {status}");
+                return self.nonsense(Some(id), what, "this is no status of a task");
+            }
+        };
+        let known = errors(&before["error"]);
+        let told = errors(&after["error"]);
+        let error =
+            told.last().map(|error| if error.message.is_empty() { &error.step } else { &error.message });
+        let mut new = told.clone();
+        new.retain(|error| !known.contains(error));
+        // This file has one text for it; an edit with more than that is kept apart.
+        let is_told = new.len() > 1 || after["error"].is_object() || after["error"].is_array();
+        let cause = |otherwise: &str| match error {
+            Some(error) => error.clone(),
+            None => format!("{otherwise} in {FILE}"),
+        };
+        let failed = || What::Failed { reason: cause("said to have failed"), report: report.clone() };
+        let done = || What::ReportDone { report: report.clone() };
+        let given_up = word != "blocked"
+            && TaskStatus::meant(word).is_some_and(|meant| meant.word == TaskStatus::Abandoned);
+        let says_done =
+            after["verification"]["agent_done"] == true && before["verification"]["agent_done"] != true;
+        use TaskWord::{Blocked, Completed, Failed, InProgress, Pending, Skipped};
+        let wish = match (shown, meant) {
+            // Who counts from the beginning again begins again.
+            (Failed, Failed) | (Blocked, Blocked) if *was > 0 && is.is_some_and(|is| is <= 0) => {
+                Some(What::Reset)
+            }
+            // Tried and failed once more.
+            (Failed, Failed) if is.is_some_and(|is| is > *was) => Some(failed()),
+            (Pending | InProgress | Failed, same) if same == shown && says_done => Some(done()),
+            (shown, same) if same == shown => None,
+            (_, Pending) => Some(What::Reset),
+            (_, Skipped) => Some(What::Skip),
+            (_, Blocked) if given_up => Some(What::Abandon { reason: cause("given up") }),
+            (_, Blocked) => {
+                Some(What::Blocked { reason: cause("said to be blocked"), report: report.clone() })
+            }
+            (Blocked, InProgress) => Some(What::Retry { start: true }),
+            (Blocked, Failed) => Some(What::Retry { start: false }),
+            (_, InProgress) => Some(What::Start),
+            (_, Completed) => Some(done()),
+            (_, Failed) => Some(failed()),
+        };
+        // Who says that it is done may say so in all three; its checks decide.
+        if !matches!(wish, Some(What::ReportDone { .. } | What::Reset)) {
+            self.flags(pair);
+        }
+        let tells = wish.as_ref().is_some_and(|wish| wish.report().is_some());
+        let reasoned =
+            matches!(wish, Some(What::Failed { .. } | What::Blocked { .. } | What::Abandon { .. }));
+        let reset = wish == Some(What::Reset);
+        // Who starts and tells at once tells after the start.
+        if let Some(wish) = wish {
+            self.wish(id, wish);
+        }
+        if !tells && !reset && report != Report::default() {
+            self.wish(id, What::Told { report });
+        }
+        match error.filter(|_| !new.is_empty() && !reset) {
+            Some(_) if is_told => self.wish(id, What::Errors { errors: new }),
+            Some(error) if !reasoned => self.wish(id, What::Noted { text: error.clone() }),
+            _ => {}
+        }
+    }
+
+    /// The second and the third layer are Piton's own look.
+    fn flags(&mut self, pair: &Pair) {
+        let id = &pair.id;
+        for (name, why) in [
+            ("files_exist", format!("Piton looks at its files itself: `piton verify {id}`")),
+            ("state_synced", "it is set when the work is proven and its box is ticked".to_owned()),
+        ] {
+            let [before, after] = [pair.before, pair.after].map(|entry| &entry["verification"][name]);
+            if *after == true && *before != true {
+                self.nonsense(Some(id), format!("`verification.{name}` of {id} was set"), &why);
+            }
+        }
+    }
+
+    /// Files that were not told of before. None if a field cannot hold them.
+    fn report(&mut self, pair: &Pair) -> Option<Report> {
+        let mut files = Vec::new();
+        for name in ["files_modified", "files_mentioned"] {
+            let Some(found) = texts(&pair.after[name]) else {
+                let what = format!("`{name}` of {} changed", pair.id);
+                self.nonsense(Some(&pair.id), what, "it must be a list");
+                return None;
+            };
+            let known: HashSet<String> = texts(&pair.before[name]).unwrap_or_default().into_iter().collect();
+            files.extend(found.into_iter().filter(|file| !known.contains(file)));
+        }
+        Some(Report { files: each_once(files), ..Report::default() })
+    }
+
+    /// A gate is a task: what is said of it is said of that.
+    fn gates(&mut self, shown: &Value, found: &Value) {
+        if !matches!(found["quality_gates"], Value::Null | Value::Object(_)) {
+            self.nonsense(None, "`quality_gates` changed".to_owned(), "it must be an object");
+        }
+        let mut said: Vec<(&str, &Value)> = Vec::new();
+        for (name, after) in found["quality_gates"].as_object().into_iter().flatten() {
+            if *after != shown["quality_gates"][name] {
+                said.push((name, after));
+            }
+        }
+        let degraded = Value::from("degraded");
+        let phases = |file: &Value| texts(&file["degraded_phases"]).unwrap_or_default();
+        let mut known: HashSet<String> = phases(shown).into_iter().collect();
+        known.extend(said.iter().map(|(name, _)| (*name).to_owned()));
+        let new: Vec<String> =
+            phases(found).into_iter().filter(|phase| known.insert(phase.clone())).collect();
+        said.extend(new.iter().map(|phase| (phase.as_str(), &degraded)));
+        for (name, after) in said {
+            self.gate(name, &shown["quality_gates"][name], after);
+        }
+    }
+
+    fn gate(&mut self, name: &str, before: &Value, after: &Value) {
+        let word = |value: &Value| match value {
+            Value::Null => Some(GateSaid::Open),
+            value => value.as_str().and_then(GateSaid::meant).map(|meant| meant.word),
+        };
+        let (Ok(task), Some(meant)) = (gate_task(name), word(after)) else {
+            let what = format!("the gate {name:?} is {after}");
+            return self.nonsense(None, what, "this is no gate, or nothing that a gate can be");
+        };
+        let report = Report::default();
+        let wish = match meant {
+            same if Some(same) == word(before) => return,
+            GateSaid::Done => What::ReportDone { report },
+            GateSaid::Degraded => What::Skip,
+            GateSaid::Failed => What::Failed { reason: format!("said to have failed in {FILE}"), report },
+            GateSaid::Running => What::Start,
+            GateSaid::Open => What::Reset,
+        };
+        self.wish(&task, wish);
+    }
+
+    /// Lines that were not there before. Lines that are gone were only rotated.
+    fn logs(&mut self, shown: &Value, found: &Value) {
+        if !matches!(found["logs"], Value::Null | Value::Array(_)) {
+            return self.nonsense(None, "`logs` changed".to_owned(), "it must be a list");
+        }
+        let mut known: HashMap<String, usize> = HashMap::new();
+        for line in shown["logs"].as_array().into_iter().flatten() {
+            *known.entry(line.to_string()).or_default() += 1;
+        }
+        for line in found["logs"].as_array().into_iter().flatten() {
+            if let Some(left) = known.get_mut(&line.to_string()).filter(|left| **left > 0) {
+                *left -= 1;
+                continue;
+            }
+            let level = line["level"].as_str().and_then(Level::meant).unwrap_or(Level::Info);
+            match said(&line["message"]).or_else(|| said(line)) {
+                Some(message) => {
+                    let text = log::entry(level, message);
+                    self.edits.push(Edit { task: None, what: What::Noted { text } });
+                }
+                None => self.nonsense(None, format!("a line of `logs` is {line}"), "it has no message"),
+            }
+        }
+    }
+
+    /// Fields of others. Tasks and batches that are gone are not wished away, nor others made.
+    fn carried(&mut self, shown: &Value, found: &Value) {
+        let (before, mut after) = (foreign(shown), foreign(found));
+        for name in ["tasks", "batches"] {
+            let Some(Value::Object(known)) = before.get(name) else {
+                if name == "batches" {
+                    after.shift_remove(name);
+                }
+                continue;
+            };
+            let Value::Object(kept) = after.entry(name).or_insert_with(|| Value::Object(Map::new())) else {
+                continue;
+            };
+            if name == "batches" {
+                kept.retain(|id, _| known.contains_key(id));
+            }
+            let gone = |id: &str| name == "batches" || found["tasks"].get(id).is_none();
+            for (id, fields) in known.iter().filter(|(id, _)| gone(id)) {
+                kept.entry(id).or_insert_with(|| fields.clone());
+            }
+        }
+        let fields = changes(&before, &after);
+        if !fields.is_empty() {
+            self.edits.push(Edit { task: None, what: What::Carried { fields: Value::Object(fields) } });
+        }
+    }
+}
+
+/// Something else is said. What is left out, or null, is not said.
+fn differs(before: &Value, after: &Value) -> bool {
+    !after.is_null() && before != after
+}
+
+/// Words, if there are any.
+fn said(value: &Value) -> Option<&str> {
+    value.as_str().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// What a task's `error` says: a text, as the recipes write it, an object of the execute system, or several of either.
+fn errors(value: &Value) -> Vec<PastError> {
+    let all = match value {
+        Value::Array(all) => all.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let told = all.iter().map(|one| match said(one) {
+        Some(text) => PastError { message: text.to_owned(), ..PastError::default() },
+        None => edit::past_error(one),
+    });
+    told.filter(|error| !error.message.is_empty() || !error.step.is_empty()).collect()
+}
+
+/// A list of texts, or one text. None if it is neither.
+fn texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Null => Some(Vec::new()),
+        Value::String(text) => Some(said(value).map(|_| text.trim().to_owned()).into_iter().collect()),
+        Value::Array(items) => {
+            let text = |item: &Value| said(item).map(str::to_owned);
+            Some(items.iter().filter_map(text).collect())
+        }
+        _ => None,
+    }
+}
+
+/// A count; some write it in quotes.
+fn whole(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())
+}

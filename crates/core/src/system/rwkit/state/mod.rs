@@ -1,0 +1,34 @@
+//! `.claude/rw-kit.state.json`: written from the journal, read from anybody, and what an edit of it means.
+//!
+//! `file` is its shape and `words` its statuses; `gates` tells which tasks are gates. `write` makes a file from a run and
+//! `log` its last part, `read` takes anybody's, `hear` tells what somebody changed in one of ours.
+
+mod file;
+mod gates;
+mod hear;
+mod log;
+mod read;
+#[cfg(test)]
+mod tests;
+mod words;
+mod write;
+
+use std::collections::HashSet;
+
+pub use crate::system::edit::{Edit, What};
+pub use file::{
+    Batch, Config, FILE, Progress, ResumePoint, StateFile, StoryEntry, TaskEntry, VERSION, Verification,
+    schema,
+};
+pub use gates::{GATES, PHASES, gate_of, gate_task};
+pub use hear::{commands, edits};
+pub use log::{Level, LogEntry};
+pub use read::{ForeignBatch, ForeignState, ForeignTask, Log, Reading, read};
+pub use words::{BatchWord, GateWord, RunWord, StoryWord, TaskWord};
+pub use write::{project, text, value};
+
+/// Each text where it is said first.
+fn each_once(texts: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut known = HashSet::new();
+    texts.into_iter().filter(|text| known.insert(text.clone())).collect()
+}

@@ -1,0 +1,127 @@
+//! Claims: somebody says that a task is done. `evidence` sees what work there is, and the task's checks run where it is.
+//!
+//! The tasks of an issue land on a branch of their own, and each begins at its tip. So what counts is that branch. For
+//! other plans, the project's own checkout counts.
+
+mod evidence;
+
+use camino::Utf8PathBuf;
+use piton_core::chronicle::BY_GIT;
+use piton_core::plan::{Check, Oid, RunId, TaskId, TaskSpec};
+use piton_core::run::{CheckResult, Command, Note, Proof, Report, Run, State, Status, Task, Verdict};
+
+use crate::checks::{self, NoReport, is_work};
+use crate::crash;
+use crate::gates;
+use crate::git::GitError;
+use crate::project::Project;
+
+pub use evidence::{Looked, look, mark, uncommitted};
+
+/// Why a task is free again that nobody had begun, and whose claim was refused. The refusal says the rest.
+pub const ONLY_CLAIMED: &str = "it was only called done, and that was not taken";
+
+/// So many files that a task made or changed are told.
+const FILES: usize = 200;
+
+/// What the checks said, and about which tree.
+pub type Judgement = (Option<Oid>, Vec<CheckResult>);
+
+/// Where a claim is judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A checkout, as it is.
+    Folder(Utf8PathBuf),
+    /// A commit that is checked out nowhere.
+    Commit { commit: Oid },
+}
+
+impl Place {
+    /// Run the checks there, now. `tell` hears of each.
+    pub fn judge(
+        &self,
+        project: &Project,
+        run: &RunId,
+        spec: &TaskSpec,
+        name: &str,
+        keeper: &[String],
+        tell: &dyn Fn(&Check),
+    ) -> Result<Judgement, NoReport> {
+        let judged = match self {
+            Place::Folder(path) => checks::run_all(project, run, spec, path, name, keeper, tell),
+            Place::Commit { commit } => checks::run_all_on(project, run, spec, commit, name, keeper, tell),
+        };
+        crash::point("claims.judged");
+        judged
+    }
+}
+
+/// For a report that names no file: what git says was made since the last task was completed. Only where tasks come one
+/// after the other does that tell who made it.
+pub fn seen(
+    project: &Project,
+    state: &State,
+    task: &TaskId,
+    report: &Report,
+    judged: &Judgement,
+) -> Option<Command> {
+    let (tree, results) = judged;
+    let passed = results.iter().all(|result| result.verdict == Verdict::Pass);
+    let run = state.run().filter(|run| run.settings.worktree.shared.is_some() && passed)?;
+    let (repo, tree) = (project.repo().ok()??, tree.as_ref()?);
+    let done = state.tasks().filter(|task| task.decided == Status::Completed);
+    let trees = done.filter_map(|task| match task.proof.as_ref()? {
+        Proof::Landed { commit, .. } => Some((task.since, commit)),
+        Proof::Checked { tree, .. } => Some((task.since, tree.as_ref()?)),
+        Proof::Work { commits, .. } => Some((task.since, commits.last()?)),
+        Proof::Reported => None,
+    });
+    let last = trees.max_by_key(|(since, _)| *since).map(|(_, tree)| tree).or(run.base.as_ref())?;
+    let (mut created, mut files) = repo.changed_files(last, tree).ok()?;
+    for list in [&mut created, &mut files] {
+        list.retain(|file| is_work(project, run, file));
+        list.truncate(FILES);
+    }
+    files.extend(created.iter().cloned());
+    let told = !report.files.is_empty() || !report.created.is_empty() || files.is_empty();
+    let report = Box::new(Report { files, created, ..Report::default() });
+    let note = Note::Told { task: task.clone(), report };
+    (!told).then(|| Command::Note { by: BY_GIT.to_owned(), note })
+}
+
+/// What a gate would see with this claim in it, and which trees that gates have passed on are the same to them.
+pub fn see_whole<'t>(
+    project: &Project,
+    run: &Run,
+    gates: impl IntoIterator<Item = &'t Task>,
+    looked: &mut Looked,
+) -> Result<(), GitError> {
+    let Some(repo) = project.repo()?.filter(|_| !run.gates.is_empty()) else { return Ok(()) };
+    let owned = gates::settings_file();
+    let whole = gates::Whole { project, repo, run, owned: &owned };
+    let tree = match &looked.place {
+        Place::Commit { commit } => Some(repo.tree_of(commit)?),
+        Place::Folder(_) => whole.tree()?,
+    };
+    if let Some(tree) = tree {
+        looked.evidence.same = whole.compare(gates, &tree).same;
+        looked.evidence.whole = Some(tree);
+    }
+    Ok(())
+}
+
+/// The tree of what is to be confirmed as it was judged before, if nothing but the plan's own files has changed since.
+pub fn as_before(
+    project: &Project,
+    run: &Run,
+    task: &Task,
+    tree: Option<Oid>,
+) -> Result<Option<Oid>, GitError> {
+    let before = task.progress.passes.last().map(|pass| &pass.tree);
+    if let (Some(repo), Some(before), Some(after)) = (project.repo()?, before, &tree)
+        && !repo.diff_names(before, after)?.iter().any(|file| is_work(project, run, file))
+    {
+        return Ok(Some(before.clone()));
+    }
+    Ok(tree)
+}

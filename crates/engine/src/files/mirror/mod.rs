@@ -1,0 +1,668 @@
+//! One run's state file: what it shows, what somebody wrote into it, and how both become one again. The other files
+//! of its system are settled with it, see [`super::beside`].
+//!
+//! The file is a picture of the journal at the position it names. An edit is what differs from the picture at that
+//! position, so a stale copy is no wish to go back; each edit is journaled with its place, so none is heard twice.
+
+mod claiming;
+mod hearing;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs;
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::chronicle::{Chronicle, Heard};
+use piton_core::plan::{AboutTask, Dialect, Digest, RunId, TaskId, TaskSpec};
+use piton_core::run::{Command, Note, Recorded, State, Task};
+use piton_core::system::Addition;
+use piton_core::system::edit::Edit;
+use piton_core::system::kept::{self, Workplace};
+use serde_json::Value;
+
+use super::shown::Shown;
+use super::touched::{self, Touched};
+use crate::claims::{Judgement, Place};
+use crate::journal::{Journal, JournalError};
+use crate::lock::Lock;
+use crate::project::Project;
+use crate::{clock, crash, disk};
+
+/// How often somebody may write in the very moment we do before they are heard the next time.
+pub(super) const ROUNDS: usize = 8;
+/// How long somebody who holds the file is left alone before we look again.
+const PAUSE: Duration = Duration::from_millis(20);
+/// Pictures that are kept to compare edits with: an edit is mostly of the last one.
+const PICTURES: usize = 4;
+
+#[derive(Debug, thiserror::Error)]
+pub enum FilesError {
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("{path}: {source}")]
+    Io { path: Utf8PathBuf, source: io::Error },
+    #[error("{path} is {what}, and is left alone")]
+    NotAFile { path: Utf8PathBuf, what: &'static str },
+    /// Nothing is wrong yet.
+    #[error("{0}")]
+    Waits(Wait),
+}
+
+/// What somebody else holds, and what becomes of it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Wait {
+    #[error(
+        "{0} is there: a script is writing, or has left it. Waiting up to {limit}s; remove it if nobody writes",
+        limit = touched::STALE.as_secs()
+    )]
+    Lock(Utf8PathBuf),
+    #[error("{0} is half-written. Waiting up to {limit}s for whoever writes it", limit = touched::STALE.as_secs())]
+    HalfWritten(Utf8PathBuf),
+}
+
+impl FilesError {
+    pub(super) fn io(path: &Utf8Path) -> impl FnOnce(io::Error) -> FilesError {
+        move |source| FilesError::Io { path: path.to_owned(), source }
+    }
+}
+
+/// Whoever does for a state file what is more than reading and writing it.
+pub trait Aide {
+    /// Run the checks of a task that somebody called done, at once or meanwhile.
+    /// `None`: not yet, ask again. The place is told the first time.
+    fn judge(
+        &mut self,
+        task: &Task,
+        spec: &TaskSpec,
+        place: Option<&Place>,
+    ) -> Option<Result<Judgement, String>>;
+
+    /// Somebody else holds the file, and is waited for. Told once.
+    fn waits(&mut self, wait: &Wait);
+
+    /// Write a task that somebody added into the plan, and take it up into the run; or say why not. What is done already
+    /// is not done again.
+    fn add(&mut self, journal: &mut Journal, task: &Addition, about: &AboutTask) -> Result<(), String>;
+}
+
+/// A run and its state file.
+#[derive(Debug)]
+pub struct Mirror {
+    pub(super) project: Project,
+    run: RunId,
+    pub(super) dialect: Dialect,
+    /// What the state file is called, which also is who speaks through it.
+    file: &'static str,
+    pub(super) path: Utf8PathBuf,
+    pub(super) plan: Utf8PathBuf,
+    pub(super) state: State,
+    pub(super) chronicle: Chronicle,
+    pictures: VecDeque<(u64, Value)>,
+    /// Tasks that somebody called done and whose checks are still running: shown so, and if we die, found so.
+    pub(super) claimed: Vec<TaskId>,
+    /// Claims that were decided while the files are being settled: who claims it in two of them is answered once.
+    pub(super) judged: Vec<TaskId>,
+    /// Tasks that nobody had begun, and that are held only while their claim is decided.
+    pub(super) held: Vec<TaskId>,
+    /// When it was last looked whether claims that wait still have to.
+    pub(super) looked: Option<Instant>,
+    /// What the files showed when they were last written, by whichever process.
+    pub(super) shown: Shown,
+    /// How the files looked, and the position they showed, when nothing was left to do about them.
+    settled: Option<(Vec<Option<Stamp>>, u64)>,
+}
+
+/// Enough to see that a file was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    written: Option<SystemTime>,
+    length: u64,
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(path: &Utf8Path) -> Option<Stamp> {
+        let data = fs::metadata(path).ok()?;
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(&data);
+        #[cfg(not(unix))]
+        let inode = 0;
+        Some(Stamp { written: data.modified().ok(), length: data.len(), inode })
+    }
+}
+
+impl Mirror {
+    /// Whoever it is of by now.
+    pub(super) fn open(
+        project: &Project,
+        journal: &mut Journal,
+        run: &RunId,
+    ) -> Result<Option<Mirror>, FilesError> {
+        let Some(facts) = journal.facts(run)? else { return Ok(None) };
+        let dialect = facts.settings.dialect;
+        let Some(file) = kept::state_file(dialect) else { return Ok(None) };
+        let plan = Utf8PathBuf::from(&facts.plan);
+        let home = if kept::is_of_project(dialect) { &project.root } else { &plan };
+        let path = home.join(file);
+        let mut mirror = Mirror {
+            project: project.clone(),
+            run: run.clone(),
+            dialect,
+            file,
+            path,
+            plan,
+            state: State::new(),
+            chronicle: Chronicle::default(),
+            pictures: VecDeque::new(),
+            claimed: Vec::new(),
+            judged: Vec::new(),
+            held: Vec::new(),
+            looked: None,
+            shown: Shown::default(),
+            settled: None,
+        };
+        mirror.catch_up(journal)?;
+        Ok(Some(mirror))
+    }
+
+    pub fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// What is kept here is nobody's work: git does not see it, and no check is blamed for changing it.
+    pub(super) fn hide(&self) {
+        let root = self.project.root.canonicalize_utf8().unwrap_or_else(|_| self.project.root.clone());
+        let folder = folder_in_project(&self.project, self.dialect, &self.plan);
+        let (Some(folder), Ok(Some(repo))) = (folder, self.project.repo_or_store()) else { return };
+        let files: Vec<Utf8PathBuf> =
+            kept::offered(self.dialect).iter().map(|name| folder.join(name)).collect();
+        for path in files.iter().flat_map(|file| with_neighbours(file)) {
+            // One that stays in sight does no harm but for that.
+            let _ = repo.exclude(&path);
+        }
+        // Each is written beside its place first, and so is a list that has a place of its own.
+        let list = self.plan.strip_prefix(&root).ok().filter(|_| kept::is_of_project(self.dialect));
+        let files = files.iter().map(Utf8PathBuf::as_path).chain(list);
+        for beside in files.filter_map(Utf8Path::parent).collect::<BTreeSet<_>>() {
+            let _ = repo.exclude_beginning(beside.join(disk::HALF_WRITTEN).as_str());
+        }
+    }
+
+    /// Hear what was written into the file, and write what is true now. Without patience somebody who is writing it is
+    /// not waited for: then it is tried again the next time.
+    pub fn settle(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+        patient: bool,
+    ) -> Result<(), FilesError> {
+        let mut told = false;
+        while let Some(wait) = self.settle_unless_held(journal, aide)?.filter(|_| patient) {
+            if !told {
+                aide.waits(&wait);
+                told = true;
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    fn settle_unless_held(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+    ) -> Result<Option<Wait>, FilesError> {
+        self.catch_up(journal)?;
+        let committed = self.committed();
+        if self.claimed.is_empty() && committed.is_empty() && self.is_settled() {
+            return Ok(None);
+        }
+        let path = self.real_path(&self.path)?;
+        if !self.plan.exists() {
+            // The plan is gone; the journal has it all.
+            return Ok(None);
+        }
+        let folder = path.parent().unwrap_or(Utf8Path::new(".")).to_owned();
+        fs::create_dir_all(&folder).map_err(FilesError::io(&folder))?;
+        let lock = self.own_lock();
+        let _own = Lock::take(&lock).map_err(FilesError::io(&lock))?;
+        let touch = path.with_extension("lock");
+        let touched = Touched::try_take(&touch).map_err(FilesError::io(&touch))?;
+        let Some(_touched) = touched else { return Ok(Some(Wait::Lock(touch))) };
+        if self.is_being_written(&path)? {
+            self.settled = None;
+            return Ok(Some(Wait::HalfWritten(path)));
+        }
+        if !path.exists() {
+            self.hide();
+        }
+        self.judged.clear();
+        let known = Shown::load(&self.project, &self.run);
+        self.shown = known.clone();
+        for id in committed {
+            self.claim_again(journal, aide, &id)?;
+        }
+        let mut quiet = self.hear_what_was_displaced(journal, aide, &folder)?;
+        if kept::is_of_project(self.dialect) {
+            let lists = self.plan.parent().unwrap_or(Utf8Path::new(".")).to_owned();
+            quiet &= self.hear_what_was_displaced(journal, aide, &lists)?;
+        }
+        // Taken before anything is read: whoever writes from here on is seen now or the next time.
+        let stamps = self.stamps();
+        for _ in 0..ROUNDS {
+            quiet &= self.settle_state(journal, aide, &path)?;
+            let before = self.state.seq();
+            for beside in self.beside() {
+                quiet &= self.settle_beside(journal, aide, beside)?;
+            }
+            if self.state.seq() == before {
+                break;
+            }
+            // What was said in one of them is part of the others, too.
+        }
+        if self.shown != known {
+            self.shown.save(&self.project, &self.run);
+        }
+        self.settled = quiet.then(|| (stamps, self.state.seq()));
+        let held = !quiet && self.is_being_written(&path)?;
+        Ok(held.then_some(Wait::HalfWritten(path)))
+    }
+
+    /// Whether somebody is writing the file in place. What was kept aside when this run took it over is not waited for.
+    fn is_being_written(&self, path: &Utf8Path) -> Result<bool, FilesError> {
+        let is_new = self.state.tasks().all(|task| task.fence == 0);
+        let is_kept = || Ok::<_, FilesError>(read(path)? == read(&Utf8PathBuf::from(format!("{path}.bad")))?);
+        Ok(is_half_written(path)? && !(is_new && is_kept()?))
+    }
+
+    /// Held by the one of us who is at the file.
+    fn own_lock(&self) -> Utf8PathBuf {
+        let whose = match kept::is_of_project(self.dialect) {
+            true => self.dialect.name(),
+            false => self.run.as_str(),
+        };
+        self.project.home.join(format!("locks/file-{whose}.lock"))
+    }
+
+    /// A lock of the recipes that lies beside the file although nobody of us is at it, and since when.
+    pub fn lock_left(&self) -> Option<LockLeft> {
+        let path = self.path.with_extension("lock");
+        let age = touched::age(&path)?;
+        let by_piton = touched::is_ours(&path);
+        let is_at_work = by_piton && Lock::is_held(&self.own_lock());
+        let over = by_piton || touched::is_stale(&path);
+        (!is_at_work).then_some(LockLeft { path, age, by_piton, over })
+    }
+
+    /// Whether nothing was to be done.
+    fn settle_state(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+        path: &Utf8Path,
+    ) -> Result<bool, FilesError> {
+        for round in 0..ROUNDS {
+            let found = read(path)?;
+            match &found {
+                Some(_) if self.is_being_written(path)? => return Ok(false),
+                Some(bytes) => {
+                    self.refuse_older(journal, bytes)?;
+                    self.hear(journal, aide, bytes)?;
+                }
+                None if self.shown.seq > 0 => self.refuse_whole(
+                    journal,
+                    "the file was deleted",
+                    "it is written again; `piton run PLAN --reset` begins a new run",
+                )?,
+                None => {}
+            }
+            let Some(text) = self.text() else { return Ok(true) };
+            if found.as_deref() == Some(text.as_bytes()) {
+                self.shown.seq = self.state.seq();
+                return Ok(round == 0);
+            }
+            crash::point("files.before-write");
+            let displaced = disk::displace(path, text.as_bytes()).map_err(FilesError::io(path))?;
+            crash::point("files.written");
+            match displaced {
+                displaced if displaced.as_ref().map(|file| &file.bytes) == found.as_ref() => {
+                    self.shown.seq = self.state.seq();
+                    break;
+                }
+                // Somebody is writing it in this very moment: what they write next must not go into a file that is gone.
+                Some(theirs) if kept::is_cut_short(&theirs.bytes) => {
+                    let between = theirs.put_back(path).map_err(FilesError::io(path))?;
+                    if let Some(between) = between.filter(|file| file.bytes != text.as_bytes()) {
+                        between.leave().map_err(FilesError::io(path))?;
+                    }
+                    return Ok(false);
+                }
+                // Somebody wrote in this very moment.
+                Some(theirs) => self.hear(journal, aide, &theirs.bytes)?,
+                None => {}
+            }
+        }
+        Ok(false)
+    }
+
+    /// How the file differs from what the journal says. Looks only.
+    pub fn differences(&mut self, journal: &mut Journal) -> Result<Vec<String>, FilesError> {
+        self.catch_up(journal)?;
+        let Some(bytes) = read(&self.real_path(&self.path)?)? else {
+            return Ok(vec!["it is missing".to_owned()]);
+        };
+        if self.text().is_some_and(|text| text.as_bytes() == bytes) {
+            return Ok(Vec::new());
+        }
+        let found = match kept::parse(&bytes) {
+            Ok((found, _)) => found,
+            Err(_) if is_half_written(&self.path)? => return Ok(vec!["it is half-written".to_owned()]),
+            Err(reason) => return Ok(vec![format!("it is no JSON ({reason})")]),
+        };
+        let Some((shown, base)) = self.origin(journal, &found)? else {
+            return Ok(vec!["it is not of this run".to_owned()]);
+        };
+        let mut edits = kept::edits(self.dialect, &base, &found);
+        edits.retain(|edit| !self.is_heard(shown, edit));
+        if edits.is_empty() {
+            return Ok(vec![format!("it shows event {shown} of {}", self.state.seq())]);
+        }
+        Ok(edits.iter().map(|edit| format!("somebody wrote: {edit}")).collect())
+    }
+
+    /// The picture that the file is an edit of, if it is one of ours.
+    fn origin(&self, journal: &Journal, found: &Value) -> Result<Option<(u64, Value)>, FilesError> {
+        let ours = found.get("piton_run").and_then(Value::as_str) == Some(self.run.as_str());
+        let seq = found.get("piton_seq").and_then(Value::as_u64);
+        let Some(shown) = seq.filter(|seq| ours && *seq <= self.state.seq()) else { return Ok(None) };
+        Ok(self.picture_at(journal, shown)?.map(|base| (shown, base)))
+    }
+
+    /// Another run whose picture the file is: it had the file before this one.
+    fn shows_another(&self, journal: &Journal, found: &Value) -> Result<Option<RunId>, FilesError> {
+        let named = found.get("piton_run").and_then(Value::as_str).and_then(|name| RunId::new(name).ok());
+        let Some(other) = named.filter(|other| *other != self.run) else { return Ok(None) };
+        let is_known = kept::is_of_project(self.dialect) && journal.facts(&other)?.is_some();
+        Ok(is_known.then_some(other))
+    }
+
+    fn is_heard(&self, shown: u64, edit: &Edit) -> bool {
+        let told = key(edit);
+        let known = |heard: &Heard| heard.file == self.file && heard.shown == shown && heard.edit == told;
+        self.chronicle.heard.iter().any(known)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.settled
+            .as_ref()
+            .is_some_and(|(stamps, seq)| *seq == self.state.seq() && *stamps == self.stamps())
+    }
+
+    /// Of a file that is not there, that it is not: some come into being late.
+    fn stamps(&self) -> Vec<Option<Stamp>> {
+        let others = self.beside().into_iter().map(|beside| self.path_of(beside));
+        std::iter::once(self.path.clone()).chain(others).map(|path| Stamp::of(&path)).collect()
+    }
+
+    /// Fold what the journal holds beyond what is known here.
+    fn catch_up(&mut self, journal: &mut Journal) -> Result<(), FilesError> {
+        loop {
+            let news = journal.events(&self.run, self.state.seq(), None, 4096)?;
+            if news.is_empty() {
+                return Ok(());
+            }
+            self.fold(&news);
+        }
+    }
+
+    fn fold(&mut self, news: &[Recorded]) {
+        let known = self.chronicle.seq;
+        for recorded in news.iter().filter(|recorded| recorded.seq > known) {
+            self.chronicle.apply(recorded);
+            if recorded.seq > self.state.seq() {
+                // A complete state misses nothing; what it cannot fold, `piton doctor` explains.
+                let _ = self.state.apply(recorded);
+            }
+        }
+        self.state.take_changes();
+    }
+
+    pub(super) fn place(&self) -> kept::Place {
+        let tasks = self.path.parent().unwrap_or(Utf8Path::new("."));
+        place(&self.project, &self.run, &self.state, tasks)
+    }
+
+    /// What is to be in the file, which is remembered: an edit may be of it.
+    fn text(&mut self) -> Option<String> {
+        let picture = kept::picture(&self.state, &self.chronicle, &self.place(), &self.claimed)?;
+        let seq = self.state.seq();
+        if self.pictures.iter().all(|(known, _)| *known != seq) {
+            self.pictures.push_back((seq, picture.value));
+            if self.pictures.len() > PICTURES {
+                self.pictures.pop_front();
+            }
+        }
+        Some(picture.text)
+    }
+
+    /// What the file was at a position of the journal.
+    fn picture_at(&self, journal: &Journal, seq: u64) -> Result<Option<Value>, FilesError> {
+        if let Some((_, value)) = self.pictures.iter().find(|(known, _)| *known == seq) {
+            return Ok(Some(value.clone()));
+        }
+        let (mut state, mut chronicle) = (State::new(), Chronicle::default());
+        while state.seq() < seq {
+            let left = usize::try_from(seq - state.seq()).unwrap_or(usize::MAX);
+            let events = journal.events(&self.run, state.seq(), None, left.min(4096))?;
+            if events.is_empty() {
+                return Ok(None);
+            }
+            for recorded in &events {
+                if state.apply(recorded).is_err() {
+                    return Ok(None);
+                }
+                chronicle.apply(recorded);
+            }
+        }
+        Ok(kept::picture(&state, &chronicle, &self.place(), &[]).map(|picture| picture.value))
+    }
+
+    /// Record commands in one transaction; what was refused, and why.
+    pub(super) fn commit(
+        &mut self,
+        journal: &mut Journal,
+        commands: &[Command],
+    ) -> Result<Vec<String>, FilesError> {
+        let done = journal.commit(&self.run, &mut self.state, commands, clock::now())?;
+        self.fold(&done.foreign);
+        let mut refused = Vec::new();
+        for outcome in done.outcomes {
+            match outcome {
+                Ok(recorded) => self.fold(&recorded),
+                Err(refusal) => refused.push(match refusal.hint {
+                    Some(hint) => format!("{}; {hint}", refusal.reason),
+                    None => refusal.reason,
+                }),
+            }
+        }
+        Ok(refused)
+    }
+
+    fn refuse(&mut self, journal: &mut Journal, edit: &str, reason: &str) -> Result<(), FilesError> {
+        self.refuse_in(journal, self.file, (None, edit), reason)
+    }
+
+    /// What was done to the file as a whole, which is about no task.
+    fn refuse_whole(&mut self, journal: &mut Journal, edit: &str, reason: &str) -> Result<(), FilesError> {
+        self.refuse(journal, edit, reason)?;
+        self.log(journal, None, &format!("Not taken from {}: {edit}: {reason}", self.file))
+    }
+
+    pub(super) fn refuse_in(
+        &mut self,
+        journal: &mut Journal,
+        file: &str,
+        (task, edit): (Option<&TaskId>, &str),
+        reason: &str,
+    ) -> Result<(), FilesError> {
+        let (file, edit, reason) = (file.to_owned(), edit.to_owned(), reason.to_owned());
+        let note = Note::EditRefused { file, edit, reason, task: task.cloned() };
+        self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
+    }
+
+    /// The same of an edit, in the words of the system's own log as well.
+    pub(in crate::files) fn refuse_edit(
+        &mut self,
+        journal: &mut Journal,
+        file: &str,
+        edit: &Edit,
+        reason: &str,
+    ) -> Result<(), FilesError> {
+        self.refuse_in(journal, file, (edit.task.as_ref(), &edit.to_string()), reason)?;
+        match &edit.task {
+            Some(task) => self.log(journal, Some(task), &format!("Not taken from {file}: {edit}: {reason}")),
+            None => Ok(()),
+        }
+    }
+
+    /// One copy, the newest: what went wrong once may go wrong a thousand times.
+    fn keep_beside(&self, ending: &str, bytes: &[u8]) -> Result<(), FilesError> {
+        let path = Utf8PathBuf::from(format!("{}.{ending}", self.path));
+        disk::write(&path, bytes).map_err(FilesError::io(&path))
+    }
+
+    /// A process that died between exchanging the file and hearing what it displaced left that beside it. Whether
+    /// nothing of it is left.
+    fn hear_what_was_displaced(
+        &mut self,
+        journal: &mut Journal,
+        aide: &mut dyn Aide,
+        folder: &Utf8Path,
+    ) -> Result<bool, FilesError> {
+        let mut all = true;
+        for path in disk::half_written(folder) {
+            let Ok(bytes) = fs::read(&path) else { continue };
+            if is_of_others(&path) && is_half_written(&path)? {
+                all = false;
+                continue;
+            }
+            // Our own half-written file says nothing new, or is no JSON.
+            if kept::parse(&bytes).is_ok() {
+                self.hear(journal, aide, &bytes)?;
+            } else {
+                self.keep_displaced(&bytes)?;
+            }
+            fs::remove_file(&path).map_err(FilesError::io(&path))?;
+        }
+        Ok(all)
+    }
+
+    pub(super) fn real_path(&self, path: &Utf8Path) -> Result<Utf8PathBuf, FilesError> {
+        real_path(&self.project, path)
+    }
+}
+
+/// A lock of the recipes that nobody seems to hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockLeft {
+    pub path: Utf8PathBuf,
+    pub age: Duration,
+    /// A Piton made it, and died; otherwise a script did.
+    pub by_piton: bool,
+    /// The next command clears it at once.
+    pub over: bool,
+}
+
+/// Whether somebody is writing a file in place: it is empty or ends too early, and was touched just now.
+fn is_half_written(path: &Utf8Path) -> Result<bool, FilesError> {
+    let is_cut = read(path)?.is_some_and(|bytes| kept::is_cut_short(&bytes));
+    Ok(is_cut && !touched::is_stale(path))
+}
+
+/// Our own are readable by nobody else until they are whole.
+fn is_of_others(path: &Utf8Path) -> bool {
+    #[cfg(unix)]
+    {
+        let mode = |data: fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&data.permissions());
+        fs::metadata(path).is_ok_and(|data| mode(data) & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// The folder in the project where agents find copies of a plan's files: the plan's own. For a plan that lies elsewhere
+/// it is the folder in which its system keeps plans.
+pub fn folder_in_project(project: &Project, dialect: Dialect, plan: &Utf8Path) -> Option<Utf8PathBuf> {
+    if kept::is_of_project(dialect) {
+        return Some(Utf8PathBuf::new());
+    }
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let own = plan.strip_prefix(root).ok().map(Utf8Path::to_owned);
+    own.or_else(|| Some(Utf8Path::new(kept::usual_folder(dialect)?).join(plan.file_name()?)))
+}
+
+/// Where a state file really is: a link is followed, but not out of the project and the plan.
+pub fn real_path(project: &Project, path: &Utf8Path) -> Result<Utf8PathBuf, FilesError> {
+    let wrong = |what| FilesError::NotAFile { path: path.to_owned(), what };
+    match fs::symlink_metadata(path) {
+        Ok(data) if data.is_dir() => Err(wrong("a folder")),
+        Ok(data) if data.is_symlink() => {
+            let real = path.canonicalize_utf8().map_err(FilesError::io(path))?;
+            let inside =
+                |folder: &Utf8Path| folder.canonicalize_utf8().is_ok_and(|folder| real.starts_with(folder));
+            let home = path.parent().is_some_and(inside) || inside(&project.root);
+            if home && real.is_file() { Ok(real) } else { Err(wrong("a link that leads out of the project")) }
+        }
+        _ => Ok(path.to_owned()),
+    }
+}
+
+/// A file with what may lie beside it: what was put aside, and the recipes' lock.
+fn with_neighbours(file: &Utf8Path) -> Vec<String> {
+    let beside = ["", ".bak", ".bad", ".refused"].map(|ending| format!("{file}{ending}"));
+    beside.into_iter().chain([file.with_extension("lock").into_string()]).collect()
+}
+
+/// Where a run is on disk, for a state file in this folder.
+pub fn place(project: &Project, run: &RunId, state: &State, tasks: &Utf8Path) -> kept::Place {
+    let mut place = kept::Place {
+        project_path: project.root.to_string(),
+        tasks_path: tasks.to_string(),
+        elsewhere: BTreeMap::new(),
+    };
+    let Some(facts) = state.run() else { return place };
+    let Some(dir) = facts.worktree_dir.as_deref().map(Utf8Path::new) else { return place };
+    for task in state.tasks().filter(|task| task.progress.worktree) {
+        let name = facts.settings.worktree.place(&task.id);
+        let plain = dir.join(name);
+        let owned = project.worktree_path_if_owned(run, dir, name);
+        if let Some(path) = owned.filter(|path| *path != plain) {
+            let branch = format!("worktree-{}-{run}", task.id);
+            place.elsewhere.insert(task.id.clone(), Workplace { path: path.into_string(), branch });
+        }
+    }
+    place
+}
+
+/// An edit as the journal names it: for people, and so that the same one is known again.
+fn key(edit: &Edit) -> String {
+    let digest = Digest::of_bytes(format!("{edit:?}").as_bytes());
+    format!("{edit} ({})", &digest.short()[..6])
+}
+
+pub(super) fn read(path: &Utf8Path) -> Result<Option<Vec<u8>>, FilesError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FilesError::io(path)(error)),
+    }
+}
