@@ -12,7 +12,7 @@ const DOORS: [(&str, &[&str], &str); 3] = [
     (
         "Command::new(",
         &[
-            "crates/engine/src/git/door.rs",
+            "crates/engine/src/git/command.rs",
             "crates/engine/src/keeper/",
             "crates/piton/src/cmd/scripted.rs",
             // Piton itself: a tool is a command.

@@ -4,7 +4,7 @@
 use piton_core::plan::TaskId;
 use piton_core::run::{Event, Recorded, Run, State, is_current, next, wake_at};
 use piton_core::time::Timestamp;
-use piton_core::view::{Sources, Summary, at_rest, exit_code, tell, why};
+use piton_core::view::{Sources, Summary, at_rest, describe, exit_code, why};
 use piton_engine::agent::{Message, Session, understood};
 use piton_engine::keeper::{JobSpec, Outcome, Started};
 
@@ -52,7 +52,7 @@ pub(crate) fn events(bytes: &[u8]) {
             spec.depends_on.iter().chain([&spec.id]).for_each(|id| safe_name(id.as_str()));
             spec.files.iter().for_each(|path| safe_path(path.as_str()));
         }
-        let told = tell(&event);
+        let told = describe(&event);
         assert!(!told.text.is_empty(), "{event:?}");
         seq += 1;
         let before = state.clone();

@@ -1,18 +1,18 @@
 //! What every face shows, derived from the state when it is asked for. Nothing here is stored.
 
 mod cost;
+mod describe;
 mod orient;
 mod stream;
 mod summary;
-mod tell;
 mod usage;
 mod why;
 
 pub use cost::{By, Cost, Costs, cost};
+pub use describe::{Description, Tone, describe};
 pub use orient::{Form, Orientation};
 pub use stream::{Lines, Stream};
 pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, exit_code, group_status};
-pub use tell::{Told, Tone, tell};
 pub use usage::{bill, dollars, of_bill, used, used_in_all};
 pub use why::{Setting, Sources, Why, commit_command, why};
 

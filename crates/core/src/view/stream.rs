@@ -1,6 +1,6 @@
 //! What a client does, as people read it: its stream of JSON in a few words, line by line as it comes.
 
-use super::{Told, Tone, used};
+use super::{Description, Tone, used};
 use crate::client::{End, Happening, happenings};
 use crate::plan::Adapter;
 use crate::run::ByModel;
@@ -77,7 +77,7 @@ impl Stream {
     }
 
     /// What a line of it tells.
-    pub fn hear(&mut self, line: &str, now: Timestamp) -> Vec<Told> {
+    pub fn hear(&mut self, line: &str, now: Timestamp) -> Vec<Description> {
         let mut told = Vec::new();
         match happenings(self.adapter, line, now) {
             Some(happened) => happened.into_iter().for_each(|happening| self.tell(happening, &mut told)),
@@ -91,7 +91,7 @@ impl Stream {
     }
 
     /// What is left to say when no more is to come.
-    pub fn close(&mut self) -> Vec<Told> {
+    pub fn close(&mut self) -> Vec<Description> {
         let mut told = Vec::new();
         self.fall_silent(&mut told);
         if !self.ended {
@@ -101,7 +101,7 @@ impl Stream {
         told
     }
 
-    fn tell(&mut self, happening: Happening, told: &mut Vec<Told>) {
+    fn tell(&mut self, happening: Happening, told: &mut Vec<Description>) {
         if !matches!(happening, Happening::Message { .. } | Happening::Step { .. }) {
             self.fall_silent(told);
         }
@@ -154,7 +154,7 @@ impl Stream {
     }
 
     /// Parts of a message follow each other; the last line of it may go on.
-    fn say(&mut self, of: String, text: &str, told: &mut Vec<Told>) {
+    fn say(&mut self, of: String, text: &str, told: &mut Vec<Description>) {
         self.ended = false;
         if self.speaking.as_ref() != Some(&of) {
             self.fall_silent(told);
@@ -168,12 +168,12 @@ impl Stream {
             let said = clean_text(std::mem::replace(&mut self.line, rest).as_bytes());
             // Here, empty lines are the author's.
             told.extend(
-                said.lines().map(|line| Told { tone: Tone::Plain, text: line.trim_end().to_owned() }),
+                said.lines().map(|line| Description { tone: Tone::Plain, text: line.trim_end().to_owned() }),
             );
         }
     }
 
-    fn fall_silent(&mut self, told: &mut Vec<Told>) {
+    fn fall_silent(&mut self, told: &mut Vec<Description>) {
         self.speaking = None;
         put(told, Tone::Plain, &std::mem::take(&mut self.line));
     }
@@ -184,7 +184,7 @@ impl Stream {
 }
 
 /// The beginning of what a tool gave back, below its call.
-fn result(failed: bool, text: &str, told: &mut Vec<Told>) {
+fn result(failed: bool, text: &str, told: &mut Vec<Description>) {
     let text = clean_text(text.as_bytes());
     let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty());
     let tone = if failed { Tone::Warning } else { Tone::Quiet };
@@ -203,10 +203,10 @@ fn result(failed: bool, text: &str, told: &mut Vec<Told>) {
 }
 
 /// Each line by itself, as it may be shown.
-fn put(told: &mut Vec<Told>, tone: Tone, text: &str) {
+fn put(told: &mut Vec<Description>, tone: Tone, text: &str) {
     let clean = clean_text(text.as_bytes());
     let lines = clean.lines().map(str::trim_end).filter(|line| !line.is_empty());
-    told.extend(lines.map(|line| Told { tone, text: line.to_owned() }));
+    told.extend(lines.map(|line| Description { tone, text: line.to_owned() }));
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use piton_core::plan::{Exhausted, Schedule, TaskId, TaskSpec};
 use piton_core::run::{AgentEnd, Asks, Class, Closing, Command, Event, Status, StopReason, Verdict, Work};
-use piton_core::view::{RunStatus, Sources, at_rest, tell, why};
+use piton_core::view::{RunStatus, Sources, at_rest, describe, why};
 
 use crate::bench::{Bench, id, spec, work};
 
@@ -43,7 +43,7 @@ fn a_run_is_complete_but_for_what_a_person_skipped() {
     bench.land("b", 1);
     assert_eq!(at_rest(&bench.state), StopReason::Completed);
     bench.accept(&leave(StopReason::Completed));
-    assert_eq!(tell(&bench.journal.last().expect("not empty").event).text, "completed, 1 skipped");
+    assert_eq!(describe(&bench.journal.last().expect("not empty").event).text, "completed, 1 skipped");
     assert_eq!(status(&bench), RunStatus::Completed { skipped: 1 });
     assert!(said(&bench, "a").contains("a was skipped by a person: not this year"));
 }

@@ -3,7 +3,7 @@
 use piton_core::plan::{Agent, Permissions};
 use serde_json::json;
 
-use super::talk::SERVER;
+use super::tools::SERVER;
 use super::{Place, Session, dollars};
 use crate::keeper::{JobSpec, StopSignal};
 

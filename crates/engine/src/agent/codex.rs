@@ -5,7 +5,7 @@ use std::{fs, io};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Agent, Permissions};
 
-use super::talk::{KNOWN, SERVER};
+use super::tools::{KNOWN, SERVER};
 use super::{Place, Session, variable};
 use crate::disk;
 use crate::keeper::{Fence, JobSpec, StopSignal};

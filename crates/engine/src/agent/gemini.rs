@@ -7,7 +7,7 @@ use piton_core::plan::{Agent, Permissions};
 use piton_core::settings_file::{self, Spot};
 use serde_json::{Map, Value, json};
 
-use super::talk::{KNOWN, SERVER};
+use super::tools::{KNOWN, SERVER};
 use super::{Place, Session, variable};
 use crate::keeper::JobSpec;
 use crate::{disk, secrets};

@@ -8,9 +8,9 @@ mod login;
 mod opencode;
 mod outbox;
 mod session;
-mod talk;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod trial;
 
 use std::collections::BTreeMap;
@@ -38,8 +38,8 @@ pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
 #[doc(hidden)]
 pub use session::Session;
 pub(crate) use session::{OVER_BUDGET, before};
-pub use talk::Talk;
-pub(crate) use talk::{BIN, shell_name};
+pub use tools::Tools;
+pub(crate) use tools::{BIN, shell_name};
 pub(crate) use trial::TRIAL_JOB;
 pub use trial::{Trial, checked_version, program, stop, trial, version};
 
@@ -52,7 +52,7 @@ pub struct Place<'a> {
     pub cwd: &'a Utf8Path,
     pub prompt: &'a Utf8Path,
     /// `None` where nobody listens: it answers a question and has no task to report on.
-    pub talk: Option<Talk<'a>>,
+    pub tools: Option<Tools<'a>>,
     /// Whether a fence will be put up around it.
     pub fenced: bool,
 }

@@ -4,7 +4,7 @@ use piton_core::plan::{Agent, Permissions};
 use piton_core::settings_file::{self, Spot};
 use serde_json::{Value, json};
 
-use super::talk::SERVER;
+use super::tools::SERVER;
 use super::{Place, Session, variable};
 use crate::keeper::JobSpec;
 

@@ -7,14 +7,14 @@ use piton_core::plan::{Adapter, Agent, TaskSpec};
 use piton_core::run::AgentEnd;
 use piton_core::time::{Span, Timestamp};
 
-use super::{PROMPT, Place, Talk, end_of, hear, start};
+use super::{PROMPT, Place, Tools, end_of, hear, start};
 use crate::disk;
 use crate::keeper::{Ended, Job, Outcome};
 
 const MACHINE: &str = "{\"security\": {}}";
 
 /// The command line and the environment of one start where the machine has these settings, with the folder of the test as `[HERE]`.
-fn started(agent: &Agent, talk: Option<Talk<'_>>, fenced: bool, machine: &str) -> String {
+fn started(agent: &Agent, tools: Option<Tools<'_>>, fenced: bool, machine: &str) -> String {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
     let (cwd, prompt) = (here.join("work"), here.join("job/prompt.md"));
@@ -31,7 +31,7 @@ fn started(agent: &Agent, talk: Option<Talk<'_>>, fenced: bool, machine: &str) -
     disk::write(&here.join("machine.json"), machine.as_bytes()).expect("a new file");
     let mut agent = agent.clone();
     agent.env.extend(own.map(|(name, value)| (name.to_owned(), value)));
-    let job = start(&agent, &Place { cwd: &cwd, prompt: &prompt, talk, fenced }, None).expect("a job");
+    let job = start(&agent, &Place { cwd: &cwd, prompt: &prompt, tools, fenced }, None).expect("a job");
     let mut lines = vec![format!("== {}, fenced: {fenced}", agent.adapter.name())];
     lines.extend(job.argv);
     let told: BTreeMap<String, String> = job.env.into_iter().chain(job.secrets).collect();
@@ -53,13 +53,13 @@ fn started(agent: &Agent, talk: Option<Talk<'_>>, fenced: bool, machine: &str) -
 
 #[test]
 fn a_client_gets_its_tools_its_question_and_no_more_rights_than_the_work_needs() {
-    let talk = Talk { piton: "/opt/it's/piton", asked: true };
+    let tools = Tools { piton: "/opt/it's/piton", asked: true };
     let clients = || Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command());
     let asked = |adapter| matches!(adapter, Adapter::Claude | Adapter::Codex);
     let mut all = String::new();
     for adapter in clients() {
         let agent = Agent { adapter, hooks: asked(adapter), ..Agent::default() };
-        all += &started(&agent, Some(talk), true, MACHINE);
+        all += &started(&agent, Some(tools), true, MACHINE);
     }
     // Those who answer a question, or were not to have any of it.
     for adapter in clients().filter(|adapter| *adapter != Adapter::Claude) {
@@ -68,7 +68,7 @@ fn a_client_gets_its_tools_its_question_and_no_more_rights_than_the_work_needs()
     }
     for adapter in clients().filter(|adapter| asked(*adapter)) {
         let agent = Agent { adapter, no_mcp: true, ..Agent::default() };
-        all += &started(&agent, Some(talk), false, MACHINE);
+        all += &started(&agent, Some(tools), false, MACHINE);
     }
     insta::assert_snapshot!(all);
 }
@@ -76,12 +76,12 @@ fn a_client_gets_its_tools_its_question_and_no_more_rights_than_the_work_needs()
 #[test]
 fn a_secret_in_the_settings_of_the_machine_is_copied_nowhere() {
     let gemini = Agent { adapter: Adapter::Gemini, ..Agent::default() };
-    let talk = Some(Talk { piton: "/opt/piton", asked: false });
+    let tools = Some(Tools { piton: "/opt/piton", asked: false });
     let key = format!("AIza{}", "Sy0123456789abcdefghijklmnopqrstuvw");
     let with = format!("{{\"mcpServers\": {{\"other\": {{\"env\": {{\"KEY\": \"{key}\"}}}}}}}}");
-    let told = started(&gemini, talk, true, &with);
+    let told = started(&gemini, tools, true, &with);
     assert!(!told.contains(&key) && !told.contains("gemini.json"), "{told}");
-    assert!(started(&gemini, talk, true, MACHINE).contains("gemini.json"));
+    assert!(started(&gemini, tools, true, MACHINE).contains("gemini.json"));
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_bound_on_turns_is_among_geminis_settings_or_it_does_not_start() {
     let everybodys = std::os::unix::fs::PermissionsExt::from_mode(0o777);
     std::fs::set_permissions(&here, everybodys).expect("our own folder");
     let prompt = here.join("prompt.md");
-    let place = Place { cwd: &here, prompt: &prompt, talk: None, fenced: false };
+    let place = Place { cwd: &here, prompt: &prompt, tools: None, fenced: false };
     let refused = start(&bounded, &place, None).map(drop);
     assert_eq!(refused.map_err(|error| error.kind()), Err(std::io::ErrorKind::Unsupported));
     let free = Agent { max_turns: None, ..bounded };

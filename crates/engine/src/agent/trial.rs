@@ -93,7 +93,7 @@ pub fn trial(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<Tria
         disk::write(&prompt, PROMPT.as_bytes())?;
         // One answer needs no bound, and a bound may be refused where this folder lies.
         let agent = Agent { max_turns: None, ..agent.clone() };
-        start(&agent, &Place { cwd: &cwd, prompt: &prompt, talk: None, fenced: false }, None)
+        start(&agent, &Place { cwd: &cwd, prompt: &prompt, tools: None, fenced: false }, None)
     };
     let failed = |source| KeeperError::File { deed: "write in", path: folder.to_owned(), source };
     let mut spec = prepare().map_err(failed)?;

@@ -472,7 +472,7 @@ pub(crate) fn review(
         let written = disk::private_folder(job.dir()).and_then(|()| disk::write(&prompt, text.as_bytes()));
         written.map_err(|source| KeeperError::File { deed: "write", path: prompt.clone(), source })?;
     }
-    let place = agent::Place { cwd, prompt: &prompt, talk: None, fenced };
+    let place = agent::Place { cwd, prompt: &prompt, tools: None, fenced };
     agent::start(client, &place, None).map_err(|source| KeeperError::File {
         deed: "write beside",
         path: prompt.clone(),

@@ -4,6 +4,7 @@
 //! commands. Nothing but the state says what is next, so starting and going on are the same thing.
 
 mod ask;
+mod briefing;
 mod budget;
 mod context;
 mod copy;
@@ -17,7 +18,6 @@ mod order;
 mod perform;
 mod plan;
 mod reconcile;
-mod told;
 mod wind_up;
 mod work;
 mod workers;
@@ -43,14 +43,14 @@ use crate::keeper::KeeperError;
 use crate::lock::Lock;
 use crate::project::Project;
 use crate::{clock, crash, git, secrets};
+use briefing::Briefing;
+pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
 pub use land::PINS;
 use order::{Called, Neighbour, Order, Running, Site, Slots};
 use plan::PlanSeen;
 use reconcile::Rescues;
 pub use reconcile::lost_landings;
-use told::Told;
-pub use told::{NoPrompt, next_prompt};
 pub use wind_up::{LeftJob, left_running};
 use workers::Workers;
 
@@ -370,14 +370,14 @@ impl<'o> Loop<'o> {
             _ => Vec::new(),
         };
         let Some(spec) = self.spec(&task.id)? else { return Ok(None) };
-        let told = match action {
+        let briefing = match action {
             Action::Work { .. } => {
                 let guardrails = self.guardrails()?;
-                Told::gather(&self.journal, &self.site.project.home, &run, &task, &spec, guardrails)?
+                Briefing::gather(&self.journal, &self.site.project.home, &run, &task, &spec, guardrails)?
             }
             _ => {
-                let failure = told::failure(&self.journal, &self.run, &task)?.map(|(failure, _)| failure);
-                Told { failure, ..Told::default() }
+                let failure = briefing::failure(&self.journal, &self.run, &task)?.map(|(failure, _)| failure);
+                Briefing { failure, ..Briefing::default() }
             }
         };
         let running = Running::default();
@@ -391,7 +391,7 @@ impl<'o> Loop<'o> {
             run: Arc::new(run),
             task,
             spec,
-            told,
+            briefing,
             neighbours,
             running,
             place: OnceLock::new(),
@@ -401,7 +401,7 @@ impl<'o> Loop<'o> {
     /// Looked for once; what is added meanwhile is heard of.
     fn guardrails(&mut self) -> Result<Vec<Advice>, EngineError> {
         if self.guardrails.is_none() {
-            self.guardrails = Some(told::guardrails(&self.journal, &self.run)?);
+            self.guardrails = Some(briefing::guardrails(&self.journal, &self.run)?);
         }
         Ok(self.guardrails.clone().unwrap_or_default())
     }
@@ -479,7 +479,7 @@ impl<'o> Loop<'o> {
             self.specs.clear();
         }
         if let Some(guardrails) = &mut self.guardrails {
-            told::heed(guardrails, recorded);
+            briefing::heed(guardrails, recorded);
         }
         self.observer.event(recorded, &self.state);
     }

@@ -13,7 +13,7 @@ use piton_core::plan::{Check, Oid, RepoPath, TaskId, TaskSpec};
 use piton_core::prompt::Prompts;
 use piton_core::run::{self, Action, CheckResult, Class, Command, Run, Task};
 
-use super::told::Told;
+use super::briefing::Briefing;
 use crate::check_worktrees::{NoWorktree, Pool};
 use crate::checks::{AgentJob, Bench, Cut, First, NoResult};
 use crate::clock;
@@ -94,7 +94,7 @@ pub(super) struct Order {
     pub run: Arc<Run>,
     pub task: Task,
     pub spec: Arc<TaskSpec>,
-    pub told: Told,
+    pub briefing: Briefing,
     /// The tasks that landed since this one's base.
     pub neighbours: Vec<Neighbour>,
     pub running: Running,

@@ -11,7 +11,7 @@ use piton_core::time::Span;
 use piton_core::{answer, message};
 
 use super::order::{Order, Trouble};
-use super::{budget, copy, feedback, fence, iteration, told};
+use super::{briefing, budget, copy, feedback, fence, iteration};
 use crate::agent::PROMPT;
 use crate::check_worktrees::{Beside, CopyError, Places, copy_file};
 use crate::checks::{Bench, Cut, First, NoResult};
@@ -294,18 +294,19 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     }
     let (place, base) = (order.workplace()?, order.task.progress.base.as_ref());
     let project = &order.site.project;
-    let here = told::Here::new(project, &guard, &place, piton.map(String::as_str), base, Some(client));
+    let here = briefing::Here::new(project, &guard, &place, piton.map(String::as_str), base, Some(client));
     let own = iteration::prompt(&project.root, &order.run, &order.task, spec, pass, base);
-    let own = own.map(|text| order.told.with_rest(text, &order.task, pass, &here));
-    let usual = || order.told.text(&order.site.prompts, &order.run, &order.task, spec, pass, &here);
+    let own = own.map(|text| order.briefing.with_rest(text, &order.task, pass, &here));
+    let usual = || order.briefing.text(&order.site.prompts, &order.run, &order.task, spec, pass, &here);
     let text = own.map_or_else(usual, Ok).map_err(|broken| Trouble::Defect(broken.to_string()))?;
     // Nobody reads it before all of it is there.
     disk::fill(&path, text.as_bytes())?;
     let session = agent::Session::of(job, client, name, order.task.attempt)?;
     let prompt = agent::prompt_of(session.as_ref(), &path)?;
     let asked = order.run.settings.dialect == Dialect::Native;
-    let talk = piton.map(|piton| agent::Talk { piton, asked });
-    let place = agent::Place { cwd: &order.workplace()?, prompt: &prompt, talk, fenced: guard.is_in_force() };
+    let tools = piton.map(|piton| agent::Tools { piton, asked });
+    let place =
+        agent::Place { cwd: &order.workplace()?, prompt: &prompt, tools, fenced: guard.is_in_force() };
     let mut job_spec = agent::job(client, spec, &order.run.id, order.task.attempt, &place, session.as_ref())?;
     // An agent's files and commits are all there is of its work, and nobody has synced them.
     job_spec.synced = order.touched()?;
@@ -403,7 +404,7 @@ pub(super) fn capture(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble>
     }
     let worktree = order.worktree()?;
     let settings = &order.run.settings;
-    let fixes = order.told.failure.as_ref().map(|failure| failure.reason.as_str());
+    let fixes = order.briefing.failure.as_ref().map(|failure| failure.reason.as_str());
     let (attempt, budget) = (order.task.attempt, order.task.budget);
     let prefix = settings.commit_prefix.as_deref();
     let text = message::work(&order.spec, &order.run.id, prefix, attempt, budget, fixes);

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use piton_core::plan::{Digest, Oid};
 
 use super::{Checkout, Commit, Landing, Pin, Rescued, Status};
-use super::{branch, capture, change, door, history, index, merge, refs, repo, rescue};
+use super::{branch, capture, change, command, history, index, merge, refs, repo, rescue};
 
 pub fn status(list: &[u8]) -> Status {
     Status::parse(list)
@@ -24,7 +24,7 @@ pub fn entries(list: &[u8]) -> Vec<(String, Oid, OsString)> {
 
 /// The paths in conflict, and what git says about them.
 pub fn conflicts(list: &[u8]) -> (Vec<String>, String) {
-    merge::read_messages(door::fields(list))
+    merge::read_messages(command::fields(list))
 }
 
 /// Mode and object; `None`: absent.
@@ -65,7 +65,7 @@ pub fn refs(packed: &[u8], loose: &[(String, &[u8])]) -> Option<BTreeMap<String,
 }
 
 pub fn version(line: &str) -> Option<super::Version> {
-    door::parse_version(line)
+    command::parse_version(line)
 }
 
 pub fn has_markers(file: &[u8]) -> bool {

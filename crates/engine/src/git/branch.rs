@@ -5,7 +5,7 @@ use std::fs;
 use camino::Utf8PathBuf;
 use piton_core::plan::Oid;
 
-use super::door::{lossy, oid};
+use super::command::{lossy, oid};
 use super::error::GitError;
 use super::repo::{Checkout, Repo};
 use super::status;

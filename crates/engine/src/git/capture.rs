@@ -2,7 +2,7 @@
 
 use piton_core::plan::Oid;
 
-use super::door::{fields, lossy};
+use super::command::{fields, lossy};
 use super::error::GitError;
 use super::merge::Merged;
 use super::rescue::{Rescue, Rescued};

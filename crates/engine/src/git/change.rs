@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use piton_core::plan::{Digest, Oid};
 
-use super::door::{lossy, oid, portions};
+use super::command::{lossy, oid, portions};
 use super::error::GitError;
 use super::repo::Repo;
 

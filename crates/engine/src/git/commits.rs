@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 use piton_core::plan::Oid;
 
-use super::door::{lossy, oid};
+use super::command::{lossy, oid};
 use super::error::GitError;
 use super::repo::Repo;
 

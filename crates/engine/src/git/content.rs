@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Oid, RepoPath};
 
-use super::door::{lossy, oid, portions};
+use super::command::{lossy, oid, portions};
 use super::error::GitError;
 use super::index::read_entries;
 use super::repo::Repo;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::oid;
+use super::command::oid;
 use super::error::GitError;
 use super::repo::Repo;
 use crate::{crash, disk};

@@ -5,7 +5,7 @@ use std::io;
 use camino::Utf8PathBuf;
 use piton_core::plan::Oid;
 
-use super::door::Version;
+use super::command::Version;
 
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::Call;
+use super::command::Call;
 use super::error::GitError;
 use super::repo::Repo;
 use super::status::Status;

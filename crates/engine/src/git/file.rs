@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use piton_core::plan::Oid;
 
-use super::door::fields;
+use super::command::fields;
 use super::error::GitError;
 use super::index::{Entry, TempIndex};
 use super::repo::Repo;

@@ -13,7 +13,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
 use super::branch::branch_ref;
-use super::door::{Git, lossy};
+use super::command::{Git, lossy};
 use super::error::GitError;
 use super::halfway::{Concerned, CutOff};
 use super::index::TempIndex;

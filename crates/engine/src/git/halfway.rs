@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use camino::Utf8Path;
 use piton_core::plan::Oid;
 
-use super::door::{Git, portions};
+use super::command::{Git, portions};
 use super::durable;
 use super::error::GitError;
 use super::index::TempIndex;

@@ -6,7 +6,7 @@ use camino::Utf8Path;
 use piton_core::message::{CONTENT_TRAILER, RUN_TRAILER, TASK_TRAILER, merged_task};
 use piton_core::plan::{Content, Oid};
 
-use super::door::{Git, fields, lossy, oid, portions};
+use super::command::{Git, fields, lossy, oid, portions};
 use super::error::GitError;
 use super::repo::Repo;
 

@@ -10,7 +10,7 @@ use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Oid, RepoPath};
 use tempfile::TempDir;
 
-use super::door::{Call, Git, fields, lossy, oid, os, portions};
+use super::command::{Call, Git, fields, lossy, oid, os, portions};
 use super::error::GitError;
 use super::merge::Difference;
 use super::repo::Repo;

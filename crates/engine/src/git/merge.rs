@@ -7,7 +7,7 @@ use std::sync::Arc;
 use camino::Utf8Path;
 use piton_core::plan::{Oid, RepoPath};
 
-use super::door::{Call, fields, lossy, oid, os};
+use super::command::{Call, fields, lossy, oid, os};
 use super::error::GitError;
 use super::index::TempIndex;
 use super::repo::Repo;

@@ -17,7 +17,7 @@ use std::io::{self, Read, Seek, Write};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::{Call, fields, oid};
+use super::command::{Call, fields, oid};
 use super::error::GitError;
 use super::exact::copy_with_age;
 use super::index::Entry;

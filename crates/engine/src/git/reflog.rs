@@ -6,7 +6,7 @@ use std::fs;
 use camino::Utf8Path;
 use piton_core::plan::Oid;
 
-use super::door::{lossy, oid};
+use super::command::{lossy, oid};
 use super::error::GitError;
 use super::repo::Repo;
 use super::rescue::Rescue;

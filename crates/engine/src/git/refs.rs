@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read};
 use camino::Utf8Path;
 use piton_core::plan::Oid;
 
-use super::door::oid;
+use super::command::oid;
 use super::repo::{ObjectFormat, Repo};
 
 /// Folders that each worktree has for itself.

@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::{Git, fields, lossy, oid};
+use super::command::{Git, fields, lossy, oid};
 use super::error::GitError;
 use super::index::Scratch;
 use super::merge::Difference;
 use super::private_dir;
-use super::talk::{Oracle, Scribe};
+use super::resident::{Oracle, Scribe};
 use crate::disk;
 use crate::lock::Lock;
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use piton_core::plan::Oid;
 
 use super::branch::valid;
-use super::door::{lossy, oid};
+use super::command::{lossy, oid};
 use super::error::GitError;
 use super::index::TempIndex;
 use super::repo::Repo;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::{Git, fields, lossy, oid, os};
+use super::command::{Git, fields, lossy, oid, os};
 use super::error::GitError;
 use super::index::Entry;
 use crate::disk;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use camino::Utf8Path;
 
-use super::door::Git;
+use super::command::Git;
 use super::error::GitError;
 use super::repo::Repo;
 use crate::lock::Lock;

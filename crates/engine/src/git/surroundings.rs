@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use camino::Utf8Path;
 
-use super::door::{Git, lossy};
+use super::command::{Git, lossy};
 use super::error::GitError;
 use super::repo::{self, Repo};
 use super::worktree::is_empty;

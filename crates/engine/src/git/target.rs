@@ -12,7 +12,7 @@ use piton_core::plan::Oid;
 use sha2::{Digest, Sha256};
 
 use super::branch::branch_ref;
-use super::door::Git;
+use super::command::Git;
 use super::error::GitError;
 use super::forward::{self, Step};
 use super::halfway::Concerned;

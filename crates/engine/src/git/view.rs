@@ -12,7 +12,7 @@ use std::sync::Arc;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::Git;
+use super::command::Git;
 use super::error::GitError;
 use super::index::{Scratch, TempIndex};
 use super::repo::{self, Repo};

@@ -9,7 +9,7 @@ use camino::Utf8Path;
 use piton_core::plan::{Digest, Oid};
 use serde::{Deserialize, Serialize};
 
-use super::door::{lossy, oid};
+use super::command::{lossy, oid};
 use super::error::GitError;
 use super::repo::Repo;
 use super::status;

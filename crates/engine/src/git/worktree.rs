@@ -7,7 +7,7 @@ use std::sync::Arc;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Digest, Oid};
 
-use super::door::oid;
+use super::command::oid;
 use super::error::GitError;
 use super::place;
 use super::private_dir;

@@ -36,7 +36,7 @@ fn before_last(
 
 pub(crate) fn log(args: &args::Log) -> Outcome<Exit> {
     let FoundRun { project, journal, run } = find::run(&args.which)?;
-    let is_shown = |event: &Event| args.verbose || args.json || view::tell(event).tone != Tone::Quiet;
+    let is_shown = |event: &Event| args.verbose || args.json || view::describe(event).tone != Tone::Quiet;
     let mut after = match args.last {
         Some(last) => {
             before_last(last, |many| Ok(journal.last_events(&run, args.task.as_ref(), many)?), is_shown)?

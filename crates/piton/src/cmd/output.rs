@@ -9,7 +9,7 @@ use piton_core::plan::{Adapter, Oid, RunId, Settings, TaskId};
 use piton_core::run::{Event, Proof, Task};
 use piton_core::terminal::clean_text;
 use piton_core::time::Timestamp;
-use piton_core::view::{Lines, Stream, Told};
+use piton_core::view::{Description, Lines, Stream};
 use piton_engine::journal::Journal;
 use piton_engine::keeper::{Ended, Job};
 use piton_engine::{agent, clock};
@@ -172,7 +172,7 @@ impl Form {
     }
 }
 
-fn answer_told(told: &[Told]) {
+fn answer_told(told: &[Description]) {
     told.iter().for_each(|line| ui::answer_line(ui::styled(ui::tone(line.tone), &line.text)));
 }
 

@@ -68,7 +68,7 @@ impl Observer for Lines {
 }
 
 fn is_said(loudness: Loudness, event: &Event) -> bool {
-    match view::tell(event).tone {
+    match view::describe(event).tone {
         Tone::Quiet => loudness.verbose,
         Tone::Plain | Tone::Good => !loudness.quiet,
         Tone::Warning | Tone::Bad => true,
@@ -77,7 +77,7 @@ fn is_said(loudness: Loudness, event: &Event) -> bool {
 
 /// `12:30:05  T1        landed as 0123456789`
 pub(crate) fn line(recorded: &Recorded) -> String {
-    let told = view::tell(&recorded.event);
+    let told = view::describe(&recorded.event);
     let style = ui::tone(told.tone);
     let time = clock_time(recorded.at);
     let task = recorded.event.task().map(ToString::to_string).unwrap_or_default();

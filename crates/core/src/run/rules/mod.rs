@@ -4,7 +4,7 @@ mod agents;
 mod claims;
 mod failure;
 mod gates;
-mod people;
+mod overrides;
 
 use super::command::{Command, Refusal, Stop};
 use super::create::{create, extend, replan};

@@ -1,5 +1,5 @@
-//! Gits that we talk with for as long as we live, so that none is started for each question and each change.
-//! They end with us: their standard input closes.
+//! Git processes that keep running as long as the engine, so that not every question and every change starts one.
+//! They end when their standard input closes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -8,24 +8,24 @@ use std::sync::Mutex;
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Oid;
 
-use super::door::{Git, oid};
+use super::command::{Git, oid};
 use super::error::GitError;
 
-/// A git that reads lines and answers with lines.
+/// A git process that reads lines and answers with lines.
 #[derive(Debug)]
-struct Talk {
+struct Resident {
     child: Child,
     /// `None` only while it goes away.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
-impl Talk {
-    fn start(git: &Git, common: &Utf8Path, args: &[&str]) -> Result<Talk, GitError> {
+impl Resident {
+    fn start(git: &Git, common: &Utf8Path, args: &[&str]) -> Result<Resident, GitError> {
         // It stands somewhere else: whoever looks for a git at work in the repository must not find this one.
         let git = git.at(common.ancestors().last().unwrap_or(common));
         let (child, input, output) = git.call(args).global(format!("--git-dir={common}")).converse()?;
-        Ok(Talk { child, input: Some(input), output: BufReader::new(output) })
+        Ok(Resident { child, input: Some(input), output: BufReader::new(output) })
     }
 
     /// Say something and hear so many lines; `None` if it has gone, and then it is of no more use.
@@ -42,7 +42,7 @@ impl Talk {
     }
 }
 
-impl Talk {
+impl Resident {
     /// Let it go; whether it was killed, and how.
     fn end(mut self) -> Option<String> {
         drop(self.input.take());
@@ -50,7 +50,7 @@ impl Talk {
     }
 }
 
-impl Drop for Talk {
+impl Drop for Resident {
     fn drop(&mut self) {
         drop(self.input.take());
         // It has nothing left to do.
@@ -66,7 +66,7 @@ impl Drop for Talk {
 pub(super) struct Oracle {
     git: Git,
     common: Utf8PathBuf,
-    talk: Mutex<Option<Talk>>,
+    talk: Mutex<Option<Resident>>,
 }
 
 impl Oracle {
@@ -89,7 +89,7 @@ impl Oracle {
         for _ in 0..2 {
             let mut current = match talk.take() {
                 Some(current) => current,
-                None => Talk::start(&self.git, &self.common, &ARGS)?,
+                None => Resident::start(&self.git, &self.common, &ARGS)?,
             };
             if let Some([answer]) = current.ask(&format!("{name}\n")) {
                 *talk = Some(current);
@@ -106,7 +106,7 @@ impl Oracle {
 
 /// Changes refs, one transaction after the other.
 #[derive(Debug, Default)]
-pub(super) struct Scribe(Mutex<Option<Talk>>);
+pub(super) struct Scribe(Mutex<Option<Resident>>);
 
 impl Scribe {
     /// Carry out lines of `update-ref --stdin`, all or none.
@@ -116,7 +116,7 @@ impl Scribe {
             let _writing = git.writing();
             let current = match talk.take() {
                 Some(current) => Ok(current),
-                None => Talk::start(git, common, &ARGS),
+                None => Resident::start(git, common, &ARGS),
             };
             if let Ok(mut current) = current {
                 if let Some([_, committed]) = current.ask(&format!("start\n{lines}commit\n"))

@@ -1,5 +1,5 @@
-//! How an agent that works on a task talks back: by Piton's own tools, and when it is about to stop without a word. What
-//! is started for that is this very program, not whatever a search path has.
+//! How an agent reaches Piton while it works: the MCP tools, and the question before it stops without a report. Both start
+//! this very program, not whatever the search path has.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +20,7 @@ pub(super) const SERVER: &str = "piton";
 pub(super) const KNOWN: [&str; 6] = ["PITON_RUN", "PITON_TASK", "PITON_ATTEMPT", OUTBOX, TOKEN, MARKER];
 
 #[derive(Clone, Copy, Debug)]
-pub struct Talk<'a> {
+pub struct Tools<'a> {
     /// This program.
     pub piton: &'a str,
     /// Whether it may be asked for a report before it stops. Not where a plan's own system has other ways to report.
@@ -44,7 +44,7 @@ pub(crate) const BIN: &str = "bin";
 impl Place<'_> {
     /// Have the agent find this program by its name, whatever its path is.
     pub(crate) fn put_in_path(&self, env: &mut BTreeMap<String, String>) -> io::Result<()> {
-        let Some(Talk { piton, .. }) = self.talk else { return Ok(()) };
+        let Some(Tools { piton, .. }) = self.tools else { return Ok(()) };
         let folder = self.folder().join(BIN);
         disk::private_folder(&folder)?;
         link(piton, &folder.join("piton"))?;
@@ -55,13 +55,13 @@ impl Place<'_> {
 
     /// The program whose tools the client gets.
     pub(super) fn server(&self, agent: &Agent) -> Option<&str> {
-        self.talk.filter(|_| !agent.no_mcp).map(|talk| talk.piton)
+        self.tools.filter(|_| !agent.no_mcp).map(|tools| tools.piton)
     }
 
     /// The line, for a shell, that is asked when the client is about to stop.
     pub(super) fn hook(&self, agent: &Agent) -> Option<String> {
-        let talk = self.talk.filter(|talk| agent.hooks && talk.asked)?;
-        Some(format!("'{}' hook stop --attempt", talk.piton.replace('\'', r"'\''")))
+        let tools = self.tools.filter(|tools| agent.hooks && tools.asked)?;
+        Some(format!("'{}' hook stop --attempt", tools.piton.replace('\'', r"'\''")))
     }
 }
 

@@ -28,7 +28,7 @@ const EVENTS: usize = 200;
 
 /// What goes into a prompt beside the task.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct Briefing {
     /// How the last try failed.
     pub failure: Option<Failure>,
     /// The tries in which an agent worked.
@@ -88,7 +88,7 @@ impl Here {
     }
 }
 
-impl Told {
+impl Briefing {
     /// `home`: Piton's folder.
     pub(super) fn gather(
         journal: &Journal,
@@ -97,11 +97,11 @@ impl Told {
         task: &Task,
         spec: &TaskSpec,
         guardrails: Vec<Advice>,
-    ) -> Result<Told, JournalError> {
+    ) -> Result<Briefing, JournalError> {
         let (failure, tries) = history(journal, home, &run.id, task)?;
         let advice = advice(journal, &run.id, task, failure.as_ref())?;
         let wider = run.settings.rung(task.spent) == Some(prompt::WIDER);
-        Ok(Told {
+        Ok(Briefing {
             before: before(journal, &run.id, task)?,
             advice,
             guardrails,
@@ -199,7 +199,7 @@ pub fn next_prompt(
     let client = run.settings.agents.get(run::worker(run, &task));
     let here = Here::new(project, &guard, &project.root, piton.as_deref(), base.as_ref(), client);
     let guardrails = guardrails(journal, &run.id)?;
-    let told = Told::gather(journal, &project.home, run, &task, &spec, guardrails)?;
+    let told = Briefing::gather(journal, &project.home, run, &task, &spec, guardrails)?;
     Ok(Some(match iteration::prompt(&project.root, run, &task, &spec, 0, base.as_ref()) {
         Some(text) => told.with_rest(text, &task, 0, &here),
         None => told.text(prompts, run, &task, &spec, 0, &here)?,

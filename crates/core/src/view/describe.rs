@@ -18,13 +18,13 @@ pub enum Tone {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Description {
     pub tone: Tone,
     pub text: String,
 }
 
 /// What happened, without the task's id and the time: those stand in columns of their own.
-pub fn tell(event: &Event) -> Told {
+pub fn describe(event: &Event) -> Description {
     let (tone, text) = match event {
         Event::RunCreated { run, name, target, .. } => {
             let onto = target.as_ref().map(|branch| format!(", landing on {branch}")).unwrap_or_default();
@@ -252,7 +252,7 @@ pub fn tell(event: &Event) -> Told {
             (Tone::Good, format!("found landed as {}: {reason}", commit.short()))
         }
     };
-    Told { tone, text }
+    Description { tone, text }
 }
 
 fn stopped(reason: &StopReason, skipped: u32) -> (Tone, String) {
