@@ -40,20 +40,22 @@ fn chain(files: usize) -> Vec<Figure> {
     vec![
         Figure::over(
             format!(
-                "a task became ready → its agent runs, {files} files (floor: the gits that add its worktree)"
+                "a task became ready → its agent runs, {files} files (floor: the git processes that add its worktree)"
             ),
             started,
             adding,
             "5 ms over the floor",
         ),
         Figure::over(
-            format!("the same, {files} files (floor: also two raw commits after such gits)"),
+            format!("the same, {files} files (floor: also two raw commits after such processes)"),
             started,
             adding + commits,
             "–",
         ),
         Figure::over(
-            format!("one landing, {files} files (floor: the time of the same landing in which a git ran)"),
+            format!(
+                "one landing, {files} files (floor: the time of the same landing in which a git process ran)"
+            ),
             landed,
             landing,
             "10 ms over the floor",

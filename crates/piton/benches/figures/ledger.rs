@@ -114,7 +114,7 @@ fn commands(project: &Project, tasks: usize) -> Vec<Figure> {
     }
     let (times, floors) = (times.map(median), floors.map(median));
     let figure = |((name, asks), (time, floor)): ((&str, &[&str]), (Duration, Duration))| {
-        let gits = if asks.is_empty() { "" } else { " (floor: also the gits that it asks)" };
+        let gits = if asks.is_empty() { "" } else { " (floor: also the git processes that it runs)" };
         let name = format!("`{name}`, {} tasks{gits}", number(tasks));
         Figure::over(name, time, floor, "5 ms over the floor")
     };
