@@ -30,7 +30,7 @@ pub(crate) fn demo(args: &Demo) -> Outcome<Exit> {
     if !args.loudness.json {
         ui::say(format!("{} in {project}", ui::styled(BOLD, "A scratch repository")));
         ui::say(ui::styled(DIM, "Scripted agents work on a plan in three layers. Watch for three things:"));
-        ui::say(ui::styled(DIM, "  F2 fails its check once and mends it with the feedback;"));
+        ui::say(ui::styled(DIM, "  F2 fails its check once and fixes it with the feedback;"));
         ui::say(ui::styled(DIM, "  A1 and A2 write the same line: the second resolves the conflict;"));
         ui::say(ui::styled(
             DIM,
