@@ -101,6 +101,9 @@ pub enum Event {
         /// For whom it stands in, whose provider is out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instead_of: Option<String>,
+        /// This attempt was begun before and cost nothing.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        resumed: bool,
     },
     /// Where things stood when a task was begun by the ledger.
     Marked {

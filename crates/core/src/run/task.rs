@@ -102,6 +102,12 @@ impl Status {
         !self.satisfies() && self != Status::Waiting
     }
 
+    /// It came to an end at one moment, and does not last.
+    pub fn is_end(self) -> bool {
+        use Status::*;
+        matches!(self, Completed | Failed | Abandoned | Skipped | Unreachable | PassedOver)
+    }
+
     /// It cannot complete as things stand, so neither can its dependents.
     pub fn is_dead(self) -> bool {
         matches!(self, Status::Abandoned | Status::Blocked | Status::Unreachable)

@@ -174,6 +174,7 @@ mod tests {
         let usage = |input, cost| Usage { input: Some(input), output: Some(1), cost, ..Usage::default() };
         let by = |model: &str, usage| ByModel::from([(model.to_owned(), usage)]);
         let begins = |task: &str, attempt: u32, fence: u64| Event::AttemptStarted {
+            resumed: false,
             task: id(task),
             attempt,
             fence,

@@ -43,16 +43,14 @@ pub fn describe(event: &Event) -> Description {
         }
         Event::RunClosed { by, reason } if reason.is_empty() => (Tone::Warning, format!("closed by {by}")),
         Event::RunClosed { by, reason } => (Tone::Warning, format!("closed by {by}: {}", one_line(reason))),
-        Event::AttemptStarted { attempt, fence, holder, agent, instead_of, .. } => match holder {
-            // A try that spent nothing goes on under the same number.
-            Holder::Engine if *fence > u64::from(*attempt) => (
-                Tone::Plain,
-                format!("attempt {attempt} taken up again{}", for_another(agent, instead_of.as_deref())),
-            ),
-            Holder::Engine => (
-                Tone::Plain,
-                format!("attempt {attempt} started{}", for_another(agent, instead_of.as_deref())),
-            ),
+        Event::AttemptStarted { attempt, holder, agent, instead_of, resumed, .. } => match holder {
+            Holder::Engine => {
+                let began = if *resumed { "resumed" } else { "started" };
+                (
+                    Tone::Plain,
+                    format!("attempt {attempt} {began}{}", for_another(agent, instead_of.as_deref())),
+                )
+            }
             Holder::Ledger(name) => (Tone::Plain, format!("attempt {attempt} started by {name}")),
         },
         Event::Marked { mark, .. } => match &mark.tip {

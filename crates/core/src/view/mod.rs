@@ -16,6 +16,9 @@ pub use summary::{GroupStatus, GroupSummary, RunStatus, Summary, at_rest, eta, e
 pub use usage::{bill, dollars, of_bill, used, used_in_all};
 pub use why::{Setting, Sources, Why, commit_command, why};
 
+use crate::run::Status;
+use crate::time::Span;
+
 /// Twenty cells, as many of them filled as is done.
 pub fn bar(done: u32, total: u32) -> String {
     let filled = if total == 0 { 0 } else { u64::from(done.min(total)) * 20 / u64::from(total) };
@@ -29,6 +32,11 @@ pub fn after_attempts(spent: u32) -> String {
         0 => "before any attempt was spent".to_owned(),
         spent => format!("after {}", counted(u64::from(spent), "attempt")),
     }
+}
+
+/// How long a status has lasted, or how long ago it was reached: `for 5m`, `6m ago`.
+pub fn age(status: Status, since: Span) -> String {
+    if status.is_end() { format!("{since} ago") } else { format!("for {since}") }
 }
 
 /// `1 task`, `3 tasks`.

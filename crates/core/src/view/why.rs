@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{after_attempts, counted};
+use super::{after_attempts, age, counted};
 use crate::plan::{Dialect, Fences, TaskId};
 use crate::run::{
     Ending, Holder, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task, concerning, shell_word,
@@ -480,7 +480,13 @@ impl Why {
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} is {} for {}", self.task, self.status, self.waited_ms)?;
+        let verb = match self.status {
+            Status::Failed => "",
+            status if status.is_end() => "was ",
+            _ => "has been ",
+        };
+        let status = self.status.name().replace('_', " ");
+        writeln!(f, "{} {verb}{status} {}", self.task, age(self.status, self.waited_ms))?;
         for cause in &self.causes {
             writeln!(f, "{:indent$}- {}", "", cause.text, indent = 2 + 2 * cause.depth as usize)?;
         }

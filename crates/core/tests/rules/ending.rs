@@ -125,7 +125,7 @@ fn who_asks_and_whose_work_fails_is_told_to_decide_and_the_question_is_shown() {
     let bench = ended(1);
     assert_eq!(bench.task("a").decided, Status::Abandoned, "it may have been polite");
     insta::assert_snapshot!(said(&bench, "a"), @r"
-    a is abandoned for 0ms
+    a was abandoned 0ms ago
       - a was abandoned after 1 attempt: check `check a` failed with exit status 1; the agent asked: Which store?
         - its work is in /w/a
 
@@ -159,7 +159,7 @@ fn who_asks_and_changes_nothing_is_told_to_decide_and_at_last_a_person_is_asked(
     let bench = stopped_with(TaskSpec { attempts: 1, ..spec("a", &[]) }, asks("Which store?"));
     assert_eq!(bench.task("a").decided, Status::Blocked, "an answer lets it go on");
     insta::assert_snapshot!(said(&bench, "a"), @r"
-    a is blocked for 0ms
+    a has been blocked for 0ms
       - a is blocked and needs a person: the agent changed nothing and asked: Which store?
         - its work is in /w/a
 
@@ -184,7 +184,7 @@ fn a_permission_that_was_denied_needs_a_person_and_spends_no_attempt() {
     let bench = stopped_with(spec("a", &[]), Closing { words: "I was not let.".to_owned(), asks });
     assert_eq!((bench.task("a").decided, bench.task("a").spent), (Status::Blocked, 0));
     insta::assert_snapshot!(said(&bench, "a"), @r#"
-    a is blocked for 0ms
+    a has been blocked for 0ms
       - a is blocked and needs a person: the agent changed nothing: its client denied it Write /etc/no.txt
         - its work is in /w/a
 

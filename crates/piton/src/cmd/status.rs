@@ -251,9 +251,9 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
         },
         _ => String::new(),
     };
-    let since = now.since(task.since);
+    let age = view::age(task.status(), now.since(task.since));
     Ok(format!(
-        "  {style}{sign} {:8} {:11}{style:#} {since:>7}  {}  {}",
+        "  {style}{sign} {:8} {:11}{style:#} {age:>10}  {}  {}",
         task.id,
         task.status(),
         ui::plain(&title),

@@ -88,7 +88,7 @@ impl Live {
             (Status::InProgress, _) if task.attempt > 1 => {
                 format!("attempt {} in progress for {since}", task.attempt)
             }
-            (status, _) => format!("{} for {since}", status.name().replace('_', " ")),
+            (status, _) => format!("{} {}", status.name().replace('_', " "), view::age(status, since)),
         };
         format!("{:ID$} {what}  {}", task.id, ui::plain(title))
     }

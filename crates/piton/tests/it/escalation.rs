@@ -78,7 +78,7 @@ fn what_may_fail_is_left_behind_and_said_so() {
     plan-[RUN] ended with unfinished work, landing on main
       ✓ main             ██████████░░░░░░░░░░ 1/2  1 skipped
 
-      - A        skipped [SPAN]  Do A  check `test -s A.txt` failed with exit status 1
+      - A        skipped [SPAN] ago  Do A  check `test -s A.txt` failed with exit status 1
     --- stderr
     plan-[RUN] 2 tasks in [ROOT]/project, landing on main
     [TIME]          engine started, 3 at a time
@@ -93,7 +93,7 @@ fn what_may_fail_is_left_behind_and_said_so() {
     shows!(sandbox.run("why A").exits(0), @r"
     exit: 0
     --- stdout
-    A is skipped for [SPAN]
+    A was skipped [SPAN] ago
       - the run went on without A after 1 attempt: check `test -s A.txt` failed with exit status 1
         - its work is in [ROOT]/.worktrees/project/A
 

@@ -21,12 +21,12 @@ fn an_abandoned_task_holds_nobody_else_up() {
     plan-[RUN] ended with unfinished work, landing on main
       ✗ main             ██████░░░░░░░░░░░░░░ 1/3  1 abandoned, 1 skipped
 
-      ✗ A        abandoned [SPAN]  Do A  check `test -s A.txt` failed with exit status 1
+      ✗ A        abandoned [SPAN] ago  Do A  check `test -s A.txt` failed with exit status 1
     ");
     shows!(sandbox.run("why B").exits(0), @r"
     exit: 0
     --- stdout
-    B is skipped for [SPAN]
+    B was skipped [SPAN] ago
       - B is skipped: a task it depends on cannot complete
         - A was abandoned after 2 attempts: check `test -s A.txt` failed with exit status 1
           - its work is in [ROOT]/.worktrees/project/A
@@ -162,7 +162,7 @@ fn a_blocked_task_waits_for_a_person() {
     shows!(sandbox.run("why T2").exits(0), @r"
     exit: 0
     --- stdout
-    T2 is skipped for [SPAN]
+    T2 was skipped [SPAN] ago
       - T2 is skipped: a task it depends on cannot complete
         - T1 is blocked and needs a person: which of the two ridges?
           - its work is in [ROOT]/.worktrees/project/T1

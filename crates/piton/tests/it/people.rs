@@ -40,7 +40,7 @@ fn a_reset_starts_over() {
     let _ = sandbox.run("reset B").exits(0).says("reset by you");
     assert_eq!(json(&sandbox.run("status B --json").exits(0), "/attempts_spent"), 0);
     sandbox.script(&writers(&["B", "E"]));
-    let _ = sandbox.run("run plan.toml").exits(4).says("B        attempt 1 taken up again");
+    let _ = sandbox.run("run plan.toml").exits(4).says("B        attempt 1 started");
     assert_eq!(status(&sandbox, "B"), "completed");
     // The worktree stays, with what was in it.
     assert_eq!(sandbox.git(["show", "main:other.txt"]), "x");

@@ -187,7 +187,7 @@ fn a_fixed_check_that_is_red_gets_an_agent_with_what_it_says() {
     let _ = sandbox.run("run plan.toml").exits(4);
     let fixed = "grep done T1.txt";
     sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("no-such-program T1.txt", fixed));
-    let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 2 taken up again");
+    let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 2 started");
     assert_eq!(sandbox.read("T1.txt"), "done\n");
 }
 

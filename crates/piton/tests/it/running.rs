@@ -478,7 +478,7 @@ fn a_task_can_be_started_over_by_flag() {
     let _ = sandbox.run("run plan.toml").exits(4);
     assert_eq!(status(&sandbox, "T1"), "abandoned");
     sandbox.script(&writers(&["T1"]));
-    let _ = sandbox.run("run plan.toml --resume --reset-task T1").exits(0).says("attempt 1 taken up again");
+    let _ = sandbox.run("run plan.toml --resume --reset-task T1").exits(0).says("attempt 1 started");
     assert_eq!(count(&sandbox.events(), "reset"), 1);
 }
 

@@ -51,7 +51,7 @@ fn twice_interrupted_it_stops_at_once() {
     let _ = run.wait().exits(3).says("stopping at once");
     assert_eq!(sandbox.history("main"), ["First commit", "Plan"]);
     at_once(&sandbox);
-    let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 1 taken up again");
+    let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 1 resumed");
     assert_eq!(starts(&sandbox), 2);
 }
 
@@ -69,7 +69,7 @@ fn stopped_in_its_checks_a_task_goes_on_with_them() {
     let again = sandbox.piton(["run", "plan.toml"]).spawn();
     sandbox.meet("arrived");
     sandbox.meet("gate");
-    let _ = again.wait().exits(0).says("T1       attempt 1 taken up again");
+    let _ = again.wait().exits(0).says("T1       attempt 1 resumed");
     assert_eq!(starts(&sandbox), 1);
 }
 
@@ -166,7 +166,7 @@ fn what_a_killed_engine_left_running_can_be_stopped() {
         let _ = sandbox.run("status").exits(0).says("stopped on request");
         let _ = sandbox.run("stop").exits(1).says("nothing that one has started is running");
         at_once(&sandbox);
-        let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 1 taken up again");
+        let _ = sandbox.run("run plan.toml").exits(0).says("T1       attempt 1 resumed");
         assert_eq!(starts(&sandbox), 2);
         let spent = sandbox.run("status T1 --json").exits(0);
         assert_eq!(json(&spent, "/attempts_spent"), 0, "{line}: it cost the task nothing");
@@ -187,7 +187,7 @@ fn checks_that_a_killed_engine_left_running_can_be_stopped() {
     let again = sandbox.piton(["run", "plan.toml"]).spawn();
     sandbox.meet("arrived");
     sandbox.meet("gate");
-    let _ = again.wait().exits(0).says("T1       attempt 1 taken up again");
+    let _ = again.wait().exits(0).says("T1       attempt 1 resumed");
     assert_eq!(starts(&sandbox), 1, "the work of its agent was there");
 }
 

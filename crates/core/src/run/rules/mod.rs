@@ -402,9 +402,11 @@ impl<'a> Rules<'a> {
             Holder::Engine => self.named(who_begins(self.run, task, self.now).map_err(Refusal::because)?),
             Holder::Ledger(_) => (String::new(), None),
         };
+        let attempt = task.next_attempt();
         Ok(vec![Event::AttemptStarted {
             task: task.id.clone(),
-            attempt: task.next_attempt(),
+            attempt,
+            resumed: task.attempt == attempt,
             fence: task.fence.saturating_add(1),
             holder: holder.clone(),
             agent,
