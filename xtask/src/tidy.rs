@@ -14,9 +14,9 @@ const DOORS: [(&str, &[&str], &str); 3] = [
         &[
             "crates/engine/src/git/command.rs",
             "crates/engine/src/keeper/",
-            "crates/piton/src/cmd/scripted.rs",
+            "crates/piton/src/cmd/integrate/scripted.rs",
             // Piton itself: a tool is a command.
-            "crates/piton/src/cmd/mcp/tools.rs",
+            "crates/piton/src/cmd/integrate/mcp/tools.rs",
             "/tests/",
             "/benches/",
             "crates/testkit/",

@@ -9,7 +9,7 @@ use piton_core::plan::RunId;
 use piton_core::run::Status;
 use piton_core::view::Tone;
 
-use crate::args::Cli;
+use crate::cmd::Cli;
 use crate::failure::Failure;
 
 pub(crate) const BOLD: Style = Style::new().bold();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use jiff::tz::TimeZone;
+use live::Live;
 use piton_core::plan::TaskId;
 use piton_core::run::{Event, Recorded, State};
 use piton_core::time::Timestamp;
@@ -16,7 +17,6 @@ use piton_engine::drive::Observer;
 
 use crate::args::Loudness;
 use crate::ui;
-use live::Live;
 
 /// Width of the column of ids; longer ids push the text to the right.
 const ID: usize = 8;

@@ -5,15 +5,14 @@ use piton_core::system::kit::mojibake;
 use piton_engine::disk;
 
 use crate::failure::{Failure, Outcome};
-use crate::find::shown;
-use crate::reading;
-use crate::ui;
+use crate::runs::find::shown;
+use crate::{plans, ui};
 
 /// Put right what can be, in every file of the plan that is Markdown, XML or TOML.
 pub(super) fn fix(given: &Utf8Path, dialect: Option<piton_core::plan::Dialect>) -> Outcome {
-    let (path, dialect) = reading::place(given, dialect)?;
+    let (path, dialect) = plans::place(given, dialect)?;
     let mut any = false;
-    for file in reading::parts(&path, dialect) {
+    for file in plans::parts(&path, dialect) {
         let is_text = matches!(file.extension(), Some("md" | "xml" | "toml"));
         if is_text {
             any |= fix_file(&file)?;

@@ -8,10 +8,11 @@ use piton_core::system::iterative::plan::starter;
 use piton_engine::clock;
 
 use super::write;
-use crate::cmd::{Exit, FINE, iterative};
+use crate::cmd::system::iterative;
+use crate::cmd::{Exit, FINE};
 use crate::failure::{Failure, Outcome};
-use crate::find::{here, shown};
-use crate::reading::{ARCHIVE, ITERATIVE};
+use crate::plans::{ARCHIVE, ITERATIVE};
+use crate::runs::find::{here, shown};
 use crate::ui;
 
 pub(super) fn new(slug: &str, domain: Domain, force: bool) -> Outcome<Exit> {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::{MOST, write};
 use crate::cmd::{Exit, FINE};
 use crate::failure::{Failure, Outcome};
-use crate::find::here;
-use crate::reading::PLANS;
+use crate::plans::PLANS;
+use crate::runs::find::here;
 use crate::ui::{self, BOLD, DIM};
 
 pub(super) fn new(number: &str, slug: &str, force: bool) -> Outcome<Exit> {
@@ -22,7 +22,7 @@ pub(super) fn new(number: &str, slug: &str, force: bool) -> Outcome<Exit> {
         .map_err(|bad| Failure::usage(format!("{slug:?} cannot be part of a folder and a branch: {bad}")))?;
     let here = here()?;
     let root = here.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&here);
-    let folder = crate::find::shown(&root.join(PLANS).join(name));
+    let folder = crate::runs::find::shown(&root.join(PLANS).join(name));
     let folder = Utf8Path::new(&folder);
     let is_used = folder.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some());
     if is_used && !force {

@@ -7,6 +7,7 @@ mod issue;
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use clap::{Args, ValueEnum};
 use piton_core::plan::{
     Adapter, Budget, Dialect, Domain, Fences, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec,
 };
@@ -15,18 +16,74 @@ use piton_core::system::{execute, native, rwkit};
 use piton_core::view::counted;
 use serde_json::{Value, json};
 
-use super::{Exit, FINE, iterative, master};
-use crate::args;
+use crate::args::DialectArg;
+use crate::cmd::system::{iterative, master};
+use crate::cmd::{Exit, FINE};
 use crate::failure::{Failure, Outcome};
-use crate::find::{self, typed};
+use crate::plans::{self, FoundPlan, How};
 use crate::preflight::{self, Finding, is_runnable};
-use crate::reading::{self, FoundPlan, How};
+use crate::runs::find::{self, typed};
 use crate::ui::{self, BOLD, DIM};
+
+#[derive(Debug, Args)]
+pub(crate) struct NewArgs {
+    /// The plan's name, after the system it is for: `piton new NAME` writes NAME.toml, `piton new execute NAME` a
+    /// folder docs/tasks/NAME, or NAME itself if it is a path, `piton new issue NUMBER SLUG` a folder
+    /// .claude/plans/issue-NUMBER-SLUG, `piton new iterative NAME` a folder .claude/iterative/NAME
+    #[arg(value_name = "[SYSTEM] NAME", num_args = 1..=3, required = true)]
+    pub words: Vec<String>,
+    /// For `iterative`: something to be read instead of code
+    #[arg(long, value_name = "DOMAIN")]
+    pub knowledge: Option<DomainArg>,
+    /// Replace a file that exists
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DomainArg {
+    Research,
+    Writing,
+    Analysis,
+    Planning,
+}
+
+impl From<DomainArg> for Domain {
+    fn from(arg: DomainArg) -> Domain {
+        match arg {
+            DomainArg::Research => Domain::Research,
+            DomainArg::Writing => Domain::Writing,
+            DomainArg::Analysis => Domain::Analysis,
+            DomainArg::Planning => Domain::Planning,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct PlanArgs {
+    /// The plan's file, its folder, or the number or slug that it goes by
+    pub plan: Utf8PathBuf,
+    /// The system the plan is of [default: as its files tell]
+    #[arg(long, value_name = "SYSTEM")]
+    pub dialect: Option<DialectArg>,
+    /// Refuse what would be repaired or let pass with a warning
+    #[arg(long)]
+    pub strict: bool,
+    #[arg(long)]
+    pub json: bool,
+    /// List every task, however many there are
+    #[arg(long)]
+    pub all: bool,
+    /// Write signs that were decoded wrongly, like `âœ…`, as they were meant; what was there is kept beside it
+    #[arg(long)]
+    pub fix_encoding: bool,
+}
 
 /// Longer lists are cut, and say so.
 const MOST: usize = 60;
 
-pub(crate) fn new(args: &args::New) -> Outcome<Exit> {
+pub(crate) fn new(args: &NewArgs) -> Outcome<Exit> {
     let is_iterative = matches!(&args.words[..], [system, _] if system == Dialect::Iterative.name());
     if args.knowledge.is_some() && !is_iterative {
         return Err(Failure::usage("--knowledge is for `piton new iterative NAME`"));
@@ -73,7 +130,7 @@ fn new_native(name: &str, force: bool) -> Outcome<Exit> {
 
 /// Who can work on a new plan: whom the project names, or the first known client that is installed.
 fn worker() -> Outcome<native::Worker> {
-    let config = reading::config(&find::here()?)?.unwrap_or_default();
+    let config = plans::config(&find::here()?)?.unwrap_or_default();
     let usual = config.defaults.agent.as_deref().unwrap_or(native::DEFAULT_AGENT);
     if config.agents.contains_key(usual) {
         return Ok(native::Worker::OfProject);
@@ -116,14 +173,14 @@ fn new_execute(name: &str, force: bool) -> Outcome<Exit> {
     Ok(FINE)
 }
 
-pub(super) fn write(path: &Utf8Path, text: &str) -> Outcome {
+pub(crate) fn write(path: &Utf8Path, text: &str) -> Outcome {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create {folder}")))?;
     }
     piton_engine::disk::write(path, text.as_bytes()).map_err(Failure::io(format!("cannot write {path}")))
 }
 
-pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
+pub(crate) fn plan(args: &PlanArgs) -> Outcome<Exit> {
     let how =
         How { dialect: args.dialect.map(Into::into), strict: args.strict, lint: true, ..How::default() };
     if args.fix_encoding {
@@ -132,7 +189,7 @@ pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
     if args.plan.is_file() && rwkit::is_master(args.plan.as_str()) {
         return master::plan(args);
     }
-    let found = reading::plan(&args.plan, how)?;
+    let found = plans::plan(&args.plan, how)?;
     let settings = &found.plan.settings;
     let session = Session {
         schedule: settings.schedule,
@@ -151,14 +208,14 @@ pub(crate) fn plan(args: &args::Plan) -> Outcome<Exit> {
 }
 
 /// What a run of the plan would miss here.
-pub(super) fn missing(found: &FoundPlan) -> Outcome<Vec<Finding>> {
+pub(crate) fn missing(found: &FoundPlan) -> Outcome<Vec<Finding>> {
     let project = find::of_plan(&found.path, None).ok();
-    let root = project.as_ref().map_or_else(|| reading::folder_of(&found.path), |project| &project.root);
+    let root = project.as_ref().map_or_else(|| plans::folder_of(&found.path), |project| &project.root);
     preflight::look(&found.plan, preflight::Start { root, agent: None, sandbox: None })
 }
 
 /// The plan for programs.
-pub(super) fn document(found: &FoundPlan, session: &Session, missing: &[Finding]) -> Value {
+pub(crate) fn document(found: &FoundPlan, session: &Session, missing: &[Finding]) -> Value {
     let plan = &found.plan;
     // The reader refuses cycles, so there is a graph.
     let Ok(graph) = Graph::new(&plan.tasks) else { return Value::Null };

@@ -1,0 +1,98 @@
+//! `piton hook stop`: asked by a client that is about to stop. It may, unless it has taken a task and not reported on it;
+//! with `--attempt`, an agent that Piton started may, unless it has not said what came of its task.
+//!
+//! Exit code 2 sends the client on, with what is said. Whatever goes wrong here lets it stop: a hook must not hold
+//! anybody for a reason that they cannot mend.
+
+use std::io::Read;
+
+use clap::{Args, ValueEnum};
+use piton_core::hook;
+use piton_core::run::{Holder, Task};
+use piton_core::signal::{Output, heard};
+use piton_engine::agent::Attempt;
+use piton_engine::{clock, holders};
+
+use crate::args::{By, Which};
+use crate::cmd::{Exit, FINE};
+use crate::failure::{Outcome, USAGE};
+use crate::runs::find::{self, FoundRun};
+use crate::ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArgs {
+    /// When the client calls
+    pub at: HookAt,
+    /// Of an agent that Piton started: whether it has said what came of its task
+    #[arg(long)]
+    pub attempt: bool,
+    #[command(flatten)]
+    pub by: By,
+    #[command(flatten)]
+    pub which: Which,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HookAt {
+    Stop,
+}
+
+/// What clients say is short; what is longer is not read to its end.
+const LONGEST: u64 = 1024 * 1024;
+
+pub(crate) fn hook(args: &HookArgs) -> Exit {
+    let mut said = Vec::new();
+    // Without its words nothing is known, also not whether it was sent on before.
+    let heard = std::io::stdin().take(LONGEST).read_to_end(&mut said);
+    let Some(stopping) = heard.ok().and_then(|_| hook::stopping(&said)) else { return FINE };
+    // Whoever cannot report after being sent on once must be able to stop.
+    if stopping.again {
+        return FINE;
+    }
+    if args.attempt {
+        return of_attempt(&stopping.last);
+    }
+    // Agents that Piton started hold no task of the ledger; the engine looks after them.
+    if std::env::var_os(piton_engine::agent::OUTBOX).is_some() {
+        return FINE;
+    }
+    match held(args) {
+        Ok(tasks) if !tasks.is_empty() => {
+            let first = &tasks[0];
+            ui::say(format!(
+                "You have taken {} and not reported on it. Report what came of it before you stop: `piton report {first} \
+                 done` if it is done, else `failed` or `blocked` with --reason; the tool `report` does the same.",
+                tasks.join(", ")
+            ));
+            USAGE
+        }
+        _ => FINE,
+    }
+}
+
+/// Whether an agent that ends with these words has said what came of its task, there or by a report.
+fn of_attempt(last: &str) -> Exit {
+    let Ok(Some(attempt)) = Attempt::around_us() else { return FINE };
+    let output = Output { text: last, ..Output::default() };
+    if attempt.has_reported() || heard(output, &attempt.task, clock::now()).signal.is_some() {
+        return FINE;
+    }
+    let task = &attempt.task;
+    ui::say(format!(
+        "You are about to stop and have not said what came of {task}. If it is not done, go on: nobody answers \
+         questions. If it is, report `done` with what later tasks should know; if a person has to decide, report \
+         `blocked` with the reason. Use the tool `report` of the server `piton`, or `piton report {task} done`."
+    ));
+    USAGE
+}
+
+/// What they work on, in the run that commands are about. Several of a client's sessions have one name: where a hold is
+/// bound to a process, that tells whose it is.
+fn held(args: &HookArgs) -> Outcome<Vec<String>> {
+    let FoundRun { journal, run, .. } = find::run(&args.which)?;
+    let theirs = |holder: &Holder| matches!(holder, Holder::Ledger(name) if *name == args.by.by);
+    let is_ours = |task: &Task| task.progress.process.as_ref().is_none_or(holders::is_of_our_client);
+    let tasks = journal.under_way(&run)?.into_iter();
+    let tasks = tasks.filter(|task| task.holder.as_ref().is_some_and(theirs) && is_ours(task));
+    Ok(tasks.map(|task| task.id.to_string()).collect())
+}

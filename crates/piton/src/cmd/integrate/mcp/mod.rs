@@ -1,0 +1,162 @@
+//! `piton mcp`: the ledger as tools, for clients that speak the Model Context Protocol over standard input and output.
+
+mod tools;
+
+use std::io::{self, BufRead, Read};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+
+use clap::Args;
+use piton_core::mcp::{self as protocol, Heard, Request, Wish};
+use piton_engine::agent::Attempt;
+use serde_json::{Map, Value, json};
+use tools::Tool;
+
+use crate::args::By;
+use crate::cmd::{Exit, FINE};
+use crate::failure::{Failure, Outcome};
+use crate::runs::find;
+use crate::ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// Offer every operation of the ledger, not only the few that an agent needs
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub by: By,
+}
+
+/// No message is longer: the longest there are carry a report.
+const LONGEST: usize = 4 * 1024 * 1024;
+/// So many calls may wait for the one that runs; then reading waits too.
+const WAITING: usize = 64;
+
+pub(crate) fn mcp(args: &McpArgs) -> Outcome<Exit> {
+    let attempt = find::attempt()?;
+    let desk = Desk {
+        tools: tools::offered(args.all),
+        by: crate::cmd::ledger::report::holder(&args.by.by)?,
+        attempt,
+    };
+    let send = |answer: &Value| ui::answer_raw(format!("{answer}\n").as_bytes());
+    serve(io::stdin().lock(), &send, &desk).map_err(Failure::io("cannot read what the client says"))?;
+    Ok(FINE)
+}
+
+/// What is offered, and to whom.
+struct Desk {
+    tools: Vec<&'static Tool>,
+    by: String,
+    attempt: Option<Attempt>,
+}
+
+/// Answer until nobody speaks any more. Calls are carried out one after the other in the order they came, since each may
+/// rest on the one before; everything else is answered at once.
+fn serve(mut input: impl BufRead, send: &(dyn Fn(&Value) + Sync), desk: &Desk) -> io::Result<()> {
+    thread::scope(|scope| {
+        let (calls, waiting) = sync_channel::<Call>(WAITING);
+        scope.spawn(move || waiting.into_iter().for_each(|call| send(&call.carry_out(desk))));
+        let mut line = Vec::new();
+        while let Some(is_whole) = next_line(&mut input, &mut line)? {
+            let heard = if is_whole { protocol::hear(&line) } else { Heard::Refused(protocol::too_long()) };
+            match heard {
+                Heard::Nothing => {}
+                Heard::Refused(answer) => send(&answer),
+                Heard::Asked(request, Wish::Call { tool, arguments }) => match desk.tool(&tool) {
+                    // The other end lives as long as this one.
+                    Some(tool) => drop(calls.send(Call { request, tool, arguments })),
+                    None => send(&request.no_such_tool(&tool)),
+                },
+                Heard::Asked(request, wish) => send(&request.answer(desk.tell(&request, &wish))),
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Read a line; `None` at the end, `false` if it was too long to be kept.
+fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
+    line.clear();
+    let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX);
+    if input.by_ref().take(limit).read_until(b'\n', line)? == 0 {
+        return Ok(None);
+    }
+    if line.len() < LONGEST || line.ends_with(b"\n") {
+        return Ok(Some(true));
+    }
+    line.clear();
+    input.skip_until(b'\n')?;
+    Ok(Some(false))
+}
+
+struct Call {
+    request: Request,
+    tool: &'static Tool,
+    arguments: Map<String, Value>,
+}
+
+impl Call {
+    fn carry_out(&self, desk: &Desk) -> Value {
+        let (text, failed) = self.tool.call(&self.arguments, &desk.by, desk.attempt.as_ref());
+        let content = json!([{ "type": "text", "text": text }]);
+        self.request.answer(members([("content", content), ("isError", json!(failed))]))
+    }
+}
+
+impl Desk {
+    fn tool(&self, name: &str) -> Option<&'static Tool> {
+        self.tools.iter().find(|tool| tool.name == name).copied()
+    }
+
+    /// What is asked about the server itself.
+    fn tell(&self, request: &Request, wish: &Wish) -> Map<String, Value> {
+        let forgettable = [("ttlMs", json!(0)), ("cacheScope", json!("private"))];
+        match wish {
+            Wish::Introduction { version } => members([
+                ("protocolVersion", json!(version)),
+                ("capabilities", json!({ "tools": {} })),
+                ("serverInfo", who()),
+                ("instructions", json!(self.instructions())),
+            ]),
+            Wish::Discovery => members(
+                [
+                    ("supportedVersions", json!(protocol::versions())),
+                    ("capabilities", json!({ "tools": {} })),
+                    ("instructions", json!(self.instructions())),
+                    ("_meta", json!({ "io.modelcontextprotocol/serverInfo": who() })),
+                ]
+                .into_iter()
+                .chain(forgettable),
+            ),
+            Wish::Tools => {
+                let is_inside = self.attempt.is_some();
+                let tools: Vec<Value> = self.tools.iter().map(|tool| tool.described(is_inside)).collect();
+                let forgettable = forgettable.into_iter().filter(|_| request.is_modern());
+                members([("tools", json!(tools))].into_iter().chain(forgettable))
+            }
+            Wish::Ping | Wish::Call { .. } => Map::new(),
+        }
+    }
+
+    fn instructions(&self) -> String {
+        match &self.attempt {
+            Some(Attempt { task, .. }) => format!(
+                "You work on the task {task}. `orient` tells what you have to know. Before you end, `report` what \
+                 came of it: `done` starts its checks, and only they decide. You cannot report on another task."
+            ),
+            None => "Piton keeps the state of a plan of tasks. `next` names what can be worked on, `start` takes a \
+                     task, `orient` tells what to know about it, and `report` says what came of it: `done` starts \
+                     the checks, and only they decide. Where no run is found, call `next` with the path of the plan."
+                .to_owned(),
+        }
+    }
+}
+
+fn who() -> Value {
+    json!({ "name": "piton", "version": env!("CARGO_PKG_VERSION") })
+}
+
+fn members(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Map<String, Value> {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

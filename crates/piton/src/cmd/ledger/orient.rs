@@ -1,0 +1,52 @@
+//! `piton orient`: what somebody who begins to work has to know. Reads only.
+
+use clap::Args;
+use piton_core::plan::TaskId;
+use piton_core::view::{Form, Orientation};
+
+use crate::args::Which;
+use crate::cmd::watch::status;
+use crate::cmd::{Exit, FINE};
+use crate::failure::Outcome;
+use crate::runs::find::{self, FoundRun};
+use crate::ui;
+
+#[derive(Debug, Args)]
+pub(crate) struct OrientArgs {
+    /// Add what is asked of this task, and what its last try was told
+    pub task: Option<TaskId>,
+    /// Leave out what is oldest beyond this size
+    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    pub max_bytes: usize,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+pub(crate) fn orient(args: &OrientArgs) -> Outcome<Exit> {
+    let FoundRun { journal, run, .. } = match &args.task {
+        Some(task) => find::run_of(task, &args.which),
+        None => find::run(&args.which),
+    }?;
+    let (facts, specs) = (status::facts(&journal, &run)?, journal.specs(&run)?);
+    let chronicle = journal.chronicle(&run)?;
+    let task = match &args.task {
+        None => None,
+        Some(id) => {
+            let spec = specs.iter().find(|spec| spec.id == *id);
+            let spec = spec.ok_or_else(|| find::no_task(&journal, &run, id))?;
+            let spent = journal.task(&run, id)?.map_or(0, |task| task.spent);
+            Some((spec, spent + 1))
+        }
+    };
+    let mut orientation = Orientation::new(&facts, &specs, &chronicle, task);
+    if args.json {
+        orientation.cut_to(args.max_bytes, Form::Json);
+        ui::answer_json(&orientation.document());
+    } else {
+        orientation.cut_to(args.max_bytes, Form::Text);
+        ui::answer(orientation.to_string());
+    }
+    Ok(FINE)
+}

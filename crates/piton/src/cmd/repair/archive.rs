@@ -1,0 +1,229 @@
+//! `piton archive`: put plans away that are finished. Never one that somebody works on, and nothing is lost.
+
+use std::collections::BTreeSet;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
+use piton_core::plan::{Dialect, RepoPath};
+use piton_core::run::{Command, Note, Status};
+use piton_core::system::iterative::state;
+use piton_core::view::counted;
+use piton_engine::git::Rescue;
+use piton_engine::journal::{Journal, RunSummary};
+use piton_engine::project::Project;
+use piton_engine::{clock, crash};
+use serde_json::json;
+
+use crate::cmd::repair::clean;
+use crate::cmd::watch::status;
+use crate::cmd::{Exit, FINE};
+use crate::failure::{Failure, Outcome};
+use crate::runs::find::{self, FoundRun, typed};
+use crate::{plans, ui};
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct ArchiveArgs {
+    /// Plans of issues by folder or number, of the iterative system by folder or slug [default: all that are finished]
+    pub plans: Vec<Utf8PathBuf>,
+    /// Take folders of the iterative system away instead; what is in them is kept under a rescue ref
+    #[arg(long, requires = "plans")]
+    pub remove: bool,
+    /// Do it without being asked again
+    #[arg(long, requires = "remove")]
+    pub yes: bool,
+    /// The project [default: the one around this folder]
+    #[arg(long, value_name = "DIR")]
+    pub project_path: Option<Utf8PathBuf>,
+    /// Only say what would be moved
+    #[arg(long)]
+    pub dry_run: bool,
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A plan that is finished.
+struct Finished {
+    plan: Utf8PathBuf,
+    run: RunSummary,
+    dialect: Dialect,
+    /// Where it goes.
+    to: Utf8PathBuf,
+}
+
+pub(crate) fn archive(args: &ArchiveArgs) -> Outcome<Exit> {
+    let project = find::project(args.project_path.as_deref())?;
+    let Some(journal) = Journal::open_existing(&project.home)? else {
+        return Err(Failure::new(format!("there is no run in {}", project.root)));
+    };
+    let mut wanted = Vec::new();
+    for plan in &args.plans {
+        wanted.push(plans::place(plan, None)?.0);
+    }
+    let finished = finished(&project, &journal, &wanted)?;
+    if args.remove {
+        return remove(args, &project, &finished);
+    }
+    if !args.dry_run {
+        for one in &finished {
+            complete(&project, one)?;
+            put(&one.plan, &one.to)?;
+        }
+    }
+    if args.json {
+        let each = finished.iter().map(|one| json!({ "from": one.plan, "to": one.to })).collect::<Vec<_>>();
+        ui::answer_json(&json!({ "moved": each, "dry_run": args.dry_run }));
+        return Ok(FINE);
+    }
+    let verb = if args.dry_run { "would move" } else { "moved" };
+    for one in &finished {
+        ui::answer_line(format!("{verb} {} to {}", find::shown(&one.plan), find::shown(&one.to)));
+    }
+    if finished.is_empty() {
+        ui::say("no plan is finished that could be put away");
+    }
+    Ok(FINE)
+}
+
+/// The plans that can go: those that are asked for, or all.
+fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Outcome<Vec<Finished>> {
+    let (mut found, mut seen) = (Vec::new(), BTreeSet::new());
+    let runs = journal.runs()?;
+    let is_busy = |plan: &Utf8Path| runs.iter().any(|run| run.plan == plan && project.engine_lives(&run.id));
+    for run in &runs {
+        let plan = Utf8Path::new(&run.plan);
+        // Of several runs of a plan the newest comes first, and it alone says how far the plan is.
+        if !seen.insert(plan.to_owned()) {
+            continue;
+        }
+        let asked = wanted.iter().any(|path| path == plan);
+        let dialect = status::facts(journal, &run.id)?.settings.dialect;
+        let is_kept = matches!(dialect, Dialect::Issue | Dialect::Iterative) && plan.is_dir();
+        if !is_kept || (!wanted.is_empty() && !asked) || find::is_put_away(journal, run)? {
+            continue;
+        }
+        let over = match dialect {
+            Dialect::Iterative => run.counts.sum(Status::satisfies),
+            _ => run.counts.sum(Status::is_finished),
+        };
+        if over < run.counts.total() || is_busy(plan) {
+            if asked {
+                let failure = Failure::new(format!("{} is not finished, and stays", find::shown(plan)));
+                return Err(failure.hint("piton status"));
+            }
+            continue;
+        }
+        let to = free_place(plan, dialect)?;
+        found.push(Finished { plan: plan.to_owned(), run: run.clone(), dialect, to });
+    }
+    match wanted.iter().find(|path| !found.iter().any(|one| one.plan == **path)) {
+        Some(path) => {
+            let failure = Failure::new(format!("no run of {} is known that is finished", find::shown(path)));
+            Err(failure.hint(format!("piton run {}", typed(path))))
+        }
+        None => Ok(found),
+    }
+}
+
+/// Where a plan goes: under its own name, for the iterative system with the day, and with a number where one of that name
+/// is there already.
+fn free_place(plan: &Utf8Path, dialect: Dialect) -> Outcome<Utf8PathBuf> {
+    let none = || Failure::new(format!("{plan} has no place"));
+    let (around, name) = (plan.parent().ok_or_else(none)?, plan.file_name().ok_or_else(none)?);
+    let (place, name) = match dialect {
+        Dialect::Iterative => {
+            let day: String = clock::now().to_string().chars().take(10).filter(|c| *c != '-').collect();
+            (plans::ARCHIVE, format!("{name}-{day}"))
+        }
+        _ => ("archive/completed", name.to_owned()),
+    };
+    let names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}-{n}")));
+    let mut places = names.map(|name| around.join(place).join(name));
+    places.find(|place| !place.exists()).ok_or_else(none)
+}
+
+/// The last word of its state file, which the run itself cannot know.
+fn complete(project: &Project, one: &Finished) -> Outcome {
+    if one.dialect != Dialect::Iterative {
+        return Ok(());
+    }
+    let (project, journal, run) = (project.clone(), Journal::open(&project.home)?, one.run.id.clone());
+    let note = Note::Carried { file: state::FILE.to_owned(), fields: json!({ "phase": "complete" }) };
+    FoundRun { project, journal, run }.command(&Command::Note { by: "you".to_owned(), note })?;
+    crash::point("archive.completed");
+    Ok(())
+}
+
+fn put(from: &Utf8Path, to: &Utf8Path) -> Outcome {
+    let folder = to.parent().unwrap_or(to);
+    std::fs::create_dir_all(folder).map_err(Failure::io(format!("cannot create {folder}")))?;
+    std::fs::rename(from, to).map_err(Failure::io(format!("cannot move {from}")))
+}
+
+/// Take folders away. What was in them is kept under a ref first.
+fn remove(args: &ArchiveArgs, project: &Project, finished: &[Finished]) -> Outcome<Exit> {
+    if let Some(other) = finished.iter().find(|one| one.dialect != Dialect::Iterative) {
+        let failure = Failure::usage(format!("{} is not of the iterative system", find::shown(&other.plan)));
+        return Err(failure.hint(format!("piton archive {}", typed(&other.plan))));
+    }
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let does = args.yes && !args.dry_run;
+    let mut removed = Vec::new();
+    for one in finished {
+        let plan = find::shown(&one.plan);
+        let place = one.plan.strip_prefix(&root).ok().and_then(|place| RepoPath::new(place.as_str()).ok());
+        let Some(place) = place else {
+            return Err(Failure::new(format!("{plan} lies outside of the project, and stays")));
+        };
+        let files = files_in(&one.plan);
+        if let Some(inner) = files.iter().find(|file| file.components().any(|part| part.as_str() == ".git")) {
+            return Err(Failure::new(format!("{inner} is part of another repository: {plan} stays")));
+        }
+        if !args.json {
+            let verb = if does { "removing" } else { "would remove" };
+            let (files, bytes) =
+                (counted(files.len() as u64, "file"), clean::size(clean::bytes_in(&one.plan)));
+            ui::answer_line(format!("{verb} {plan} ({files}, {bytes})"));
+        }
+        let mut kept = None;
+        if does {
+            complete(project, one)?;
+            let store = project.repo_or_new_store()?;
+            let tree = store.tree_at(&place)?;
+            let subject = format!("{plan}, removed");
+            let commit = store.commit_tree(&tree, &[], &subject, None)?;
+            let rescue = Rescue::at(&format!("{}/removed", one.run.id), &subject);
+            kept = store.rescue_commit(&rescue, Some(commit))?.map(|kept| kept.name);
+            crash::point("archive.kept");
+            // Half a folder must not look like one that is worked on.
+            put(&one.plan, &one.to)?;
+            std::fs::remove_dir_all(&one.to).map_err(Failure::io(format!("cannot remove {}", one.to)))?;
+            let name = kept.as_deref().unwrap_or_default().trim_start_matches("refs/piton/rescue/");
+            ui::hint(format!("piton rescue restore {name} --into DIR   brings it back"));
+        }
+        removed.push(json!({ "plan": one.plan, "files": files.len(), "kept": kept }));
+    }
+    if args.json {
+        ui::answer_json(&json!({ "removed": removed, "dry_run": !does }));
+    }
+    if !does && !args.dry_run && !finished.is_empty() {
+        let plans: Vec<String> = args.plans.iter().map(|plan| typed(plan)).collect();
+        let failure = Failure::usage("nothing was removed: say that you mean it");
+        return Err(failure.hint(format!("piton archive {} --remove --yes", plans.join(" "))));
+    }
+    Ok(FINE)
+}
+
+/// Every file below a folder; links are not followed.
+pub(crate) fn files_in(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let (mut files, mut open) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = open.pop() {
+        for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => open.push(entry.path().to_owned()),
+                _ => files.push(entry.path().to_owned()),
+            }
+        }
+    }
+    files
+}

@@ -1,0 +1,104 @@
+//! `piton rescue`: content that was put aside before a worktree went.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::{Args, Subcommand};
+use piton_engine::git::{Repo, RestoreInto};
+use serde_json::json;
+
+use crate::cmd::{Exit, FINE};
+use crate::failure::{Failure, Outcome};
+use crate::runs::find;
+use crate::ui::{self, DIM};
+
+#[derive(Debug, Args)]
+pub(crate) struct RescueArgs {
+    #[command(subcommand)]
+    pub command: RescueCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RescueCommand {
+    /// List what was put aside
+    List {
+        #[arg(long, value_name = "DIR")]
+        project_path: Option<Utf8PathBuf>,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one
+    Show {
+        /// As `rescue list` names it
+        name: String,
+        #[arg(long, value_name = "DIR")]
+        project_path: Option<Utf8PathBuf>,
+    },
+    /// Bring one back, as a branch or into an empty folder
+    Restore {
+        /// As `rescue list` names it
+        name: String,
+        /// A new branch for it
+        #[arg(long, value_name = "NAME", required_unless_present = "into")]
+        branch: Option<String>,
+        /// An empty or new folder for its files
+        #[arg(long, value_name = "DIR", conflicts_with = "branch")]
+        into: Option<Utf8PathBuf>,
+        #[arg(long, value_name = "DIR")]
+        project_path: Option<Utf8PathBuf>,
+    },
+}
+
+pub(crate) fn rescue(command: &RescueCommand) -> Outcome<Exit> {
+    match command {
+        RescueCommand::List { project_path, json } => list(project_path.as_deref(), *json),
+        RescueCommand::Show { name, project_path } => {
+            ui::answer(with_repo(project_path.as_deref(), |repo| Ok(repo.rescue_show(name)?))?);
+            Ok(FINE)
+        }
+        RescueCommand::Restore { name, branch, into, project_path } => {
+            let place = match (branch, into) {
+                (Some(branch), _) => RestoreInto::Branch(branch),
+                (None, Some(folder)) => RestoreInto::Folder(folder),
+                (None, None) => return Err(Failure::usage("say where to: --branch NAME or --into DIR")),
+            };
+            with_repo(project_path.as_deref(), |repo| match place {
+                RestoreInto::Branch(_) if repo.is_own() => {
+                    let failure = Failure::usage("a branch needs a git repository, and there is none here");
+                    Err(failure.hint(format!("piton rescue restore {name} --into DIR")))
+                }
+                place => Ok(repo.rescue_restore(name, place)?),
+            })?;
+            match (branch, into) {
+                (Some(branch), _) => ui::say(format!("{name} is the branch {branch} now")),
+                (_, Some(folder)) => ui::say(format!("{name} is in {folder} now")),
+                _ => {}
+            }
+            Ok(FINE)
+        }
+    }
+}
+
+fn with_repo<T>(path: Option<&Utf8Path>, action: impl FnOnce(&Repo) -> Outcome<T>) -> Outcome<T> {
+    let project = find::project(path)?;
+    let (repo, root) = (project.repo_or_store()?.cloned(), project.root);
+    action(&repo.ok_or_else(|| Failure::new(format!("{root} is not in a git repository")))?)
+}
+
+fn list(path: Option<&Utf8Path>, as_json: bool) -> Outcome<Exit> {
+    let kept = with_repo(path, |repo| Ok(repo.rescue_list("")?))?;
+    if as_json {
+        let all = kept.iter().map(|kept| json!({ "name": kept.name, "commit": kept.commit, "subject": kept.subject, "time": kept.time.to_string() }));
+        ui::answer_json(&all.collect());
+    } else if kept.is_empty() {
+        ui::say("nothing had to be rescued");
+    } else {
+        for kept in &kept {
+            let name = kept.name.strip_prefix("refs/piton/rescue/").unwrap_or(&kept.name);
+            ui::answer_line(format!(
+                "{name}  {}  {}",
+                kept.commit.short(),
+                ui::styled(DIM, ui::plain(&kept.subject))
+            ));
+        }
+    }
+    Ok(FINE)
+}

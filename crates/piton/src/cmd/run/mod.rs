@@ -1,0 +1,492 @@
+//! `piton run`: start the run of a plan, or go on with it.
+
+pub(crate) mod demo;
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::diagnostic;
+use piton_core::plan::{Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
+use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
+use piton_core::system::{kept, rwkit as lists};
+use piton_core::view::{self, counted};
+use piton_engine::clock;
+use piton_engine::drive::{self, Engine, PlanNow};
+use piton_engine::files::{FilesError, Keeping};
+use piton_engine::git::NEEDED;
+use piton_engine::journal::Journal;
+use piton_engine::lock::Lock;
+use piton_engine::project::Project;
+use signal_hook::consts::{SIGHUP, TERM_SIGNALS};
+
+use crate::args::Loudness;
+use crate::cmd::integrate::{import, prompt};
+use crate::cmd::steer::add;
+use crate::cmd::system::{issue, iterative, master};
+use crate::cmd::watch::runs;
+use crate::cmd::{self, Exit};
+use crate::failure::{Failure, Outcome};
+use crate::plans::{self, FoundPlan, How};
+use crate::runs::find::{self, FoundRun, typed};
+use crate::runs::flags::RunArgs;
+use crate::runs::{begin, refusals, same_plan, siblings};
+use crate::{preflight, progress, ui};
+
+/// How many tasks the execute system lets run at once.
+const MOST_AT_ONCE: u32 = 10;
+
+pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
+    let Some(plan) = &args.plan else { return run(&runs::resumed(args)?) };
+    let how = How {
+        dialect: args.dialect.map(Into::into),
+        strict: args.strict,
+        project: args.project_path.as_deref(),
+        ..How::default()
+    };
+    if plan.is_file() && lists::is_master(plan.as_str()) {
+        return master::run(plan, args, run);
+    }
+    let mut found = plans::plan(plan, how)?;
+    let mut args = habits(args, &found.plan)?;
+    args.onto = args.onto.or_else(|| issue::branch(&found));
+    let args = &args;
+    apply_flags(&mut found.plan, args);
+    let project = begin::project_of(args, &found)?;
+    begin::settle_in_place(&mut found, &project)?;
+    if args.dry_run {
+        return dry_run(args, &found, &project);
+    }
+    let sandbox = sandbox(args)?;
+    preflight(args, &found.plan, &project)?;
+    let prompts = prompt::in_force(&project, &found.plan.settings.escalation)?;
+    import::warn_of_second_copy(&found, &project);
+    let _alone = begin::alone(&project, &found)?;
+    let mut journal = Journal::open(&project.home)?;
+    let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
+    tell_deleted(&found, &project, &mut journal, &run)?;
+    if !args.reset_task.is_empty() {
+        import::back_up(&found, false)?;
+    }
+    for task in &args.reset_task {
+        journal.command(&run, &Command::Reset { task: task.clone(), by: "you".to_owned() }, clock::now())?;
+    }
+    // In place or not is settled when a run begins; going on need not say it again.
+    found.plan.settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
+    let loudness = args.loudness;
+    let wanted = args.max_parallel.unwrap_or(found.plan.settings.max_parallel);
+    if found.plan.settings.no_commits && wanted > 1 && !loudness.quiet {
+        ui::hint("without commits the work is done in the checkout itself, so one task at a time");
+    }
+    if !loudness.json && !loudness.quiet {
+        say_beginning(&journal, &run, &found, &project)?;
+    }
+    // Files are settled by whoever keeps them, below.
+    let mut claims = FoundRun { project: project.clone(), journal, run: run.clone() };
+    claims.settle_claims()?;
+    let FoundRun { mut journal, .. } = claims;
+    siblings::look(&project, &mut journal, &run)?;
+    let warn = |error: &FilesError| match error {
+        FilesError::Waits(wait) => ui::say(wait.to_string()),
+        error => ui::say(format!("the state file is behind: {error}")),
+    };
+    let keeping = Keeping::begin(&project, &run, &keeper()?, add::take_up, warn)?;
+    refusals::say(&project, &journal, &run);
+    let engine = Engine {
+        session: session(args, &found.plan),
+        owned: owned(&found.path, found.plan.settings.dialect, &found.plan.groups, &project),
+        sandbox,
+        plan_now: watch(&found, &project, &journal.specs(&run)?),
+        keeper: keeper()?,
+        prompts,
+        project: project.clone(),
+        journal,
+        run: run.clone(),
+        lock,
+        no_wait: args.no_wait,
+        undecided: match &keeping {
+            Some(keeping) => Box::new(keeping.undecided()),
+            None => Box::new(|| false),
+        },
+        settle_files: match &keeping {
+            Some(keeping) => Box::new(keeping.settles()),
+            None => Box::new(|| {}),
+        },
+    };
+    let titles = found.plan.tasks.iter().map(|task| (task.id.clone(), task.title.clone())).collect();
+    let ended = drive_to_end(engine, loudness, titles);
+    keeping.into_iter().for_each(Keeping::end);
+    let reason = ended?;
+    conclude(&project, &run, &reason, loudness)?;
+    if found.issue.is_some() && !loudness.json {
+        issue::conclude(&project, &run, &reason, args.gh)?;
+    }
+    Ok(view::exit_code(&reason))
+}
+
+/// A state file that somebody deleted says nothing, and whoever did it as the first step of a reset is told what does one.
+fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
+    let name = kept::state_file(found.plan.settings.dialect);
+    let (Some(name), false) = (name, import::has_state_file(found, project)) else { return Ok(()) };
+    // Written once at least, when work began.
+    if journal.load(run)?.tasks().any(|task| task.fence > 0) {
+        ui::say(format!("{name} was deleted: it is written again, and the run {run} is resumed"));
+        let plan = typed(&found.path);
+        ui::hint(format!("piton run {plan} --reset   begins a new run, as a full reset does"));
+    }
+    Ok(())
+}
+
+/// What people are used to from the plan's own system: its variables stand in for flags that were not given.
+fn habits(args: &RunArgs, plan: &Plan) -> Outcome<RunArgs> {
+    let mut args = args.clone();
+    if plan.settings.dialect == Dialect::Issue && args.max_parallel.is_some_and(|number| number > 1) {
+        return Err(Failure::usage(
+            "tasks of an issue are worked on one after the other: --max-parallel is 1",
+        ));
+    }
+    if plan.settings.dialect != Dialect::Execute {
+        return Ok(args);
+    }
+    let said = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    if let (None, Some(value)) = (args.max_parallel, said("EXECUTE_MAX_PARALLEL")) {
+        let number = value.trim().parse().map_err(|_| {
+            Failure::usage(format!("EXECUTE_MAX_PARALLEL is `{value}`, which is not a number"))
+        })?;
+        args.max_parallel = Some(number);
+    }
+    if let (None, Some(folder)) = (&args.worktree_dir, said("EXECUTE_WORKTREE_DIR")) {
+        args.worktree_dir = Some(folder.into());
+    }
+    let loud = said("EXECUTE_VERBOSE").is_some_and(|value| !["0", "false", "no"].contains(&value.as_str()));
+    args.loudness.verbose |= loud && !args.loudness.quiet && !args.loudness.json;
+    match args.max_parallel {
+        Some(number) if !(1..=MOST_AT_ONCE).contains(&number) => Err(Failure::usage(format!(
+            "{number} tasks at once are not possible with a plan of the execute system: from 1 to {MOST_AT_ONCE}"
+        ))),
+        _ => Ok(args),
+    }
+}
+
+/// What was asked for about the sandbox: by flag, or for everything that is started here, by variable.
+fn sandbox(args: &RunArgs) -> Outcome<Option<Sandbox>> {
+    let said = std::env::var(piton_engine::sandbox::MODE)
+        .ok()
+        .filter(|value| args.sandbox.is_none() && !value.is_empty());
+    let Some(said) = said else { return Ok(args.sandbox.map(Into::into)) };
+    let known = Sandbox::ALL.iter().find(|(name, _)| *name == said);
+    let bad = || Failure::usage(format!("PITON_SANDBOX is `{said}`: it can be auto, on or off"));
+    known.map(|(_, mode)| Some(*mode)).ok_or_else(bad)
+}
+
+/// What a run fixes when it begins.
+fn apply_flags(plan: &mut Plan, args: &RunArgs) {
+    let settings = &mut plan.settings;
+    settings.no_commits |= args.no_commits;
+    settings.auto_answer |= args.auto_answer;
+    settings.commit_prefix = args.commit_prefix.clone().or(settings.commit_prefix.take());
+    settings.author = args.author.clone().or(settings.author.take());
+}
+
+/// An engine that only ends what another one has left running. It needs no plan.
+pub(crate) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<Engine> {
+    let journal = Journal::open(&project.home)?;
+    let facts = cmd::watch::status::facts(&journal, run)?;
+    let (plan, settings) = (Utf8Path::new(&facts.plan), &facts.settings);
+    Ok(Engine {
+        session: Session { selection: Selection::All, ..facts.session.clone() },
+        owned: owned(plan, settings.dialect, &facts.groups, project),
+        sandbox: None,
+        plan_now: Box::new(|| None),
+        keeper: keeper()?,
+        prompts: prompt::in_force(project, &settings.escalation)?,
+        project: project.clone(),
+        journal,
+        run: run.clone(),
+        lock,
+        no_wait: true,
+        undecided: Box::new(|| false),
+        settle_files: Box::new(|| {}),
+    })
+}
+
+/// Run the engine with the screen and the signals of this process.
+pub(crate) fn drive_to_end(
+    engine: Engine,
+    loudness: Loudness,
+    titles: BTreeMap<TaskId, String>,
+) -> Outcome<StopReason> {
+    let (handle, inbox) = drive::channels();
+    let heard = TERM_SIGNALS.iter().chain([&SIGHUP]);
+    let mut signals =
+        signal_hook::iterator::Signals::new(heard).map_err(Failure::io("cannot listen for signals"))?;
+    std::thread::spawn(move || {
+        let mut count = 0;
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                handle.terminal_closed();
+                continue;
+            }
+            match count {
+                // On a live screen the observer says so: it knows where the cursor is.
+                _ if ui::is_terminal() && count < 2 => {}
+                0 => ui::say(
+                    "\nstopping: what runs is finished first. Again to stop at once; nothing is lost either way",
+                ),
+                1 => ui::say("stopping at once; `piton run` goes on from here"),
+                // Three times means it: the next start sorts out whatever was going on.
+                _ => drop(signal_hook::low_level::emulate_default_handler(signal)),
+            }
+            count += 1;
+            handle.interrupt();
+        }
+    });
+    let mut observer = progress::observer(loudness, titles);
+    Ok(engine.run(inbox, observer.as_mut())?)
+}
+
+pub(crate) fn keeper() -> Outcome<Vec<String>> {
+    let program = std::env::current_exe().map_err(Failure::io("cannot find Piton's own program"))?;
+    let program = Utf8PathBuf::from_path_buf(program)
+        .map_err(|path| Failure::new(format!("Piton's path {} is not UTF-8", path.display())))?;
+    Ok(vec![program.into_string(), "keeper".to_owned()])
+}
+
+/// Everything that would make the run fail is found before it begins.
+fn preflight(args: &RunArgs, plan: &Plan, project: &Project) -> Outcome {
+    let repo = match project.repo()? {
+        Some(repo) => repo,
+        None if plan.settings.no_commits => project.repo_or_new_store()?,
+        None => return Err(begin::without_git(args, project)),
+    };
+    repo.git().version()?;
+    if !plan.settings.no_commits {
+        repo.check_worktree_dir(&begin::worktree_dir(args, project))?;
+    }
+    if let Some(author) = &plan.settings.author {
+        repo.check_author(author)?;
+    }
+    if plan.settings.no_commits && args.max_parallel.is_some_and(|number| number > 1) {
+        let failure = Failure::usage("--no-commits works in the checkout itself, one task at a time");
+        return Err(failure.hint("leave out --max-parallel, or --no-commits"));
+    }
+    preflight_selection(args, plan)?;
+    if repo.has_submodules() && !args.loudness.quiet {
+        ui::hint("this repository has submodules: worktrees are made without them, and they are left alone");
+    }
+    preflight::check(plan, start_of(args, project)?, args.loudness.quiet)
+}
+
+/// How the run is started, as far as that decides what it needs.
+fn start_of<'a>(args: &'a RunArgs, project: &'a Project) -> Outcome<preflight::Start<'a>> {
+    Ok(preflight::Start { root: &project.root, agent: args.agent.as_deref(), sandbox: sandbox(args)? })
+}
+
+/// What is selected exists. A run that is only begun has nothing done yet that a task could depend on.
+fn preflight_selection(args: &RunArgs, plan: &Plan) -> Outcome {
+    if let Some(layer) = args.layer.as_ref().or(args.start_layer.as_ref())
+        && !plan.groups.iter().any(|group| &group.id == layer)
+    {
+        let known: Vec<&str> = plan.groups.iter().map(|group| group.id.as_str()).collect();
+        return Err(Failure::new(format!("there is no layer {layer}"))
+            .hint(format!("the layers are {}", known.join(", "))));
+    }
+    if let Some(task) = &args.task
+        && !plan.tasks.iter().any(|spec| &spec.id == task)
+    {
+        let near = diagnostic::nearest(task.as_str(), plan.tasks.iter().map(|spec| spec.id.as_str()));
+        let failure = Failure::new(format!("there is no task {task} in the plan"));
+        return Err(near
+            .map(|near| format!("did you mean {near}?"))
+            .into_iter()
+            .fold(failure, Failure::hint));
+    }
+    Ok(())
+}
+
+fn session(args: &RunArgs, plan: &Plan) -> Session {
+    let parallel = args.max_parallel.unwrap_or(plan.settings.max_parallel);
+    Session {
+        schedule: args.schedule.map_or(plan.settings.schedule, Into::into),
+        max_parallel: if plan.settings.no_commits { 1 } else { parallel },
+        selection: match (&args.task, &args.layer, &args.start_layer) {
+            (Some(task), _, _) => Selection::Task(task.clone()),
+            (_, Some(layer), _) => Selection::Group(layer.clone()),
+            (_, _, Some(layer)) => Selection::From(layer.clone()),
+            (None, None, None) => Selection::All,
+        },
+        agent: args.agent.clone(),
+        budget: plan.settings.budget,
+        fences: plan.settings.fences.clone(),
+        verbose: args.loudness.verbose,
+        quiet: args.loudness.quiet,
+    }
+}
+
+/// The plan, its defaults and its state file, where they are part of the repository: no task may change how it is
+/// judged, and what Piton keeps is not anybody's work.
+pub(crate) fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project: &Project) -> Vec<RepoPath> {
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let parts: Vec<Utf8PathBuf> = match dialect {
+        Dialect::Native => vec![plan.to_owned()],
+        Dialect::Rwkit => {
+            let state = project.root.join(lists::state::FILE);
+            vec![plan.to_owned(), state.with_extension("lock"), state]
+        }
+        Dialect::Issue => {
+            let own =
+                ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
+            let own = own.into_iter().chain(["execution-state.lock", "verification-report.txt"]);
+            own.map(|name| plan.join(name)).collect()
+        }
+        Dialect::Iterative => {
+            let own = ["tasks.md", "plan.md", "brief.md", "context.md", "state.json", "state.lock"];
+            own.into_iter().chain(["progress.md", "guardrails.md"]).map(|name| plan.join(name)).collect()
+        }
+        Dialect::Execute => {
+            let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
+            let layers = groups.iter().map(|group| group.id.as_str());
+            own.into_iter().chain(layers).map(|name| plan.join(name)).collect()
+        }
+    };
+    let inside = parts.iter().filter_map(|part| part.strip_prefix(&root).ok()).map(Utf8Path::as_str);
+    inside.chain(["piton.toml"]).filter_map(|path| RepoPath::new(path).ok()).collect()
+}
+
+/// The plan as it is, once its files were written.
+fn watch(found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
+    let (path, dialect) = (found.path.clone(), found.plan.settings.dialect);
+    let tests = begin::checks_found(dialect, specs);
+    let project = project.root.clone();
+    let mut seen = plans::stamp(&path, &project);
+    Box::new(move || {
+        let now = plans::stamp(&path, &project);
+        if now == seen {
+            return None;
+        }
+        seen = now;
+        let how = How { project: Some(&project), tests: tests.as_deref(), ..How::default() };
+        Some(match plans::read(&path, dialect, how) {
+            Ok((found, _)) => Ok(found.plan),
+            Err(failure) => Err(format!("{}; `piton plan {}` shows why", failure.message, typed(&path))),
+        })
+    })
+}
+
+fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Project) -> Outcome {
+    let facts = journal.facts(run)?;
+    let onto = facts.map(|facts| cmd::watch::status::onto(&facts)).unwrap_or_default();
+    let list = found.plan.settings.list.as_deref();
+    let gates =
+        found.plan.tasks.iter().filter(|task| list.is_some_and(|list| !list.tasks.contains_key(&task.id)));
+    let gates = gates.count();
+    let mut tasks = counted((found.plan.tasks.len() - gates) as u64, "task");
+    if gates > 0 {
+        tasks += &format!(" and {}", counted(gates as u64, "gate"));
+    }
+    if let Some(about) = found.plan.settings.iterative.as_deref() {
+        tasks = iterative::size(about);
+    }
+    ui::say(format!("{} {tasks} in {}{onto}", ui::styled(ui::BOLD, run.as_str()), project.root));
+    Ok(())
+}
+
+/// The end, told so that one knows what to do next.
+pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loudness: Loudness) -> Outcome {
+    if loudness.json {
+        return Ok(());
+    }
+    let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(()) };
+    if let StopReason::PlanChanged { detail } = reason {
+        ui::say(detail);
+    }
+    ui::say("");
+    cmd::watch::status::show(project, &mut journal, run, false)?;
+    let hints: Vec<String> = match reason {
+        StopReason::Completed | StopReason::Filter => Vec::new(),
+        StopReason::Ended => {
+            let mut stuck = journal.tasks_in(run, Status::Abandoned, 3)?;
+            stuck.extend(journal.tasks_in(run, Status::Blocked, 3)?);
+            stuck.iter().map(|task| format!("piton why {}", task.id)).collect()
+        }
+        StopReason::PlanChanged { .. } => {
+            vec!["piton run PLAN   shows what has changed, and how to go on".to_owned()]
+        }
+        StopReason::LandingWaits { detail } if detail.contains(" has changes of its own in ") => vec![
+            "commit or stash your changes in that checkout, then `piton run` again".to_owned(),
+            "or begin with --onto BRANCH to land elsewhere".to_owned(),
+        ],
+        StopReason::LandingWaits { .. } => vec!["see to that, then `piton run` again".to_owned()],
+        StopReason::Siblings { .. } => siblings_hints(&journal, run)?,
+        StopReason::Budget { .. } => {
+            vec!["raise it in `[budget]` of piton.toml or the plan, then `piton run` again".to_owned()]
+        }
+        StopReason::Person | StopReason::Elsewhere { .. } | StopReason::Environment { .. } => {
+            let facts = journal.facts(run)?;
+            let refused = facts.iter().flat_map(piton_core::run::refused);
+            let tests = refused.map(|(_, outage)| format!("piton agents test {}", shell_word(&outage.agent)));
+            let plan = facts.as_ref().map(|facts| typed(Utf8Path::new(&facts.plan)));
+            let plan = plan.unwrap_or_default();
+            tests.chain([format!("piton run {plan}   goes on from here")]).collect()
+        }
+    };
+    if !hints.is_empty() {
+        ui::say("");
+        hints.iter().for_each(ui::hint);
+    }
+    Ok(())
+}
+
+/// The lists that a run waits for, and how to go on.
+fn siblings_hints(journal: &Journal, run: &RunId) -> Outcome<Vec<String>> {
+    let waiting = journal.tasks_in(run, Status::Waiting, usize::MAX)?;
+    let open = waiting.iter().flat_map(|task| &task.outside).filter(|need| !need.done);
+    let lists: std::collections::BTreeSet<&str> = open.map(|need| need.need.list.as_str()).collect();
+    let plan = journal.facts(run)?.map(|facts| typed(Utf8Path::new(&facts.plan))).unwrap_or_default();
+    let others = lists.iter().map(|list| format!("piton run {}", shell_word(list)));
+    Ok(others.chain([format!("piton run {plan}   goes on after that")]).collect())
+}
+
+/// What would be done, and nothing done.
+fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit> {
+    if found.plan.settings.no_commits && project.repo()?.is_none() {
+        ui::say(format!("would work in {} itself, without git", project.root));
+    } else if let Some(repo) = project.repo()? {
+        let target = match (&args.onto, &args.base_branch) {
+            (Some(branch), _) | (None, Some(branch)) => branch.clone(),
+            (None, None) => repo.current_branch()?,
+        };
+        let git = repo.git().version()?;
+        let place = match found.issue {
+            Some(_) => format!("from one worktree, {}", issue::workplace(project, found)),
+            None => format!("with worktrees in {}", begin::worktree_dir(args, project)),
+        };
+        ui::say(format!("would land on {target}, {place} (git {git}, needs {NEEDED})"));
+    }
+    let journal = Journal::open_existing(&project.home)?.filter(|_| !args.reset);
+    let existing = match &journal {
+        Some(journal) => {
+            let known = match find::run_of_plan(journal, &found.path)? {
+                None => {
+                    let onto = args.onto.clone().or_else(|| args.base_branch.clone());
+                    same_plan::look(found, project, journal, onto)?.settle(&found.path)?
+                }
+                known => known,
+            };
+            journal.runs()?.into_iter().find(|run| Some(&run.id) == known.as_ref())
+        }
+        None => None,
+    };
+    match existing {
+        Some(run) => ui::say(format!(
+            "would go on with the run {}: {} of {} done",
+            run.id,
+            run.counts.of(Status::Completed),
+            run.counts.total()
+        )),
+        None => ui::say("would begin a new run"),
+    }
+    let session = session(args, &found.plan);
+    let findings = preflight::look(&found.plan, start_of(args, project)?)?;
+    cmd::plan::show(found, &session, args.loudness.json, args.loudness.verbose, &findings);
+    Ok(cmd::FINE)
+}

@@ -1,0 +1,4 @@
+//! What people change of a run.
+
+pub(crate) mod add;
+pub(crate) mod people;

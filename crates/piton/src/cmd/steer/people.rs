@@ -1,0 +1,293 @@
+//! What a person may say about a run: stop, retry, reset, skip, answer, unblock, raise, unpark.
+
+use camino::Utf8Path;
+use clap::Args;
+use piton_core::plan::{Agent, TaskId};
+use piton_core::prompt::LONGEST_ANSWER;
+use piton_core::run::{Command, Event, Recorded, State, is_of, shell_word};
+use piton_core::terminal::clean_text;
+use piton_engine::drive::{self, LeftJob, Observer};
+
+use crate::args::{OfTask, Which};
+use crate::cmd::watch::status;
+use crate::cmd::{Exit, FINE, run as engine};
+use crate::failure::{Failure, Outcome};
+use crate::runs::begin;
+use crate::runs::find::{self, FoundRun, typed};
+use crate::{progress, ui};
+
+#[derive(Debug, Args)]
+pub(crate) struct StopArgs {
+    /// Also stop what is running; it goes on with the next `piton run`. What an engine left running that was killed is
+    /// stopped with or without this
+    #[arg(long)]
+    pub now: bool,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SkipArgs {
+    pub task: TaskId,
+    /// Why
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub reason: String,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
+    pub task: TaskId,
+    /// What the next agent of the task should do
+    pub text: String,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnblockArgs {
+    pub task: TaskId,
+    /// Tell its next agent, as `piton answer` does
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub note: String,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RaiseArgs {
+    pub task: TaskId,
+    /// Attempts allowed in all
+    #[arg(long, value_name = "N")]
+    pub attempts: u32,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnparkArgs {
+    /// The provider, as `piton status` names it
+    pub provider: String,
+    /// Ask no test question
+    #[arg(long)]
+    pub force: bool,
+    #[command(flatten)]
+    pub which: Which,
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The name under which a person appears in the journal.
+pub(crate) fn you() -> String {
+    std::env::var("USER").ok().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "you".to_owned())
+}
+
+/// Carry a command out, and tell what came of it.
+pub(crate) fn say(which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
+    let mut found = run(which, None)?;
+    tell(&found.command(command)?, json);
+    Ok(FINE)
+}
+
+/// The same about a task.
+fn say_of(task: &TaskId, which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
+    let mut found = run(which, Some(task))?;
+    tell(&found.command(command)?, json);
+    go_on(&found, json)
+}
+
+/// Where nobody is at work any more, name the command that goes on.
+fn go_on(found: &FoundRun, json: bool) -> Outcome<Exit> {
+    let facts = status::facts(&found.journal, &found.run)?;
+    // A run that no engine has ever worked on is kept by somebody else.
+    let had_engine = facts.engine.is_some() || facts.stopped.is_some();
+    if !json && had_engine && !found.project.engine_lives(&found.run) {
+        let plan = typed(Utf8Path::new(&facts.plan));
+        ui::hint(format!("piton run {plan}   goes on"));
+    }
+    Ok(FINE)
+}
+
+/// The run that a person means. Whoever did not name it hears which one it is, where there are several.
+fn run(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
+    let found = find::run_to_change(which, task)?;
+    if which.run.is_none() && which.plan.is_none() && found.journal.runs()?.len() > 1 {
+        ui::say(format!("in the run {}", found.run));
+    }
+    Ok(found)
+}
+
+pub(crate) fn tell(events: &[Recorded], json: bool) {
+    for recorded in events {
+        ui::answer_line(if json { progress::json(recorded).to_string() } else { progress::line(recorded) });
+    }
+}
+
+pub(crate) fn stop(args: &StopArgs) -> Outcome<Exit> {
+    let mut found = run(&args.which, None)?;
+    if !found.project.engine_lives(&found.run) {
+        return wind_up(found, args.json);
+    }
+    let events = found.command(&Command::RequestStop { by: you(), now: args.now })?;
+    tell(&events, args.json);
+    Ok(FINE)
+}
+
+/// End what an engine left running that is gone. Nobody can wait for what runs there, so it is ended at once; the next
+/// engine takes it up again.
+fn wind_up(mut found: FoundRun, json: bool) -> Outcome<Exit> {
+    let (project, run) = (found.project.clone(), found.run.clone());
+    let left = drive::left_running(&project, &run);
+    if left.is_empty() {
+        let failure = Failure::new(format!(
+            "no engine is working on the run {run}, and nothing that one has started is running"
+        ));
+        return Err(failure.hint("piton status"));
+    }
+    let names: Vec<String> = left.iter().map(LeftJob::told).collect();
+    ui::say(format!("the engine of the run {run} is gone; ending what it left: {}", names.join(", ")));
+    let lock = begin::take_lock(&project, &run)?;
+    let engine = engine::to_wind_up(&project, &run, lock)?;
+    let (_, inbox) = drive::channels();
+    engine.wind_up(&you(), &left, inbox, &mut Told { json })?;
+    if found.has_state_file()? {
+        found.settle_file()?;
+    }
+    go_on(&found, json)
+}
+
+/// Tells what is written down when the jobs of a dead engine are ended.
+struct Told {
+    json: bool,
+}
+
+impl Observer for Told {
+    fn event(&mut self, recorded: &Recorded, _: &State) {
+        // That an engine begins, only to end them, is of no interest to a person.
+        if self.json || !matches!(recorded.event, Event::EngineStarted { .. }) {
+            tell(std::slice::from_ref(recorded), self.json);
+        }
+    }
+
+    fn tick(&mut self, _: &State) {}
+}
+
+pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {
+    let mut found = run(&args.which, Some(&args.task))?;
+    // Whoever wants a task tried again now wants to know whether its provider lets it.
+    let state = found.journal.load(&found.run)?;
+    let meant = state.run().zip(state.task(&args.task).ok().flatten());
+    let provider = meant.map(|(run, task)| run.provider(piton_core::run::worker(run, task)).to_owned());
+    if let Some(provider) = provider
+        && let Some(kept) = kept_by(&found, &provider)?
+    {
+        match answers(&kept)? {
+            Ok(()) => tell(&found.command(&Command::Unpark { provider, by: you() })?, args.json),
+            Err(reason) => {
+                ui::say(format!("{provider} does not let agents work yet: {}", ui::plain(&reason)));
+            }
+        }
+    }
+    let events = found.command(&Command::Retry { task: args.task.clone(), by: you() })?;
+    tell(&events, args.json);
+    go_on(&found, args.json)
+}
+
+/// Let agents of a provider start again, if one of them gets an answer.
+pub(crate) fn unpark(args: &UnparkArgs) -> Outcome<Exit> {
+    let mut found = run(&args.which, None)?;
+    let provider = args.provider.clone();
+    if !args.force {
+        let Some(kept) = kept_by(&found, &provider)? else {
+            let facts = status::facts(&found.journal, &found.run)?;
+            let out: Vec<&str> =
+                facts.outages.keys().chain(facts.overloads.keys()).map(String::as_str).collect();
+            let known =
+                if out.is_empty() { "none is".to_owned() } else { format!("parked: {}", out.join(", ")) };
+            return Err(
+                Failure::new(format!("the provider {provider} is not parked; {known}")).hint("piton status")
+            );
+        };
+        if let Err(reason) = answers(&kept)? {
+            let failure =
+                Failure::new(format!("{provider} still lets no agent work: {}", ui::plain(&reason)));
+            return Err(failure.hint(format!("piton unpark {} --force", shell_word(&provider))));
+        }
+    }
+    let events = found.command(&Command::Unpark { provider, by: you() })?;
+    tell(&events, args.json);
+    go_on(&found, args.json)
+}
+
+/// The agent that a parked provider kept from its work, by its name.
+fn kept_by(found: &FoundRun, provider: &str) -> Outcome<Option<(String, Agent)>> {
+    let mut facts = status::facts(&found.journal, &found.run)?;
+    piton_engine::secrets::restore(&mut facts.settings.agents);
+    let outage = facts.outages.iter().find(|(name, _)| is_of(name, provider));
+    let name = outage.map(|(_, outage)| &outage.agent);
+    let name = name.or_else(|| facts.overloads.get(provider).map(|overload| &overload.agent));
+    Ok(name.and_then(|name| Some((name.clone(), facts.settings.agents.get(name)?.clone()))))
+}
+
+/// Ask it a harmless question. The inner error is why that is no answer.
+fn answers((name, agent): &(String, Agent)) -> Outcome<Result<(), String>> {
+    ui::say(format!("asking {}", ui::plain(name)));
+    Ok(crate::cmd::integrate::agents::ask(agent)?.wrong.map_or(Ok(()), Err))
+}
+
+pub(crate) fn reset(args: &OfTask) -> Outcome<Exit> {
+    say_of(&args.task, &args.which, args.json, &Command::Reset { task: args.task.clone(), by: you() })
+}
+
+pub(crate) fn skip(args: &SkipArgs) -> Outcome<Exit> {
+    let command = Command::Skip { task: args.task.clone(), by: you(), reason: args.reason.clone() };
+    say_of(&args.task, &args.which, args.json, &command)
+}
+
+pub(crate) fn unblock(args: &UnblockArgs) -> Outcome<Exit> {
+    let note = answer_of(&args.note)?;
+    let command = Command::Unblock { task: args.task.clone(), by: you(), note };
+    say_of(&args.task, &args.which, args.json, &command)
+}
+
+pub(crate) fn answer(args: &AnswerArgs) -> Outcome<Exit> {
+    let mut found = run(&args.which, Some(&args.task))?;
+    // Whoever calls by MCP has a name, and it need not be the person's.
+    let holder = std::env::var("PITON_HOLDER").ok().filter(|name| !name.trim().is_empty());
+    let by = holder.unwrap_or_else(you);
+    let command = Command::Answer { task: args.task.clone(), by, text: answer_of(&args.text)? };
+    let events = found.command(&command)?;
+    tell(&events, args.json);
+    if events.is_empty() {
+        ui::say(format!("{} has this answer already", args.task));
+    }
+    ui::say(format!("piton prompt {}   prints what the next try is told", args.task));
+    go_on(&found, args.json)
+}
+
+/// An answer as it may stand in a prompt. It is not cut there, so it has to fit.
+fn answer_of(text: &str) -> Outcome<String> {
+    let text = clean_text(text.as_bytes()).trim().to_owned();
+    match text.len() > LONGEST_ANSWER {
+        true => Err(Failure::usage(format!(
+            "the answer is longer than {LONGEST_ANSWER} bytes: write it into a file of the project, and name that"
+        ))),
+        false => Ok(text),
+    }
+}
+
+pub(crate) fn raise(args: &RaiseArgs) -> Outcome<Exit> {
+    let command = Command::Raise { task: args.task.clone(), by: you(), attempts: args.attempts };
+    say_of(&args.task, &args.which, args.json, &command)
+}

@@ -1,0 +1,258 @@
+//! Lists of lists: each of the lists is planned, worked on and shown in its turn, as if it were named alone.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::diagnostic::Severity;
+use piton_core::run::{Selection, Session, StopReason};
+use piton_core::system::kit::text;
+use piton_core::system::rwkit::boxes;
+use piton_core::system::rwkit::master::{self, Entry, Standing};
+use piton_core::view::{self, RunStatus, counted};
+use piton_engine::disk;
+use piton_engine::journal::Journal;
+use serde_json::{Value, json};
+
+use crate::cmd::plan::{self, PlanArgs};
+use crate::cmd::watch::status;
+use crate::cmd::{Exit, FINE};
+use crate::failure::{ERROR, Failure, Outcome};
+use crate::plans::{self, How};
+use crate::runs::find;
+use crate::runs::flags::RunArgs;
+use crate::{picture, ui};
+
+/// A master list: what it says, and what is wrong with it, which is told here.
+struct Lists {
+    path: Utf8PathBuf,
+    entries: Vec<Entry>,
+}
+
+impl Lists {
+    fn read(path: &Utf8Path) -> Outcome<Lists> {
+        let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
+        let decoded = text::decode(&bytes, false);
+        let lists = master::read(&decoded.text);
+        for list in lists.entries.iter().filter_map(|entry| entry.list.as_ref()) {
+            if let Some(file) = plans::list_of(path, list.as_str()) {
+                plans::stays_inside(&file, plans::folder_of(path))?;
+            }
+        }
+        let count = |list: &piton_core::plan::RepoPath| counts(&plans::list_of(path, list.as_str())?);
+        let mut problems = lists.problems.clone();
+        problems.extend(master::compare(&lists, count));
+        if !problems.is_empty() {
+            ui::say(picture::draw(&find::shown(path), &decoded.text, &problems));
+        }
+        if problems.iter().any(|problem| problem.severity == Severity::Error) {
+            return Err(Failure::new(format!("{} cannot be used", find::shown(path))));
+        }
+        Ok(Lists { path: path.to_owned(), entries: lists.entries })
+    }
+
+    /// The file of an entry: `None` if it has no list yet.
+    fn file(&self, entry: &Entry) -> Outcome<Option<Utf8PathBuf>> {
+        let Some(list) = &entry.list else { return Ok(None) };
+        let missing = || Failure::new(format!("{list} is not there")).hint("correct the master list");
+        plans::list_of(&self.path, list.as_str()).map(Some).ok_or_else(missing)
+    }
+}
+
+/// Work on the lists, one after the other, and keep their rows. It ends with the worst that one of them ended with, and goes
+/// on past those that ended with unfinished work. One that waits for another list is worked on again after that.
+pub(crate) fn run(path: &Utf8Path, args: &RunArgs, run: fn(&RunArgs) -> Outcome<Exit>) -> Outcome<Exit> {
+    let lists = Lists::read(path)?;
+    let mut worst = FINE;
+    let mut open: Vec<&Entry> = lists.entries.iter().collect();
+    loop {
+        let (mut waiting, mut before, mut after) = (Vec::new(), 0, 0);
+        for entry in open {
+            let (Some(list), Some(file)) = (&entry.list, lists.file(entry)?) else {
+                ui::say(format!("{} has no list yet, and is passed over", called(entry)));
+                continue;
+            };
+            let (done, total) = counts(&file).unwrap_or((0, 0));
+            if total > 0 && done == total && !entry.is_open() {
+                continue;
+            }
+            let plan = Some(file.clone());
+            if args.dry_run {
+                ui::say(ui::styled(ui::BOLD, find::shown(&file)));
+                run(&RunArgs { plan, ..args.clone() })?;
+                continue;
+            }
+            let path = &lists.path;
+            keep_row(path, list.as_str(), Standing { status: master::Word::InProgress, done, total })?;
+            ui::say(ui::styled(ui::BOLD, find::shown(&file)));
+            // What one pass was told to begin again is begun once.
+            let ended =
+                run(&RunArgs { plan, reset: args.reset && worst == FINE && before == 0, ..args.clone() })?;
+            let (now, total) = counts(&file).unwrap_or((done, total));
+            let status = match ended {
+                FINE => master::Word::Completed,
+                _ => master::Word::InProgress,
+            };
+            keep_row(path, list.as_str(), Standing { status, done: now, total })?;
+            if ended == STOPPED && waits_for_others(args, &file)? {
+                before += done;
+                after += now;
+                waiting.push(entry);
+                continue;
+            }
+            worst = worst.max(ended);
+            if ended != FINE && ended != UNFINISHED {
+                return Ok(ended);
+            }
+            before += done;
+            after += now;
+        }
+        if waiting.is_empty() {
+            return Ok(worst);
+        }
+        if after == before {
+            let names: Vec<String> = waiting.iter().map(|entry| called(entry)).collect();
+            ui::say(format!("nothing of these can go on before another list does: {}", names.join(", ")));
+            return Ok(STOPPED);
+        }
+        open = waiting;
+    }
+}
+
+/// Whether the run of a list ended since it waits for tasks of others.
+fn waits_for_others(args: &RunArgs, list: &Utf8Path) -> Outcome<bool> {
+    let project = find::project(Some(args.project_path.as_deref().unwrap_or(plans::folder_of(list))))?;
+    let Some(journal) = Journal::open_existing(&project.home)? else { return Ok(false) };
+    let real = list.canonicalize_utf8().unwrap_or_else(|_| list.to_owned());
+    let Some(run) = journal.runs()?.into_iter().find(|run| run.plan == real) else { return Ok(false) };
+    let facts = journal.facts(&run.id)?;
+    Ok(facts.is_some_and(|facts| matches!(facts.stopped, Some(StopReason::Siblings { .. }))))
+}
+
+/// Every list in its turn with its own plan, and what they come to together. One that cannot be read does not hide the others.
+pub(crate) fn plan(args: &PlanArgs) -> Outcome<Exit> {
+    let lists = Lists::read(&args.plan)?;
+    let how = How { strict: args.strict, lint: true, ..How::default() };
+    let (mut exit, mut documents, mut sum) = (FINE, Vec::new(), (0, 0, 0));
+    for entry in &lists.entries {
+        let Some(file) = lists.file(entry)? else {
+            if !args.json {
+                ui::answer_line(format!("{} has no list yet\n", called(entry)));
+            }
+            continue;
+        };
+        let found = match plans::plan(&file, how) {
+            Ok(found) => found,
+            Err(failure) => {
+                ui::fail(&failure);
+                exit = ERROR;
+                continue;
+            }
+        };
+        let (done, total) = counts(&file).unwrap_or((0, 0));
+        sum = (sum.0 + 1, sum.1 + done, sum.2 + total);
+        let settings = &found.plan.settings;
+        let session = Session {
+            schedule: settings.schedule,
+            max_parallel: settings.max_parallel,
+            selection: Selection::All,
+            agent: None,
+            budget: found.plan.settings.budget,
+            fences: found.plan.settings.fences.clone(),
+            verbose: false,
+            quiet: false,
+        };
+        let missing = plan::missing(&found)?;
+        if args.json {
+            let plan = plan::document(&found, &session, &missing);
+            documents.push(json!({ "list": file, "done": done, "total": total, "plan": plan }));
+        } else {
+            plan::show(&found, &session, false, args.all, &missing);
+            ui::answer_line(format!("{done} of {} done\n", counted(total as u64, "task")));
+        }
+    }
+    if args.json {
+        let (lists, done, total) = sum;
+        let sum = json!({ "lists": lists, "done": done, "total": total });
+        ui::answer_json(&json!({ "master": args.plan, "lists": documents, "together": sum }));
+    } else {
+        let (lists, done, total) = sum;
+        let lists = counted(lists, "list");
+        ui::answer_line(format!("{lists}, {} in all, {done} done", counted(total as u64, "task")));
+    }
+    Ok(exit)
+}
+
+/// How far every list is: by its run if it has one, else by its boxes. Reads only.
+pub(crate) fn status(path: &Utf8Path, project: Option<&Utf8Path>, as_json: bool) -> Outcome<Exit> {
+    let lists = Lists::read(path)?;
+    let project = find::project(Some(project.unwrap_or(plans::folder_of(path))))?;
+    let journal = Journal::open_existing(&project.home)?;
+    let (mut rows, mut sum) = (Vec::new(), (0, 0));
+    for entry in &lists.entries {
+        let Some(file) = lists.file(entry)? else {
+            rows.push((json!({ "name": entry.name, "list": null }), called(entry), "no list yet".to_owned()));
+            continue;
+        };
+        let (done, total) = counts(&file).unwrap_or((0, 0));
+        sum = (sum.0 + done, sum.1 + total);
+        let real = file.canonicalize_utf8().unwrap_or_else(|_| file.clone());
+        let mut run = None;
+        if let Some(journal) = &journal {
+            run = journal.runs()?.into_iter().find(|run| run.plan == real);
+        }
+        let stands = match (&run, &journal) {
+            (Some(run), Some(journal)) => {
+                let facts = status::facts(journal, &run.id)?;
+                let counts = status::summary(journal, &facts)?.counts;
+                let stale = status::stale(&project, journal, &facts, &counts)?;
+                Some(status::state(&project, &facts, &counts, &stale))
+            }
+            _ => None,
+        };
+        let word = stands.as_ref().map_or("not started", RunStatus::word);
+        let said = stands.as_ref().map_or_else(|| word.to_owned(), status::told);
+        let few = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let bar = view::bar(few(done), few(total));
+        let row = json!({
+            "name": entry.name, "list": file, "done": done, "total": total, "status": word,
+            "run": run.map(|run| run.id),
+        });
+        rows.push((row, find::shown(&file), format!("{bar} {done}/{total}  {said}")));
+    }
+    let (done, total) = sum;
+    if as_json {
+        let rows: Vec<Value> = rows.into_iter().map(|(row, ..)| row).collect();
+        ui::answer_json(&json!({ "master": path, "lists": rows, "done": done, "total": total }));
+        return Ok(FINE);
+    }
+    let width = rows.iter().map(|(_, name, _)| name.chars().count()).max().unwrap_or(0);
+    for (_, name, said) in rows {
+        ui::answer_line(format!("  {name:width$} {said}"));
+    }
+    ui::answer_line(format!("{done} of {} done", counted(total as u64, "task")));
+    Ok(FINE)
+}
+
+/// What people call a list: by its name, or the plan it will be made from.
+fn called(entry: &Entry) -> String {
+    let plan = entry.plan.as_ref().map_or("a row", |plan| plan.as_str());
+    ui::plain(if entry.name.is_empty() { plan } else { &entry.name }).to_string()
+}
+
+/// Ended with work that is not done: the next list can be worked on all the same.
+const UNFINISHED: Exit = 4;
+/// Stopped, and can go on later.
+const STOPPED: Exit = 3;
+
+/// How many of its tasks a list has ticked, of how many.
+fn counts(list: &Utf8Path) -> Option<(usize, usize)> {
+    boxes::count(&std::fs::read(list).ok()?)
+}
+
+fn keep_row(path: &Utf8Path, list: &str, standing: Standing) -> Outcome {
+    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
+    match master::update(&bytes, list, standing) {
+        Some(new) if new != bytes => {
+            disk::write(path, &new).map_err(Failure::io(format!("cannot write {path}")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,89 @@
+//! `piton log`: what happened, in order.
+
+use std::time::Duration;
+
+use clap::Args;
+use piton_core::plan::TaskId;
+use piton_core::run::{Event, Recorded};
+use piton_core::view::{self, Tone};
+
+use crate::args::Which;
+use crate::cmd::{Exit, FINE};
+use crate::failure::Outcome;
+use crate::runs::find::{self, FoundRun};
+use crate::{progress, ui};
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Only what concerns this task
+    pub task: Option<TaskId>,
+    #[command(flatten)]
+    pub which: Which,
+    /// Go on as things happen
+    #[arg(long, short)]
+    pub follow: bool,
+    /// One JSON object per event
+    #[arg(long)]
+    pub json: bool,
+    /// Show everything, also what is rarely wanted
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Only the last N
+    #[arg(long, short = 'n', value_name = "N")]
+    pub last: Option<usize>,
+}
+
+/// Events read at once.
+const PAGE: usize = 500;
+/// How often a followed journal is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The number before the last so many events that are shown, by looking at more and more of them.
+fn before_last(
+    wanted: usize,
+    last: impl Fn(usize) -> Outcome<Vec<Recorded>>,
+    is_shown: impl Fn(&Event) -> bool,
+) -> Outcome<u64> {
+    let mut many = wanted.max(16);
+    loop {
+        let events = last(many)?;
+        let shown: Vec<&Recorded> = events.iter().filter(|recorded| is_shown(&recorded.event)).collect();
+        if shown.len() >= wanted || events.len() < many {
+            let first = shown.get(shown.len().saturating_sub(wanted)).map(|first| first.seq - 1);
+            return Ok(first.or(events.last().map(|last| last.seq)).unwrap_or(0));
+        }
+        many *= 4;
+    }
+}
+
+pub(crate) fn log(args: &LogArgs) -> Outcome<Exit> {
+    let FoundRun { project, journal, run } = find::run(&args.which)?;
+    let is_shown = |event: &Event| args.verbose || args.json || view::describe(event).tone != Tone::Quiet;
+    let mut after = match args.last {
+        Some(last) => {
+            before_last(last, |many| Ok(journal.last_events(&run, args.task.as_ref(), many)?), is_shown)?
+        }
+        None => 0,
+    };
+    loop {
+        let page = journal.events(&run, after, args.task.as_ref(), PAGE)?;
+        for recorded in &page {
+            after = recorded.seq;
+            if is_shown(&recorded.event) {
+                ui::answer_line(if args.json {
+                    progress::json(recorded).to_string()
+                } else {
+                    progress::line(recorded)
+                });
+            }
+        }
+        if page.len() == PAGE {
+            continue;
+        }
+        // Nobody will add to a run that has no engine, except by hand: that is no reason to wait.
+        if !args.follow || !project.engine_lives(&run) {
+            return Ok(FINE);
+        }
+        std::thread::sleep(LOOK);
+    }
+}

@@ -1,0 +1,10 @@
+//! Where a run stands, and what happened.
+
+pub(crate) mod cost;
+pub(crate) mod log;
+pub(crate) mod made;
+pub(crate) mod output;
+pub(crate) mod overview;
+pub(crate) mod runs;
+pub(crate) mod status;
+pub(crate) mod why;

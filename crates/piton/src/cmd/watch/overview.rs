@@ -1,0 +1,239 @@
+//! The run as a whole: progress, the merge queue, whether it is complete, the project's description. Reads only.
+
+use std::collections::BTreeMap;
+
+use camino::Utf8Path;
+use piton_core::chronicle::Chronicle;
+use piton_core::plan::{Dialect, TaskId};
+use piton_core::run::{Proof, State, Status, Task, Tests, owes_context};
+use piton_core::system::issue;
+use piton_core::view::{self, RunStatus};
+use piton_engine::gates::Stale;
+use serde_json::{Value, json};
+
+use crate::args::OfRun;
+use crate::cmd::watch::status;
+use crate::cmd::{Exit, FINE};
+use crate::failure::Outcome;
+use crate::runs::begin;
+use crate::runs::find::{self, FoundRun};
+use crate::ui::{self, BOLD, DIM};
+
+/// The exit code of a run that is not complete.
+const UNFINISHED: Exit = 4;
+
+pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
+    let FoundRun { project, mut journal, run } = find::run(&args.which)?;
+    let facts = status::facts(&journal, &run)?;
+    let counts = status::summary(&journal, &facts)?.counts;
+    let chronicle = journal.chronicle(&run)?;
+    let tests = chronicle.tasks.values().filter_map(|story| story.tests).reduce(|mut sum, tests: Tests| {
+        sum += tests;
+        sum
+    });
+    let (done, total) = (counts.of(Status::Completed), counts.total());
+    let percent = u64::from(done) * 100 / u64::from(total.max(1));
+    let stale = status::stale(&project, &journal, &facts, &counts)?;
+    let state = status::state(&project, &facts, &counts, &stale);
+    let open = Status::ALL.into_iter().filter(|&status| status != Status::Completed && counts.of(status) > 0);
+    // As this system counts them: by the words of its file, and without the validation that no list has.
+    let issue = match facts.settings.dialect {
+        Dialect::Issue => Some(issue::progress::Progress::of(&journal.load(&run)?)),
+        _ => None,
+    };
+    if args.json {
+        let mut open: BTreeMap<&str, u32> = open.map(|status| (status.name(), counts.of(status))).collect();
+        let (mut done, mut total, mut percent) = (done, total, percent);
+        if let Some(issue) = &issue {
+            (done, total, percent) = (issue.completed, issue.total(), issue.percent().into());
+            let words =
+                [("in_progress", issue.in_progress), ("pending", issue.pending), ("failed", issue.failed)];
+            open = words.into_iter().filter(|(_, number)| *number > 0).collect();
+        }
+        ui::answer_json(&json!({
+            "run": run, "state": state, "completed": done, "total": total, "percent": percent, "open": open,
+            "skipped": status::skipped_document(&status::skipped(&journal, &run)?),
+            "attempts": chronicle.tasks.values().map(|story| u64::from(story.attempt)).sum::<u64>(),
+            "tests": tests,
+        }));
+        return Ok(FINE);
+    }
+    if let Some(issue) = issue {
+        // As this system prints it: Markdown, for a comment on the issue.
+        ui::answer_line(issue.to_string().trim_end());
+        return Ok(FINE);
+    }
+    let open: Vec<String> = open.map(|status| format!("{} {status}", counts.of(status))).collect();
+    ui::answer_line(format!("{} {}", ui::styled(BOLD, run.as_str()), status::told(&state)));
+    ui::answer_line(format!(
+        "{} {percent:>3}%  {done} of {}",
+        view::bar(done, total),
+        view::counted(total.into(), "task")
+    ));
+    if !open.is_empty() {
+        ui::answer_line(open.join(", "));
+    }
+    if let Some(tests) = tests {
+        ui::answer_line(format!("tests: {tests}"));
+    }
+    Ok(FINE)
+}
+
+/// Tasks on their way to the target, in the order in which they get there.
+struct Place<'s> {
+    task: &'s Task,
+    status: &'static str,
+}
+
+fn places<'s>(state: &'s State, chronicle: &Chronicle) -> Vec<Place<'s>> {
+    let queued = |task: &Task| chronicle.task(&task.id).and_then(|story| story.queued);
+    let mut places: Vec<(u8, Option<u64>, Place<'s>)> = Vec::new();
+    for task in state.tasks().filter(|task| !task.removed) {
+        let (rank, status) = match task.status() {
+            Status::Completed if matches!(task.proof, Some(Proof::Landed { .. })) => (0, "merged"),
+            Status::Merging => (1, "merging"),
+            Status::Verified => (2, "ready"),
+            status if status.holds_slot() => (3, "pending"),
+            _ => continue,
+        };
+        let position = if rank == 3 { None } else { queued(task) };
+        places.push((rank, position, Place { task, status }));
+    }
+    places.sort_by(|(rank, at, one), (other_rank, other_at, other)| {
+        let by_plan = |place: &Place<'_>| (place.task.group, place.task.priority, place.task.id.clone());
+        (rank, at, by_plan(one)).cmp(&(other_rank, other_at, by_plan(other)))
+    });
+    places.into_iter().map(|(_, _, place)| place).collect()
+}
+
+pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
+    let FoundRun { mut journal, run, .. } = find::run(&args.which)?;
+    let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);
+    let places = places(&state, &chronicle);
+    let title = |id: &TaskId| chronicle.task(id).map(|story| story.title.clone()).unwrap_or_default();
+    if args.json {
+        let entry = |(no, place): (usize, &Place<'_>)| {
+            let story = chronicle.task(&place.task.id);
+            let commit = match &place.task.proof {
+                Some(Proof::Landed { commit, .. }) => Some(commit),
+                _ => place.task.progress.commit.as_ref(),
+            };
+            json!({
+                "position": no + 1, "task": place.task.id, "title": title(&place.task.id), "status": place.status,
+                "commit": commit, "waits": place.task.progress.waits,
+                "verified_at": story.and_then(|story| story.verified_at).map(|at| at.to_string()),
+                "merged_at": story.and_then(|story| story.merged_at).map(|at| at.to_string()),
+            })
+        };
+        ui::answer_json(&Value::Array(places.iter().enumerate().map(entry).collect()));
+        return Ok(FINE);
+    }
+    for (no, place) in places.iter().enumerate() {
+        let title = ui::plain(&title(&place.task.id));
+        let waits = place.task.progress.waits.as_ref();
+        let waits = waits.map(|why| format!("  {}", ui::styled(DIM, ui::plain(why)))).unwrap_or_default();
+        ui::answer_line(format!("{:>3}  {:7}  {:8} {title}{waits}", no + 1, place.status, place.task.id));
+    }
+    if places.is_empty() {
+        ui::say("nothing has landed, and nothing is on its way");
+    }
+    Ok(FINE)
+}
+
+pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
+    let FoundRun { project, mut journal, run } = find::run(&args.which)?;
+    let state = journal.load(&run)?;
+    let facts = status::facts(&journal, &run)?;
+    let stale = status::stale(&project, &journal, &facts, &state.counts())?;
+    let asked = begin::asked_since(&project, &mut journal, &run)?;
+    let open: Vec<&Task> =
+        state.tasks().filter(|task| !task.removed && !task.status().is_finished()).collect();
+    let skipped = status::skipped(&journal, &run)?;
+    let unproven: Vec<&TaskId> = state
+        .tasks()
+        .filter(|task| !task.removed && task.proof == Some(Proof::Reported))
+        .map(|task| &task.id)
+        .collect();
+    let owed = owes_context(&state, &facts);
+    if args.json {
+        let missing = |task: &&Task| json!({ "task": task.id, "status": task.status().name() });
+        ui::answer_json(&json!({
+            "run": run, "complete": open.is_empty() && stale.is_empty() && asked.is_empty(), "asked_since": asked, "missing": open.iter().map(missing).collect::<Vec<_>>(),
+            "skipped": status::skipped_document(&skipped), "reported_only": unproven, "context_pending": owed,
+            "stale_gates": stale.iter().map(|stale| json!({ "gate": stale.gate, "reason": stale.reason }))
+                .collect::<Vec<_>>(),
+        }));
+    } else if !stale.is_empty() {
+        for Stale { gate, reason } in &stale {
+            ui::answer_line(format!("{gate:8} has not passed on what there is now: {}", ui::plain(reason)));
+        }
+        ui::hint(format!("piton report {} done   runs its checks again", stale[0].gate));
+    } else if !asked.is_empty() {
+        for task in &asked {
+            ui::answer_line(format!("{task:8} is another task in the plan by now, or a new one"));
+        }
+        let plan = find::typed(Utf8Path::new(&facts.plan));
+        ui::hint(format!("piton run {plan}   says what has changed, and how to go on"));
+    } else if open.is_empty() {
+        let number = u32::try_from(skipped.len()).unwrap_or(u32::MAX);
+        ui::answer_line(status::told(&RunStatus::Completed { skipped: number }));
+        for (task, reason) in &skipped {
+            let why = if reason.is_empty() { String::new() } else { format!(": {}", ui::plain(reason)) };
+            ui::answer_line(format!("{task:8} skipped{why}"));
+        }
+        if !unproven.is_empty() {
+            let ids: Vec<&str> = unproven.iter().map(|id| id.as_str()).collect();
+            ui::answer_line(format!("reported, not proven: {}", ids.join(", ")));
+        }
+        if owed {
+            ui::hint("the project's description is not updated yet: `piton run PLAN` does it");
+        }
+    } else {
+        for task in &open {
+            ui::answer_line(format!("{:8} {}", task.id, task.status()));
+        }
+        let all = state.tasks().filter(|task| !task.removed).count();
+        ui::say(format!("{} of {} not completed", open.len(), view::counted(all as u64, "task")));
+    }
+    Ok(if open.is_empty() && stale.is_empty() && asked.is_empty() { FINE } else { UNFINISHED })
+}
+
+pub(crate) fn context(args: &OfRun) -> Outcome<Exit> {
+    let FoundRun { journal, run, .. } = find::run(&args.which)?;
+    let facts = status::facts(&journal, &run)?;
+    let kept = facts.settings.dialect == Dialect::Execute && !facts.settings.no_commits;
+    let state = match &facts.context {
+        Some(update) if update.commit.is_some() => "completed",
+        Some(_) => "skipped",
+        None if kept => "pending",
+        None => "none",
+    };
+    if args.json {
+        ui::answer_json(&json!({ "run": run, "status": state, "update": facts.context }));
+        return Ok(FINE);
+    }
+    let Some(update) = &facts.context else {
+        ui::answer_line(match kept {
+            true => "pending: it is done when every task is completed",
+            false => "none: this run keeps no description of the project",
+        });
+        return Ok(FINE);
+    };
+    match &update.commit {
+        Some(commit) => ui::answer_line(format!(
+            "completed: {} in {}",
+            update.path.as_deref().unwrap_or("it"),
+            commit.short()
+        )),
+        None => ui::answer_line(format!("skipped: {}", ui::plain(&update.skipped))),
+    }
+    for (what, names) in
+        [("features", &update.features), ("endpoints", &update.endpoints), ("models", &update.models)]
+    {
+        if !names.is_empty() {
+            ui::answer_line(format!("  {what}: {}", ui::plain(&names.join(", "))));
+        }
+    }
+    update.warnings.iter().for_each(|warning| ui::say(format!("warning: {}", ui::plain(warning))));
+    Ok(FINE)
+}

@@ -1,0 +1,40 @@
+//! Let people and programs see and steer: the command line.
+
+mod args;
+mod cmd;
+mod failure;
+mod picture;
+mod plans;
+mod preflight;
+mod progress;
+mod runs;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// All of the program. A program that adds a system of its own calls it, too.
+#[must_use]
+pub fn main() -> ExitCode {
+    // A keeper is this binary in a small mode of its own: no thread, no arguments parsed, little memory.
+    let mut words = std::env::args_os().skip(1);
+    if words.next().is_some_and(|word| word == "keeper") {
+        let rest: Vec<_> = words.collect();
+        return match piton_engine::keeper::enter(&rest) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                ui::say(error.to_string());
+                ExitCode::FAILURE
+            }
+        };
+    }
+    let cli = cmd::Cli::parse();
+    match cmd::dispatch(&cli.command) {
+        Ok(exit) => ExitCode::from(exit),
+        Err(failure) => {
+            ui::fail(&failure);
+            ExitCode::from(failure.exit)
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! State files that somebody else left beside a plan: read where they are, and kept where they cannot be.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::diagnostic::{Diagnostic, Severity};
+use piton_core::system::kit::text;
+use piton_engine::project::Project;
+use piton_engine::{disk, files};
+
+use crate::failure::{Failure, Outcome};
+use crate::runs::find::shown;
+use crate::{picture, ui};
+
+/// Whether what is read may be put aside. Who only wants to know leaves everything as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aside {
+    Put,
+    Leave,
+}
+
+impl Aside {
+    /// Keep a copy under another ending.
+    pub(crate) fn keep(self, path: &Utf8Path, ending: &str, bytes: &[u8]) -> Outcome<Utf8PathBuf> {
+        let kept = Utf8PathBuf::from(format!("{path}.{ending}"));
+        if self == Aside::Put {
+            disk::write(&kept, bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
+        }
+        Ok(kept)
+    }
+}
+
+/// What a state file came to.
+#[derive(Debug)]
+pub(crate) enum Left<T> {
+    /// There is none.
+    Nothing,
+    /// It cannot be used, nor can an older version of it.
+    Broken,
+    Read {
+        state: T,
+        bytes: Vec<u8>,
+    },
+}
+
+impl<T> Left<T> {
+    pub(crate) fn state(self) -> Option<T> {
+        if let Left::Read { state, .. } = self { Some(state) } else { None }
+    }
+}
+
+/// Look at a state file, and show what is wrong with it. One that cannot be used is kept as `.bad`; what counts in its
+/// place is said: its backup, else what is committed of it, else what the caller says, `otherwise`.
+pub(crate) fn left<T>(
+    project: &Project,
+    path: &Utf8Path,
+    read: impl Fn(&str) -> (T, Vec<Diagnostic>),
+    otherwise: &str,
+    aside: Aside,
+) -> Outcome<Left<T>> {
+    // What could not be written is not read either.
+    files::real_path(project, path)?;
+    let Some(bytes) = bytes_of(path)? else { return Ok(Left::Nothing) };
+    let (text, state, problems) = understand(&bytes, &read);
+    if !problems.is_empty() {
+        ui::say(picture::draw(&shown(path), &text, &problems));
+    }
+    if is_usable(&problems) {
+        return Ok(Left::Read { state, bytes });
+    }
+    let bad = aside.keep(path, "bad", &bytes)?;
+    let backup = Utf8PathBuf::from(format!("{path}.bak"));
+    let older =
+        [(bytes_of(&backup)?, shown(&backup)), (committed(project, path)?, "what is committed".to_owned())];
+    for (bytes, name) in older {
+        let Some(bytes) = bytes else { continue };
+        let (_, state, problems) = understand(&bytes, &read);
+        if is_usable(&problems) {
+            tell(path, &bad, &format!("{name} counts"));
+            return Ok(Left::Read { state, bytes });
+        }
+    }
+    tell(path, &bad, otherwise);
+    Ok(Left::Broken)
+}
+
+fn tell(path: &Utf8Path, bad: &Utf8Path, instead: &str) {
+    ui::say(format!("{} cannot be used; it is kept as {}, and {instead}", shown(path), shown(bad)));
+}
+
+fn bytes_of(path: &Utf8Path) -> Outcome<Option<Vec<u8>>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::io(format!("cannot read {path}"))(error)),
+    }
+}
+
+/// The file as the project's last commit has it.
+fn committed(project: &Project, path: &Utf8Path) -> Outcome<Option<Vec<u8>>> {
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let (Some(repo), Ok(path)) = (project.repo()?, path.strip_prefix(root)) else { return Ok(None) };
+    let Ok(head) = repo.resolve("HEAD") else { return Ok(None) };
+    Ok(repo.file_at(&head, path.as_str())?)
+}
+
+fn understand<T>(bytes: &[u8], read: impl Fn(&str) -> (T, Vec<Diagnostic>)) -> (String, T, Vec<Diagnostic>) {
+    let decoded = text::decode(bytes, false);
+    let (state, problems) = read(&decoded.text);
+    (decoded.text, state, decoded.problems.into_iter().chain(problems).collect())
+}
+
+fn is_usable(problems: &[Diagnostic]) -> bool {
+    problems.iter().all(|problem| problem.severity < Severity::Error)
+}

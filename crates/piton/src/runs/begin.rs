@@ -1,0 +1,567 @@
+//! How a run begins, or is found again: the journal's side of `piton run` and `piton import`.
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
+use piton_core::run::{
+    Closed, Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, State, Status,
+    StopReason,
+};
+use piton_core::system::iterative::plan::LISTS;
+use piton_core::system::{kept, native};
+use piton_engine::git::Repo;
+use piton_engine::journal::Journal;
+use piton_engine::landed::{Before, by_lost_runs};
+use piton_engine::lock::Lock;
+use piton_engine::project::{Project, new_run_id};
+use piton_engine::{clock, disk, files};
+
+use crate::args::Which;
+use crate::cmd::integrate::import::{self, TakeOver};
+use crate::cmd::system::{issue, iterative, rwkit};
+use crate::failure::{Failure, Outcome};
+use crate::plans::{self, Aside, FoundPlan, How};
+use crate::runs::find::{self, FoundRun, typed};
+use crate::runs::flags::RunArgs;
+use crate::runs::same_plan;
+use crate::ui;
+
+/// The project a plan is for: where the command line says, else where its run is, else where the plan says or lies.
+pub(crate) fn project_of(args: &RunArgs, found: &FoundPlan) -> Outcome<Project> {
+    find::of_plan(&found.path, args.project_path.as_deref())
+}
+
+/// Held while an engine works on a plan whose state file is that of the whole project. A second engine, on another such plan,
+/// would overwrite what the first one shows, and what people write into it.
+pub(crate) fn alone(project: &Project, found: &FoundPlan) -> Outcome<Option<Lock>> {
+    let dialect = found.plan.settings.dialect;
+    let taken = files::alone(project, dialect, &found.path);
+    match taken.map_err(Failure::io(format!("cannot lock {}", project.home)))? {
+        Ok(lock) => Ok(lock),
+        // Whoever begins the run says that it is worked on.
+        Err(other) if other == found.path => Ok(None),
+        Err(other) => {
+            let file = kept::state_file(dialect).unwrap_or_default();
+            let (shown, plan) = match other.as_str() {
+                "" => ("another plan".to_owned(), "PLAN".to_owned()),
+                _ => (find::shown(&other), typed(&other)),
+            };
+            let why = format!("an engine works on {shown}, and {file} shows one plan at a time");
+            let failure =
+                Failure::new(why).hint(format!("piton stop --plan {plan}   or wait until it has ended"));
+            Err(failure.hint("a master list has its lists worked on one after the other"))
+        }
+    }
+}
+
+/// The run to work on, made if need be, and the proof that nobody else works on it.
+pub(crate) fn settle_run(
+    args: &RunArgs,
+    found: &mut FoundPlan,
+    project: &Project,
+    journal: &mut Journal,
+) -> Outcome<(RunId, Lock)> {
+    let beginning = find::beginning(project)?;
+    let existing = match &args.run {
+        Some(_) => Some(
+            find::run(&Which {
+                run: args.run.clone(),
+                plan: None,
+                project_path: Some(project.root.clone()),
+            })?
+            .run,
+        ),
+        None => match find::run_of_plan(journal, &found.path)? {
+            None if !args.reset => {
+                let onto = args.onto.clone().or_else(|| args.base_branch.clone());
+                same_plan::look(found, project, journal, onto)?.settle(&found.path)?
+            }
+            known => known,
+        },
+    };
+    let existing = existing.filter(|_| !args.reset);
+    let Some(run) = existing else {
+        let goes_on = args.resume || !args.reset_task.is_empty();
+        // What another system left is where a run goes on from.
+        if goes_on && !import::has_state_file(found, project) {
+            let failure =
+                Failure::new(format!("there is no run of {} to go on with", find::shown(&found.path)));
+            return Err(failure.hint(format!("piton run {}", typed(&found.path))));
+        }
+        let is_planned = |id: &&TaskId| !found.plan.tasks.iter().any(|spec| spec.id == **id);
+        if let Some(unknown) = args.reset_task.iter().find(is_planned) {
+            return Err(Failure::new(format!("there is no task {unknown} in the plan")));
+        }
+        let needs = args.task.as_ref().and_then(|id| found.plan.tasks.iter().find(|spec| &spec.id == id));
+        let is_done = |id: &TaskId| {
+            let in_issue = found.issue.as_ref().and_then(|reading| reading.before.get(id));
+            let in_list = found.list.as_ref().and_then(|reading| reading.before.get(id));
+            let in_folder = found.iterative.as_ref().and_then(|reading| reading.before.get(id));
+            in_issue.is_some_and(|before| before.done)
+                || in_list.is_some_and(|before| before.done)
+                || in_folder.is_some_and(|before| before.done)
+        };
+        let open = |spec: &TaskSpec| spec.depends_on.iter().any(|id| !is_done(id));
+        if let Some(spec) = needs.filter(|spec| open(spec)) {
+            let needs: Vec<&str> =
+                spec.depends_on.iter().filter(|id| !is_done(id)).map(TaskId::as_str).collect();
+            let failure =
+                Failure::new(format!("{} depends on what is not done: {}", spec.id, needs.join(", ")));
+            return Err(failure.hint(format!("piton run {}   works on the whole plan", typed(&found.path))));
+        }
+        let run = create(args, found, project, journal)?;
+        find::name_in_hints(&journal.runs()?, &run);
+        drop(beginning);
+        let lock = take_lock(project, &run)?;
+        return Ok((run, lock));
+    };
+    drop(beginning);
+    find::name_in_hints(&journal.runs()?, &run);
+    let lock = take_lock(project, &run)?;
+    let state = journal.load(&run)?;
+    let facts = state.run().ok_or_else(|| Failure::new(format!("the run {run} has no beginning")))?;
+    if let Some(Closed { by, reason }) = &facts.closed {
+        let why = if reason.is_empty() { String::new() } else { format!(" ({})", ui::plain(reason)) };
+        ui::say(format!("the run {run} was closed by {by}{why}: it is opened again"));
+    }
+    let fixed = [
+        ("--no-commits", args.no_commits && !facts.settings.no_commits),
+        ("--auto-answer", args.auto_answer && !facts.settings.auto_answer),
+        (
+            "--commit-prefix",
+            args.commit_prefix.is_some() && args.commit_prefix != facts.settings.commit_prefix,
+        ),
+        ("--author", args.author.is_some() && args.author != facts.settings.author),
+        (
+            "--base-branch",
+            args.base_branch.is_some() && args.onto.is_none() && args.base_branch != facts.target,
+        ),
+        ("--onto", args.onto.is_some() && args.onto != facts.target),
+        (
+            "--worktree-dir",
+            args.worktree_dir
+                .as_ref()
+                .is_some_and(|dir| facts.worktree_dir.as_deref() != Some(absolute(dir).as_str())),
+        ),
+    ];
+    if let Some((flag, _)) = fixed.iter().find(|(_, differs)| *differs) {
+        let failure =
+            Failure::usage(format!("{flag} cannot be changed: it was settled when the run {run} began"));
+        return Err(failure.hint("--reset begins a new run"));
+    }
+    if found.list.is_some() || found.iterative.is_some() && !args.replan {
+        // What was found in the project when the run began holds: by now its agents have changed it.
+        let dialect = found.plan.settings.dialect;
+        let tests = checks_found(dialect, &journal.specs(&run)?).unwrap_or_default();
+        let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
+        let plan = plans::read(&found.path, dialect, how)?.0.plan;
+        (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
+    }
+    let mut is_same = facts.plan_hash == found.plan.hash();
+    if !is_same && found.list.is_some() {
+        // A task may have been added in the state file by whoever died before the journal had it.
+        let journal = Journal::open(&project.home)?;
+        let mut kept = FoundRun { project: project.clone(), journal, run: run.clone() };
+        kept.settle_file()?;
+        let now = kept.journal.facts(&run)?;
+        is_same = now.is_some_and(|now| now.plan_hash == found.plan.hash());
+    }
+    if !is_same {
+        adopt_or_refuse(args, found, journal, &run)?;
+    }
+    Ok((run, lock))
+}
+
+/// Checks that were found in the project when a run of such a plan began, where they count.
+pub(crate) fn checks_found(dialect: Dialect, specs: &[TaskSpec]) -> Option<Vec<Check>> {
+    match dialect {
+        Dialect::Rwkit => Some(rwkit::tests_of(specs)),
+        Dialect::Iterative => Some(iterative::checks_of(specs)),
+        Dialect::Native | Dialect::Execute | Dialect::Issue => None,
+    }
+}
+
+pub(crate) fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
+    let taken = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
+    taken.ok_or_else(|| {
+        Failure::new(format!("another engine is working on the run {run}"))
+            .hint("piton status")
+            .hint("piton stop")
+    })
+}
+
+fn adopt_or_refuse(args: &RunArgs, found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {
+    let specs = journal.specs(run)?;
+    let difference = native::difference(&specs, &found.plan.tasks);
+    if !args.replan {
+        let from = journal.facts(run)?.map(|facts| facts.plan_hash).unwrap_or_else(|| found.plan.hash());
+        let revision = Revision::new(found.plan.clone(), &from, &specs);
+        return match submit(journal, run, Command::Follow(Box::new(revision)))? {
+            Ok(events) => {
+                ui::say(format!("the plan has changed, and is adopted as it is now:\n{difference}"));
+                tell_rejudged(&events);
+                Ok(())
+            }
+            Err(refusal) => Err(changed_too_much(found, journal, run, &refusal, difference)?),
+        };
+    }
+    ui::say(format!("the plan is adopted as it is now:\n{difference}"));
+    let others = other_tasks(journal, run, &found.plan)?;
+    if !others.is_empty() {
+        ui::say(format!("completed before, and other tasks now, so they are done again: {}", named(&others)));
+    }
+    // An engine that died is still written down as working; its lock is ours, so it is not.
+    detach(journal, run)?;
+    let replan = Command::Replan(Box::new(found.plan.clone()));
+    tell_rejudged(&submit(journal, run, replan)?.map_err(Failure::from)?);
+    Ok(())
+}
+
+fn tell_rejudged(events: &[Recorded]) {
+    let rejudged = |recorded: &Recorded| match &recorded.event {
+        Event::Reopened { task, reason: Reopening::Rejudged, .. } => Some(task.clone()),
+        _ => None,
+    };
+    let tasks: Vec<TaskId> = events.iter().filter_map(rejudged).collect();
+    if !tasks.is_empty() {
+        ui::say(format!(
+            "other checks judge the work that is there, before any agent begins: {}",
+            named(&tasks)
+        ));
+    }
+}
+
+/// A change of the plan that a person has to decide about: it is about what is under way or completed, or takes tasks away.
+fn changed_too_much(
+    found: &FoundPlan,
+    journal: &mut Journal,
+    run: &RunId,
+    refusal: &Refusal,
+    difference: String,
+) -> Outcome<Failure> {
+    let failure = Failure::new(format!("the plan has changed since the run {run} began: {refusal}"));
+    let failure = Failure { picture: Some(difference), ..failure };
+    let plan = typed(&found.path);
+    let again = format!("piton run {plan} --replan   adopts it, task by task");
+    let anew = format!("piton run {plan} --reset    begins a new run");
+    let others = other_tasks(journal, run, &found.plan)?;
+    if others.is_empty() {
+        return Ok(failure.hint(again).hint(anew));
+    }
+    // Rather another plan than a changed one: a run of its own takes nothing of this one for done.
+    let others = named(&others);
+    Ok(failure.hint(anew).hint(format!("{again}; done again, since they are other tasks now: {others}")))
+}
+
+fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Result<Vec<Recorded>, Refusal>> {
+    let mut state = journal.load(run)?;
+    let done = journal.commit(run, &mut state, &[command], clock::now())?;
+    Ok(done.outcomes.into_iter().next().unwrap_or(Ok(Vec::new())))
+}
+
+/// What a run's plan asks for by now that the run has not done: completed tasks that are other tasks now, and new ones. A plan
+/// that cannot be read, or is gone, asks for nothing.
+pub(crate) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<TaskId>> {
+    let Some(facts) = journal.facts(run)? else { return Ok(Vec::new()) };
+    let dialect = facts.settings.dialect;
+    let tests = checks_found(dialect, &journal.specs(run)?).unwrap_or_default();
+    let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
+    let Ok((found, _)) = plans::read(Utf8Path::new(&facts.plan), dialect, how) else {
+        return Ok(Vec::new());
+    };
+    if found.plan.hash() == facts.plan_hash {
+        return Ok(Vec::new());
+    }
+    let state = journal.load(run)?;
+    let is_new = |spec: &&TaskSpec| state.task(&spec.id).ok().flatten().is_none_or(|task| task.removed);
+    let new: Vec<TaskId> = found.plan.tasks.iter().filter(is_new).map(|spec| spec.id.clone()).collect();
+    Ok([other_tasks(journal, run, &found.plan)?, new].concat())
+}
+
+/// The completed tasks of a run whose id stands for something else in a plan.
+fn other_tasks(journal: &mut Journal, run: &RunId, plan: &Plan) -> Outcome<Vec<TaskId>> {
+    let state = journal.load(run)?;
+    let is_other = |spec: &&TaskSpec| {
+        let task = state.task(&spec.id).ok().flatten();
+        task.is_some_and(|task| task.decided == Status::Completed && spec.is_another_than(task.content))
+    };
+    Ok(plan.tasks.iter().filter(is_other).map(|spec| spec.id.clone()).collect())
+}
+
+/// Some ids, and how many more there are.
+fn named(ids: &[TaskId]) -> String {
+    const SHOWN: usize = 10;
+    let mut shown: Vec<String> = ids.iter().take(SHOWN).map(ToString::to_string).collect();
+    if ids.len() > SHOWN {
+        shown.push(format!("and {} more", ids.len() - SHOWN));
+    }
+    shown.join(", ")
+}
+
+fn detach(journal: &mut Journal, run: &RunId) -> Outcome {
+    if let Some(engine) = journal.facts(run)?.and_then(|facts| facts.engine) {
+        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
+        journal.command(run, &Command::Detach { engine, reason, tip: Vec::new() }, clock::now())?;
+    }
+    Ok(())
+}
+
+/// The same for whoever does not hold the run's lock.
+pub(crate) fn forget_dead_engine(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
+    if project.engine_lives(run) {
+        return Ok(());
+    }
+    let lock = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
+    lock.map_or(Ok(()), |_alone| detach(journal, run))
+}
+
+/// What a run before this one left in the plan's files is no word about this one.
+fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
+    import::back_up(found, true)?;
+    iterative::begin_anew(found)
+}
+
+fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {
+    let anew = if args.reset { begin_anew(found)? } else { Vec::new() };
+    if let Some(run) = take_over(args, found, project, journal)? {
+        return Ok(run);
+    }
+    let run = new_run_id(&found.plan.name);
+    let past = issue::past(found, project, args.onto.as_deref(), Aside::Put)?.into_iter();
+    let past = past.chain(rwkit::past(found, project, journal, Aside::Put)?);
+    let creation = creation(args, found, project, &run)?;
+    let tip = if let Command::Create(new) = &creation { new.base.clone() } else { None };
+    // Who begins anew wants nothing of what was done.
+    let before = if args.reset { anew } else { iterative::past(found, project, tip.as_ref(), Aside::Put)? };
+    let past = past.chain(before);
+    let landed = if args.reset { Vec::new() } else { landed_before(&creation, found, project, journal)? };
+    let commands: Vec<Command> = [creation].into_iter().chain(past).chain(landed).collect();
+    begin(journal, project, &run, &commands)?;
+    if found.issue.is_some() || found.iterative.is_some() {
+        // What it said is in the journal now, and is replaced next.
+        import::back_up(found, false)?;
+    }
+    Ok(run)
+}
+
+/// What was landed by runs of this plan whose journal is gone. Other systems' files tell of theirs.
+fn landed_before(
+    creation: &Command,
+    found: &FoundPlan,
+    project: &Project,
+    journal: &Journal,
+) -> Outcome<Vec<Command>> {
+    let Command::Create(new) = creation else { return Ok(Vec::new()) };
+    let (Some(repo), Some(tip), true) = (project.repo()?, &new.base, new.plan.settings.dialect.is_native())
+    else {
+        return Ok(Vec::new());
+    };
+    let runs: Vec<RunId> = journal.runs()?.into_iter().map(|run| run.id).collect();
+    let is_known = |id: &str| runs.iter().any(|run| run.as_str() == id);
+    let before = by_lost_runs(repo, tip, &new.plan, &is_known)?;
+    let mut by_run: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for before in &before {
+        by_run.entry(&before.run).or_default().push(before.task.as_str());
+    }
+    for (run, tasks) in by_run {
+        let again = format!("piton run {} --reset", typed(&found.path));
+        ui::say(format!(
+            "landed before by the run {run}, whose journal is gone, and not done again: {}",
+            tasks.join(", ")
+        ));
+        ui::hint(format!("{again}   does everything anew"));
+    }
+    let adopt = |before: Before| {
+        let proof = Proof::Landed { commit: before.commit.clone(), verified: before.commit };
+        let past = Past { proof: Some(proof), ..Past::plain(Status::Completed) };
+        Command::Adopt { task: before.task, by: before.run, past: Box::new(past) }
+    };
+    Ok(before.into_iter().map(adopt).collect())
+}
+
+/// A run for somebody who keeps the ledger: without an engine and, if need be, without git.
+pub(crate) fn create_for_ledger(
+    args: &RunArgs,
+    found: &mut FoundPlan,
+    project: &Project,
+    journal: &mut Journal,
+) -> Outcome<RunId> {
+    if project.repo()?.is_some()
+        && let Some(run) = take_over(args, found, project, journal)?
+    {
+        return Ok(run);
+    }
+    if found.issue.is_some() && project.repo()?.is_some() {
+        let args = RunArgs { onto: args.onto.clone().or_else(|| issue::branch(found)), ..args.clone() };
+        return create(&args, found, project, journal);
+    }
+    settle_in_place(found, project)?;
+    if found.iterative.is_some() && project.repo()?.is_some() {
+        return create(args, found, project, journal);
+    }
+    let past = issue::past(found, project, None, Aside::Put)?.into_iter();
+    let past = past.chain(rwkit::past(found, project, journal, Aside::Put)?);
+    let past: Vec<Command> = past.chain(iterative::past(found, project, None, Aside::Put)?).collect();
+    let run = new_run_id(&found.plan.name);
+    let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
+    // What is committed from here on may be work on its tasks.
+    let base = match project.repo()? {
+        Some(repo) => repo.head_of(&project.root)?,
+        None => None,
+    };
+    let new = NewRun {
+        run: run.clone(),
+        plan_path: found.path.to_string(),
+        plan: found.plan.clone(),
+        base,
+        worktree_dir: target.as_ref().map(|_| project.worktree_dir().into_string()),
+        target,
+    };
+    let commands: Vec<Command> = [Command::Create(Box::new(new))].into_iter().chain(past).collect();
+    begin(journal, project, &run, &commands)?;
+    Ok(run)
+}
+
+/// A state file that another system, or another journal, left in the plan is where the run goes on from.
+fn take_over(
+    args: &RunArgs,
+    found: &mut FoundPlan,
+    project: &Project,
+    journal: &mut Journal,
+) -> Outcome<Option<RunId>> {
+    if found.plan.settings.dialect != Dialect::Execute {
+        return Ok(None);
+    }
+    let Some(state) = import::look(&found.path, project, Aside::Put)? else { return Ok(None) };
+    let taken = TakeOver::new(args, found, project, journal, state)?;
+    let run = taken.begin(args, found, project, journal)?;
+    if !args.loudness.json && !args.loudness.quiet {
+        taken.tell(false);
+    }
+    Ok(Some(run))
+}
+
+/// The command that makes a run for an engine.
+pub(crate) fn creation(
+    args: &RunArgs,
+    found: &FoundPlan,
+    project: &Project,
+    run: &RunId,
+) -> Outcome<Command> {
+    let (target, base) = match project.repo()? {
+        Some(repo) => {
+            let target = target(args, repo)?;
+            let base = repo.branch_tip(&target)?;
+            (Some(target), base)
+        }
+        None if found.plan.settings.no_commits => (None, None),
+        None => return Err(without_git(args, project)),
+    };
+    let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
+    let mut plan = found.plan.clone();
+    if found.issue.is_some() {
+        plan.settings.worktree.shared = Some(issue::workplace(project, found));
+    }
+    Ok(Command::Create(Box::new(NewRun {
+        run: run.clone(),
+        plan,
+        plan_path: found.path.to_string(),
+        target,
+        base,
+        worktree_dir: worktrees.map(Utf8PathBuf::into_string),
+    })))
+}
+
+/// What was begun in place without git goes on so. Knowledge is read in the plan's own folder and written there: where
+/// there is no git, or git does not have that folder, it can only be worked on in place.
+pub(crate) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
+    let settings = &mut found.plan.settings;
+    if project.repo()?.is_none()
+        && let Some(journal) = Journal::open_existing(&project.home)?
+        && let Some(run) = find::run_of_plan(&journal, &found.path)?
+    {
+        settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
+    }
+    let Some(about) = settings.iterative.as_ref().filter(|about| about.mode == Mode::Knowledge) else {
+        return Ok(());
+    };
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let place = found.path.strip_prefix(root).ok();
+    let made: Vec<String> =
+        about.makes(place.map(Utf8Path::as_str)).iter().map(ToString::to_string).collect();
+    settings.no_commits |= match project.repo()? {
+        Some(repo) => {
+            let list = place.map(|place| place.join(LISTS[1]));
+            let is_kept = |list: Utf8PathBuf| repo.has(&repo.resolve("HEAD")?, list.as_str());
+            !list.map(is_kept).transpose()?.unwrap_or(false) || repo.ignores(&made)?
+        }
+        None => true,
+    };
+    Ok(())
+}
+
+/// There is no repository that work could land in.
+pub(crate) fn without_git(args: &RunArgs, project: &Project) -> Failure {
+    let plan = args.plan.as_deref().map(typed).unwrap_or_default();
+    if project.root.join(".git").exists() {
+        let aside = project.home.with_file_name(".piton-before-git");
+        let failure = Failure::new(format!("the runs in {} were begun without git", project.root));
+        return failure.hint(format!("piton run {plan} --no-commits   goes on so")).hint(format!(
+            "mv {} {}   begins anew, with git",
+            typed(&project.home),
+            typed(&aside)
+        ));
+    }
+    let failure =
+        Failure::new(format!("{} is not in a git repository, which landing work needs", project.root));
+    // Whoever stands in a repository and names a plan that lies elsewhere means that repository.
+    let around = find::project(None).ok().filter(|around| matches!(around.repo(), Ok(Some(_))));
+    if let Some(around) = around.filter(|_| args.project_path.is_none()) {
+        let root = typed(&around.root);
+        return failure
+            .hint(format!(
+                "piton run {plan} --project-path {root}   works on the repository around this folder"
+            ))
+            .hint(format!("piton run {plan} --no-commits   works in the folder of the plan, without git"));
+    }
+    failure
+        .hint("git init && git add -A && git commit -m 'First commit'")
+        .hint(format!("piton run {plan} --no-commits   works in the folder itself, without git"))
+        .hint("or keep the ledger yourself: piton start TASK, piton report TASK done")
+}
+
+/// Make a run and all it begins with, in one transaction.
+pub(crate) fn begin(journal: &mut Journal, project: &Project, run: &RunId, commands: &[Command]) -> Outcome {
+    disk::private_folder(&project.home).map_err(Failure::io(format!("cannot create {}", project.home)))?;
+    let done = journal.commit(run, &mut State::new(), commands, clock::now())?;
+    done.outcomes.into_iter().find_map(Result::err).map_or(Ok(()), |refusal| Err(refusal.into()))
+}
+
+/// The branch work lands on.
+pub(crate) fn target(args: &RunArgs, repo: &Repo) -> Outcome<String> {
+    let base = match &args.base_branch {
+        Some(branch) => branch.clone(),
+        // Landing elsewhere, from wherever this checkout is.
+        None if args.onto.as_ref().is_some_and(|onto| matches!(repo.branch_tip(onto), Ok(Some(_)))) => {
+            return Ok(args.onto.clone().unwrap_or_default());
+        }
+        None => repo.current_branch()?,
+    };
+    let Some(tip) = repo.branch_tip(&base)? else {
+        return Err(Failure::usage(format!("there is no branch `{base}`")).hint("git branch --list"));
+    };
+    let Some(onto) = &args.onto else { return Ok(base) };
+    if repo.branch_tip(onto)?.is_none() {
+        repo.set_branch(onto, &tip, None)?;
+    }
+    Ok(onto.clone())
+}
+
+pub(crate) fn worktree_dir(args: &RunArgs, project: &Project) -> Utf8PathBuf {
+    args.worktree_dir.as_ref().map_or_else(|| project.worktree_dir(), |dir| absolute(dir))
+}
+
+pub(crate) fn absolute(path: &Utf8Path) -> Utf8PathBuf {
+    camino::absolute_utf8(path).unwrap_or_else(|_| path.to_owned())
+}

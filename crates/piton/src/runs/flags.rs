@@ -1,0 +1,166 @@
+//! The flags of `piton run`: which plan, which run, and how to work on it.
+
+use camino::Utf8PathBuf;
+use clap::{Args, ValueEnum};
+use piton_core::plan::{GroupId, Sandbox, Schedule, TaskId};
+
+use crate::args::{DialectArg, Loudness};
+
+#[derive(Debug, Clone, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct RunArgs {
+    /// The plan's file, its folder, or the number or slug that it goes by [default: that of the only unfinished run]
+    pub plan: Option<Utf8PathBuf>,
+    /// The system the plan is of [default: as its files tell]
+    #[arg(long, value_name = "SYSTEM")]
+    pub dialect: Option<DialectArg>,
+    /// Refuse what would be repaired or let pass with a warning
+    #[arg(long)]
+    pub strict: bool,
+    /// The project [default: the repository around the plan]
+    #[arg(long, value_name = "DIR")]
+    pub project_path: Option<Utf8PathBuf>,
+    /// Where worktrees are made [default: ../.worktrees/PROJECT beside the project]
+    #[arg(long, value_name = "DIR", env = "PITON_WORKTREE_DIR")]
+    pub worktree_dir: Option<Utf8PathBuf>,
+    /// How many tasks at once [default: the plan's, else 3]
+    #[arg(long, value_name = "N", env = "PITON_MAX_PARALLEL", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub max_parallel: Option<u32>,
+    /// Work on this layer only
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["start_layer", "task"])]
+    pub layer: Option<GroupId>,
+    /// Work on this layer and those after it
+    #[arg(long, value_name = "NAME", conflicts_with = "task")]
+    pub start_layer: Option<GroupId>,
+    /// Work on this task only; what it depends on must be done
+    #[arg(long, value_name = "ID")]
+    pub task: Option<TaskId>,
+    /// Go on with a run that exists, or fail
+    #[arg(long)]
+    pub resume: bool,
+    /// Begin a new run; the old one stays in the journal, its worktrees where they are
+    #[arg(long, conflicts_with_all = ["resume", "reset_task", "run", "replan"])]
+    pub reset: bool,
+    /// Start this task over first
+    #[arg(long, value_name = "ID")]
+    pub reset_task: Vec<TaskId>,
+    /// Adopt the plan as it is now, task by task
+    #[arg(long)]
+    pub replan: bool,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not wait for the end of a usage limit: stop there (exit status 3), to go on later
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Work in place, one task at a time: no worktree, branch or commit
+    #[arg(long, conflicts_with_all = ["worktree_dir", "onto", "base_branch", "commit_prefix", "author"])]
+    pub no_commits: bool,
+    /// Put before `[ID]` in commit subjects
+    #[arg(long, value_name = "TEXT")]
+    pub commit_prefix: Option<String>,
+    /// Author of Piton's commits
+    #[arg(long, value_name = "NAME <EMAIL>")]
+    pub author: Option<String>,
+    /// The branch to start from and land on [default: the current one]
+    #[arg(long, value_name = "BRANCH")]
+    pub base_branch: Option<String>,
+    /// Land on this branch instead; it is made if it does not exist
+    #[arg(long, value_name = "BRANCH")]
+    pub onto: Option<String>,
+    /// Let agents decide what they would ask, unless it destroys something
+    #[arg(long)]
+    pub auto_answer: bool,
+    /// Send the pull request, or the comment and the label, of an issue with `gh`
+    #[arg(long)]
+    pub gh: bool,
+    /// The order in which tasks may start [default: the plan's, else layered]
+    #[arg(long, value_enum)]
+    pub schedule: Option<ScheduleArg>,
+    /// The agent for every task
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Keep agents from writing outside of their worktree [default: PITON_SANDBOX, `[sandbox]`, else auto]
+    #[arg(long, value_name = "MODE")]
+    pub sandbox: Option<SandboxArg>,
+    /// The run to go on with
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub loudness: Loudness,
+}
+
+impl RunArgs {
+    /// `piton run PLAN` without any flag.
+    pub(crate) fn of_plan(plan: Utf8PathBuf, loudness: Loudness) -> RunArgs {
+        RunArgs {
+            plan: Some(plan),
+            dialect: None,
+            strict: false,
+            project_path: None,
+            worktree_dir: None,
+            max_parallel: None,
+            layer: None,
+            start_layer: None,
+            task: None,
+            resume: false,
+            reset: false,
+            reset_task: Vec::new(),
+            replan: false,
+            dry_run: false,
+            no_wait: false,
+            no_commits: false,
+            commit_prefix: None,
+            author: None,
+            base_branch: None,
+            onto: None,
+            auto_answer: false,
+            gh: false,
+            schedule: None,
+            agent: None,
+            sandbox: None,
+            run: None,
+            loudness,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SandboxArg {
+    /// Where the system can
+    Auto,
+    /// Or do not start them
+    On,
+    /// Let them write what you may
+    Off,
+}
+
+impl From<SandboxArg> for Sandbox {
+    fn from(arg: SandboxArg) -> Sandbox {
+        match arg {
+            SandboxArg::Auto => Sandbox::Auto,
+            SandboxArg::On => Sandbox::On,
+            SandboxArg::Off => Sandbox::Off,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum ScheduleArg {
+    /// Layers in order; a freed slot is filled at once
+    Layered,
+    /// Besides, a barrier after each dependency level
+    Batch,
+    /// Each task as soon as its dependencies have landed
+    Flow,
+}
+
+impl From<ScheduleArg> for Schedule {
+    fn from(arg: ScheduleArg) -> Schedule {
+        match arg {
+            ScheduleArg::Layered => Schedule::Layered,
+            ScheduleArg::Batch => Schedule::Batch,
+            ScheduleArg::Flow => Schedule::Flow,
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A plan that somebody moved away or removed by hand, as the recipes for archiving do. Its run stays in the journal, and
+//! none of its files is written again.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Dialect, RunId};
+use piton_core::system::kept;
+use piton_engine::journal::Journal;
+
+use crate::runs::find;
+use crate::ui;
+
+/// Where the recipes put what is finished, from the folder of the plans on.
+const ARCHIVES: [&str; 3] = ["archive", "archive/completed", "completed"];
+
+/// What has become of the plan of a run: `None` while it is where it was.
+pub(crate) fn told(plan: &Utf8Path, dialect: Dialect, run: &RunId) -> Option<String> {
+    if dialect.is_native() || plan.exists() {
+        return None;
+    }
+    let name = find::shown(plan);
+    Some(match moved_to(plan, dialect, run) {
+        Some(to) => format!("its plan {name} was moved to {}", find::shown(&to)),
+        None => format!("its plan {name} does not exist any more"),
+    })
+}
+
+/// Say so, for whoever looks at such a run.
+pub(crate) fn say(journal: &Journal, run: &RunId) {
+    let is_agent = find::attempt().map_or(true, |attempt| attempt.is_some());
+    let Some(facts) = journal.facts(run).ok().flatten().filter(|_| !is_agent) else { return };
+    if let Some(told) = told(Utf8Path::new(&facts.plan), facts.settings.dialect, run) {
+        ui::say(format!("{run}: {told}; the journal keeps the run"));
+    }
+}
+
+/// The folder in an archive whose state file names the run; a list is known by its name.
+fn moved_to(plan: &Utf8Path, dialect: Dialect, run: &RunId) -> Option<Utf8PathBuf> {
+    let around = plan.parent()?;
+    let archives = ARCHIVES.iter().map(|archive| around.join(archive));
+    if kept::is_of_project(dialect) {
+        return archives
+            .map(|archive| archive.join(plan.file_name().unwrap_or_default()))
+            .find(|to| to.is_file());
+    }
+    let file = kept::state_file(dialect)?;
+    let is_it = |folder: &Utf8PathBuf| {
+        std::fs::read_to_string(folder.join(file)).is_ok_and(|text| text.contains(run.as_str()))
+    };
+    let folders = archives.flat_map(|archive| archive.read_dir_utf8().into_iter().flatten().flatten());
+    folders.map(|entry| entry.path().to_owned()).find(is_it)
+}

@@ -1,0 +1,55 @@
+//! What somebody wrote into a state file and Piton did not take, or took back, said once by the next command.
+
+use piton_core::plan::RunId;
+use piton_core::run::{Event, Note};
+use piton_engine::claims::ONLY_CLAIMED;
+use piton_engine::disk;
+use piton_engine::journal::Journal;
+use piton_engine::project::Project;
+
+use crate::runs::find;
+use crate::ui;
+
+/// So many are said at once; the log has them all.
+const MOST: usize = 5;
+const PAGE: usize = 4096;
+/// The position up to which they were said is written down at least this often, so that nobody reads far.
+const FAR: u64 = 1000;
+
+/// Say what was not taken since the last command. Where that cannot be found out, nothing is said: `piton log` tells it.
+pub(crate) fn say(project: &Project, journal: &Journal, run: &RunId) {
+    let is_agent = find::attempt().map_or(true, |attempt| attempt.is_some());
+    let is_native = || journal.facts(run).ok().flatten().is_none_or(|run| run.settings.dialect.is_native());
+    if is_agent || is_native() {
+        return;
+    }
+    let place = project.home.join("runs").join(run.as_str()).join("refusals-said");
+    let said = std::fs::read_to_string(&place).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+    let (mut after, mut refused) = (said, Vec::new());
+    while let Ok(page) = journal.events(run, after, None, PAGE) {
+        let Some(last) = page.last().map(|recorded| recorded.seq) else { break };
+        after = last;
+        for recorded in page {
+            match recorded.event {
+                Event::Noted { note: Note::EditRefused { file, edit, reason, .. }, .. } => {
+                    refused.push(format!("not taken from {file}: {edit}: {reason}"));
+                }
+                Event::Released { task, reason, .. } if reason != ONLY_CLAIMED => {
+                    refused.push(format!("{task} is free again: {reason}"));
+                }
+                _ => {}
+            }
+        }
+    }
+    for text in refused.iter().rev().take(MOST).rev() {
+        ui::say(ui::plain(text));
+    }
+    if refused.len() > MOST {
+        ui::say(format!("and {} more: piton log", refused.len() - MOST));
+    }
+    if !refused.is_empty() || after > said + FAR {
+        // Where it cannot be written down, it is said again.
+        let _ = disk::private_folder(place.parent().unwrap_or(&project.home))
+            .and_then(|()| disk::replace(&place, after.to_string().as_bytes()));
+    }
+}

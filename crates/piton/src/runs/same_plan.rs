@@ -1,0 +1,116 @@
+//! One plan is one run per repository: the run that has a plan which somebody names, whichever checkout they name it from.
+
+use std::collections::BTreeSet;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::RunId;
+use piton_engine::journal::Journal;
+use piton_engine::project::Project;
+
+use crate::failure::{Failure, Outcome};
+use crate::plans::FoundPlan;
+use crate::runs::find::{self, typed};
+use crate::{cmd, ui};
+
+/// Runs of the same plan, where none began with the very file that is named.
+#[derive(Debug, Default)]
+pub(crate) struct SamePlan {
+    /// The run that has this plan and lands on the same branch, and the file that it began with.
+    known: Option<(RunId, Utf8PathBuf)>,
+    /// That file is the same one of another checkout. Otherwise it is a copy.
+    is_same_file: bool,
+    /// Runs of this plan that land elsewhere, and where.
+    elsewhere: Vec<(RunId, Option<String>)>,
+    /// Where a new one would land.
+    target: Option<String>,
+}
+
+/// Look for them. `onto` is the branch that is asked for, if one is.
+pub(crate) fn look(
+    found: &FoundPlan,
+    project: &Project,
+    journal: &Journal,
+    onto: Option<String>,
+) -> Outcome<SamePlan> {
+    let hash = found.plan.hash();
+    let repo = project.repo()?;
+    // Looks only: a branch that is to be made has no run yet.
+    let asked = onto.or_else(|| cmd::system::issue::branch(found));
+    let target = repo.and_then(|repo| asked.or_else(|| repo.current_branch().ok()));
+    let top = repo.and_then(|repo| repo.top().canonicalize_utf8().ok());
+    let within = top.and_then(|top| found.path.strip_prefix(top).ok().map(ToOwned::to_owned));
+    let mut same = SamePlan { target, ..SamePlan::default() };
+    let mut plans = BTreeSet::new();
+    for run in journal.runs()?.into_iter().filter(|run| plans.insert(run.plan.clone())) {
+        let Some(facts) =
+            journal.facts(&run.id)?.filter(|facts| facts.plan_hash == hash && facts.name == found.plan.name)
+        else {
+            continue;
+        };
+        let its = Utf8PathBuf::from(&run.plan);
+        // The project was moved, or the plan: its run goes on as what was done before.
+        if !its.exists() || find::is_put_away(journal, &run)? {
+            continue;
+        }
+        if facts.target != same.target {
+            same.elsewhere.push((run.id, facts.target));
+            continue;
+        }
+        same.is_same_file = within.as_ref().is_some_and(|within| its.ends_with(within));
+        same.known = Some((run.id, its));
+        break;
+    }
+    Ok(same)
+}
+
+impl SamePlan {
+    /// The run of the same file in another checkout.
+    pub(crate) fn run(&self) -> Option<(&RunId, &Utf8Path)> {
+        let known = self.known.as_ref().filter(|_| self.is_same_file);
+        known.map(|(run, its)| (run, its.as_path()))
+    }
+
+    /// For whoever would begin a run otherwise. What there is to know about others is said before anything starts; a copy
+    /// would land everything twice, and is refused.
+    pub(crate) fn settle(&self, plan: &Utf8Path) -> Outcome<Option<RunId>> {
+        let plan = typed(plan);
+        for (run, target) in &self.elsewhere {
+            ui::say(format!(
+                "the run {run} has the same plan and lands on {}; this one lands on {}",
+                onto(target.as_ref()),
+                onto(self.target.as_ref())
+            ));
+            ui::hint(format!("piton run {plan} --run {run}   resumes that one instead"));
+        }
+        if let Some((run, its)) = self.run() {
+            ui::say(format!("the run {run} has this plan, from {its}: it is resumed"));
+            return Ok(Some(run.clone()));
+        }
+        match &self.known {
+            Some((run, its)) => {
+                let shown = find::shown(its);
+                Err(Failure::new(format!("the run {run} has this very plan already, from {shown}"))
+                    .hint(format!("piton run {}   resumes it", typed(its)))
+                    .hint(format!(
+                        "piton run {plan} --reset   begins a new run, which does everything again"
+                    )))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// For whoever only looks, and finds no run: which runs of this plan there are.
+    pub(crate) fn hints(&self, failure: Failure) -> Failure {
+        let known = self.known.iter().map(|(run, its)| {
+            format!("--run {run}   is the run of the same plan, from {}", find::shown(its))
+        });
+        let elsewhere = self.elsewhere.iter().map(|(run, target)| {
+            format!("--run {run}   is the run of the same plan that lands on {}", onto(target.as_ref()))
+        });
+        known.chain(elsewhere).fold(failure, Failure::hint)
+    }
+}
+
+fn onto(target: Option<&String>) -> String {
+    target.cloned().unwrap_or_else(|| "no branch".to_owned())
+}
