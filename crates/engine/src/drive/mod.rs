@@ -380,12 +380,7 @@ impl<'o> Loop<'o> {
                 Briefing { failure, ..Briefing::default() }
             }
         };
-        let running = Running::default();
-        // An agent's job has ended where this is asked, and only its end says what it has used.
-        if self.begins_nothing && !matches!(action, Action::Work { .. }) {
-            running.stop();
-        }
-        Ok(Some(Order {
+        let order = Order {
             action: action.clone(),
             site: Arc::clone(&self.site),
             run: Arc::new(run),
@@ -393,9 +388,18 @@ impl<'o> Loop<'o> {
             spec,
             briefing,
             neighbours,
-            running,
+            running: Running::default(),
             place: OnceLock::new(),
-        }))
+        };
+        // Only the end of an agent's job says what it has used.
+        let has_worked = match action {
+            Action::Work { pass, .. } => order.agent_job(*pass).is_begun()?,
+            _ => false,
+        };
+        if self.begins_nothing && !has_worked {
+            order.running.stop();
+        }
+        Ok(Some(order))
     }
 
     /// Looked for once; what is added meanwhile is heard of.

@@ -1,7 +1,6 @@
 //! What an engine left running that was killed is brought to an end, as that engine would have done it when told to stop at
 //! once: nothing begins, and no task is to blame.
 
-use std::collections::BTreeSet;
 use std::sync::mpsc::RecvTimeoutError;
 
 use camino::Utf8Path;
@@ -59,7 +58,8 @@ pub fn left_running(project: &Project, run: &RunId) -> Vec<LeftJob> {
 }
 
 impl Engine {
-    /// End these jobs, which a dead engine left, write down what came of them, and leave the run stopped.
+    /// End these jobs, which a dead engine left, write down what came of them and of those that died with it, and leave the
+    /// run stopped.
     pub fn wind_up(
         self,
         by: &str,
@@ -76,18 +76,17 @@ impl Engine {
             job.settle()?;
         }
         let mut this = Loop::begin(self, inbox, observer)?;
-        this.take_in(&left.iter().map(|left| &left.task).collect())?;
+        this.take_in()?;
         this.commit(&[Command::RequestStop { by: by.to_owned(), now: true }])?;
         this.drive()
     }
 }
 
 impl Loop<'_> {
-    /// Write down how the jobs of these tasks ended, as if they had been adopted.
-    fn take_in(&mut self, tasks: &BTreeSet<&TaskId>) -> Result<(), EngineError> {
+    /// Write down how the jobs of all tasks ended, as if they had been adopted.
+    fn take_in(&mut self) -> Result<(), EngineError> {
         let is_cut = |action: &Action| {
-            let steps = matches!(action, Action::Prepare { .. } | Action::Work { .. } | Action::Check { .. });
-            steps && action.task().is_some_and(|task| tasks.contains(task))
+            matches!(action, Action::Prepare { .. } | Action::Work { .. } | Action::Check { .. })
         };
         self.begins_nothing = true;
         for action in run::next(&self.state, clock::now()).into_iter().filter(is_cut) {

@@ -1,7 +1,7 @@
 //! The runs of a project: listed, closed, opened again; and what is meant where nobody says which.
 
-use crate::{json, sandbox};
-use piton_testkit::sandbox::{Output, Sandbox, task, writers};
+use crate::{json, sandbox, status};
+use piton_testkit::sandbox::{Output, Sandbox, task, until, writers};
 use rustix::process::Signal;
 
 /// Two plans, `a.toml` and `b.toml`, with a task each that lands and one that fails.
@@ -80,6 +80,42 @@ fn what_a_closed_run_left_goes_with_clean_and_its_work_is_kept() {
     let _ = sandbox.run("retry A --plan a.toml").exits(0);
     let _ = sandbox.run("run a.toml").exits(0).says("it is opened again");
     let _ = sandbox.run("close a.toml").exits(1).says("there is nothing to close");
+}
+
+/// An engine that was killed together with an agent could not say so.
+#[test]
+fn closing_a_run_takes_in_what_became_of_the_tasks_of_a_dead_engine() {
+    let sandbox = sandbox();
+    let root = sandbox.root();
+    sandbox.fifo("arrived-T1");
+    sandbox.fifo("arrived-T2");
+    sandbox.fifo("gate");
+    let agent = format!(
+        "echo $PPID > {root}/keeper-$PITON_TASK; cat {root}/arrived-$PITON_TASK; cat {root}/gate; echo x > $PITON_TASK.txt"
+    );
+    sandbox.program("agent", &agent);
+    let tasks = task("T1", "") + &task("T2", "") + &task("T3", "depends_on = ['T1']");
+    let head = format!("[agents.default]\ncommand = ['{root}/bin/agent']\n");
+    sandbox.write("plan.toml", &(head + &tasks));
+    let run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived-T1");
+    sandbox.meet("arrived-T2");
+    run.signal(Signal::KILL);
+    assert_eq!(run.wait().code, None);
+    // T1 dies with its keeper; T2 comes to its end, and nobody hears of it.
+    let keeper: i32 = sandbox.read(root.join("keeper-T1")).trim().parse().expect("a process id");
+    let keeper = rustix::process::Pid::from_raw(keeper).expect("not zero");
+    rustix::process::kill_process(keeper, Signal::KILL).expect("the keeper");
+    sandbox.meet("gate");
+    let _ = until("the end of what ran", || {
+        let closed = sandbox.run("close plan.toml");
+        (!closed.contains("left running")).then(|| closed.exits(0).says("closed by you"))
+    });
+    let all = ["T1", "T2", "T3"].map(|id| status(&sandbox, id));
+    assert_eq!(all, ["failed", "verifying", "pending"]);
+    assert_eq!(json(&sandbox.run("status --plan plan.toml --json").exits(0), "/state/status"), "closed");
+    sandbox.program("agent", "echo x > $PITON_TASK.txt");
+    let _ = sandbox.run("run plan.toml").exits(0);
 }
 
 #[test]

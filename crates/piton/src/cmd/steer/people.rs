@@ -157,14 +157,20 @@ fn wind_up(mut found: FoundRun, json: bool) -> Outcome<Exit> {
     }
     let names: Vec<String> = left.iter().map(LeftJob::told).collect();
     ui::say(format!("the engine of the run {run} is gone; ending what it left: {}", names.join(", ")));
-    let lock = begin::take_lock(&project, &run)?;
-    let engine = engine::to_wind_up(&project, &run, lock)?;
+    end_jobs(&mut found, &left, json)?;
+    go_on(&found, json)
+}
+
+/// End these jobs of an engine that is gone, and write down what became of them and of those that died with it.
+pub(super) fn end_jobs(found: &mut FoundRun, left: &[LeftJob], json: bool) -> Outcome {
+    let lock = begin::take_lock(&found.project, &found.run)?;
+    let engine = engine::to_wind_up(&found.project, &found.run, lock)?;
     let (_, inbox) = drive::channels();
-    engine.wind_up(&you(), &left, inbox, &mut Told { json })?;
+    engine.wind_up(&you(), left, inbox, &mut Told { json })?;
     if found.has_state_file()? {
         found.settle_file()?;
     }
-    go_on(&found, json)
+    Ok(())
 }
 
 /// Tells what is written down when the jobs of a dead engine are ended.

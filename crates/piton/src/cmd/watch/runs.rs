@@ -2,7 +2,8 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use piton_core::run::{Command, Status};
+use piton_core::plan::RunId;
+use piton_core::run::{Command, Status, Task};
 use piton_core::view::RunStatus;
 use piton_engine::clock;
 use piton_engine::drive::{self, LeftJob};
@@ -145,6 +146,10 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
         ));
         return Err(failure.hint(format!("piton stop --run {run}   ends it first")));
     }
+    if !project.engine_lives(&run) && left_at_work(&mut found.journal, &run)? {
+        ui::say(format!("the engine of the run {run} is gone; what it was at is taken in first"));
+        people::end_jobs(&mut found, &[], args.json)?;
+    }
     begin::forget_dead_engine(&project, &mut found.journal, &run)?;
     let events = found.command(&Command::Close { by: people::you(), reason: args.reason.clone() })?;
     people::tell(&events, args.json);
@@ -158,6 +163,16 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
         ui::hint(format!("piton run {}   opens it again", typed(Utf8Path::new(&plan))));
     }
     Ok(FINE)
+}
+
+/// Whether the journal has tasks at work for an engine that did not come to say what became of them.
+fn left_at_work(journal: &mut Journal, run: &RunId) -> Outcome<bool> {
+    let state = journal.load(run)?;
+    let attached = state.run().is_some_and(|run| run.engine.is_some());
+    let is_left = |task: &Task| {
+        task.is_engines() && (task.decided == Status::InProgress || attached && task.decided.holds_slot())
+    };
+    Ok(state.tasks().any(is_left))
 }
 
 /// `piton run` without a plan: the only run that is unfinished is resumed.
