@@ -9,7 +9,7 @@ use piton_core::view;
 use piton_engine::clock;
 use piton_engine::drive::Observer;
 
-use super::terminal::{self, Area, cut};
+use super::terminal::{self, Area, Quiet, cut};
 use super::{ID, is_said, line};
 use crate::args::Loudness;
 use crate::ui::{self, BUSY, DIM, GOOD};
@@ -33,6 +33,7 @@ pub(super) struct Live {
     titles: BTreeMap<TaskId, String>,
     signs: Signs,
     area: Area,
+    _quiet: Quiet,
     started: BTreeMap<TaskId, Timestamp>,
     took: Vec<Span>,
     /// How often it was drawn: the spinner turns with it.
@@ -46,6 +47,7 @@ impl Live {
             titles,
             signs: if terminal::is_utf8() { UTF8 } else { ASCII },
             area: Area::default(),
+            _quiet: Quiet::begin(),
             started: BTreeMap::new(),
             took: Vec::new(),
             turns: 0,

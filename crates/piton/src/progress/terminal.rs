@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use rustix::termios::tcgetwinsize;
+use rustix::process::getpgrp;
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr};
 use unicode_width::UnicodeWidthChar;
 
-/// Columns at the right that stay free: the terminal echoes `^C` behind the last line, and a line that is broken by that would
-/// be drawn again one row too low, and stay on the screen for ever.
-const MARGIN: u16 = 3;
+/// Columns at the right that stay free: some terminals break a line as soon as it is full.
+const MARGIN: u16 = 1;
 
 /// What is drawn on standard error. The cursor stays at the end of the last line.
 #[derive(Debug, Default)]
@@ -37,12 +37,68 @@ impl Area {
 
     /// What takes the area off the screen, and leaves the cursor where it began.
     fn erased(&self) -> String {
-        match self.drawn.len() {
+        let columns = usize::from(size().1);
+        // A terminal that was made narrower has broken the lines that no longer fit.
+        let rows = |line: &String| if breaks_lines() { width(line).div_ceil(columns).max(1) } else { 1 };
+        match self.drawn.iter().map(rows).sum::<usize>() {
             0 => String::new(),
             1 => "\r\x1b[J".to_owned(),
-            lines => format!("\r\x1b[{}A\x1b[J", lines - 1),
+            rows => format!("\r\x1b[{}A\x1b[J", rows - 1),
         }
     }
+}
+
+/// Whether the terminal breaks lines again when its width changes. These two cut them off.
+fn breaks_lines() -> bool {
+    std::env::var_os("XTERM_VERSION").is_none() && std::env::var("TERM").is_ok_and(|term| term != "linux")
+}
+
+/// The columns that a line takes, without its colours.
+fn width(line: &str) -> usize {
+    let (mut used, mut in_code) = (0, false);
+    for c in line.chars() {
+        match c {
+            '\x1b' => in_code = true,
+            'm' if in_code => in_code = false,
+            c if !in_code => used += c.width().unwrap_or(0),
+            _ => {}
+        }
+    }
+    used
+}
+
+/// While this lives, the terminal does not show what is typed: a line break in the area would move it. What is typed is kept
+/// for whoever reads it next, and Ctrl-C works as always.
+#[derive(Debug)]
+pub(super) struct Quiet {
+    /// It was us who asked for it.
+    is_ours: bool,
+}
+
+impl Quiet {
+    pub(super) fn begin() -> Quiet {
+        Quiet { is_ours: echo(false) }
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        if self.is_ours {
+            echo(true);
+        }
+    }
+}
+
+/// Let the terminal show what is typed, or not. Says whether that is new. A process in the background would be stopped for it.
+fn echo(shown: bool) -> bool {
+    let terminal = io::stderr();
+    let Ok(mut modes) = tcgetattr(&terminal) else { return false };
+    let is_ours = tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp());
+    if !is_ours || modes.local_modes.contains(LocalModes::ECHO) == shown {
+        return false;
+    }
+    modes.local_modes.set(LocalModes::ECHO, shown);
+    tcsetattr(&terminal, OptionalActions::Now, &modes).is_ok()
 }
 
 /// On a terminal that is gone writing fails, which must not end the run.
@@ -99,5 +155,10 @@ mod tests {
         assert_eq!(cut("日本語", 5), "日本");
         assert_eq!(cut("e\u{301}e\u{301}e", 2), "e\u{301}e\u{301}");
         assert_eq!(cut("x", 0), "");
+    }
+
+    #[test]
+    fn colours_take_no_columns() {
+        assert_eq!(width("\x1b[1;32mdone\x1b[0m 日"), 7);
     }
 }

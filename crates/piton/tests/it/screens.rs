@@ -20,7 +20,7 @@ impl Terminal {
         let environment = format!("PATH='{path}' HOME={home} TERM=screen PITON_SANDBOX=off {locale}");
         let binary = env!("CARGO_BIN_EXE_piton");
         let run = format!(
-            "trap : INT; cd {project} && env -i {environment} {binary} {line}; echo \"[ended $?]\"; read hold"
+            "trap : INT; cd {project} && env -i {environment} {binary} {line}; echo \"[ended $?]\"; cat > /dev/null"
         );
         let (rows, columns) = (rows.to_string(), columns.to_string());
         let size = ["new-session", "-d", "-x", &columns, "-y", &rows, "sh", "-c", &run];
@@ -101,7 +101,7 @@ fn the_live_area_takes_half_of_the_screen_and_leaves_nothing_behind() {
     }
 }
 
-/// The terminal echoes Ctrl-C behind the last line. One that is as wide as the terminal would be broken by it.
+/// What a terminal shows of Ctrl-C would break a line that is as wide as the terminal.
 #[test]
 fn a_line_as_wide_as_the_terminal_leaves_nothing_behind_either() {
     let sandbox = sandbox();
@@ -129,4 +129,47 @@ fn the_live_area_is_ascii_where_the_locale_is_not_utf_8() {
         assert!(screen.iter().all(|line| line.is_ascii()), "{screen:#?}");
         (bar.starts_with("---") && screen.iter().any(|line| line.contains("in progress for "))).then_some(())
     });
+}
+
+/// How often the lines of the area are on the screen or were, however short they are cut.
+fn areas(shown: &str) -> [usize; 3] {
+    [" T1       in", " T2       in", " 0/2"].map(|text| shown.matches(text).count())
+}
+
+/// What is typed does not belong to the run, and a line break would move the area by a row.
+#[test]
+fn keys_that_somebody_presses_leave_the_live_area_in_its_place() {
+    let sandbox = crowd(2);
+    let Some(terminal) = Terminal::start(&sandbox, (20, 80), "LANG=C.UTF-8", "run plan.toml") else { return };
+    terminal.until_shows("T2       in progress for ");
+    for key in ["Enter", "x", "Enter", "Enter"] {
+        terminal.keys(key);
+    }
+    terminal.keys("C-c");
+    terminal.until_shows("Ctrl-C asked to stop");
+    let shown = terminal.shown();
+    assert_eq!(areas(&shown), [1, 1, 1], "{shown}");
+    terminal.keys("C-c");
+    terminal.until_shows("[ended 3]");
+    // Afterwards it shows again what is typed.
+    terminal.keys("typed");
+    terminal.until_shows("typed");
+}
+
+#[test]
+fn a_terminal_that_is_made_narrower_or_wider_shows_the_live_area_once() {
+    // The bar takes half of what it may at most, so its length tells that it was drawn since.
+    for (before, columns, bar) in [(80, "30", 14), (80, "24", 11), (30, "90", 30)] {
+        let sandbox = crowd(2);
+        let start = Terminal::start(&sandbox, (20, before), "LANG=C.UTF-8", "run plan.toml");
+        let Some(terminal) = start else { return };
+        terminal.until_shows("T2       in progress");
+        assert!(terminal.tmux(&["resize-window", "-x", columns]).is_some());
+        let bar = format!("{} 0/2", "─".repeat(bar));
+        until("a bar of that length", || {
+            terminal.screen().last().filter(|line| line.starts_with(&bar)).map(|_| ())
+        });
+        let shown = terminal.shown();
+        assert_eq!(areas(&shown), [1, 1, 1], "{columns} columns:\n{shown}");
+    }
 }

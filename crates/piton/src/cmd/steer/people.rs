@@ -162,7 +162,7 @@ fn wind_up(mut found: FoundRun, json: bool) -> Outcome<Exit> {
 }
 
 /// End these jobs of an engine that is gone, and write down what became of them and of those that died with it.
-pub(super) fn end_jobs(found: &mut FoundRun, left: &[LeftJob], json: bool) -> Outcome {
+pub(crate) fn end_jobs(found: &mut FoundRun, left: &[LeftJob], json: bool) -> Outcome {
     let lock = begin::take_lock(&found.project, &found.run)?;
     let engine = engine::to_wind_up(&found.project, &found.run, lock)?;
     let (_, inbox) = drive::channels();

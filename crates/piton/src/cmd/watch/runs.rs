@@ -22,6 +22,7 @@ use crate::runs::flags::RunArgs;
 use crate::{plans, ui};
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: piton runs --json | jq '.runs[] | select(.finished | not) | .run'")]
 pub(crate) struct RunsArgs {
     /// The project [default: the one around this folder]
     #[arg(long, value_name = "DIR")]
