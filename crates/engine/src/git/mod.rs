@@ -26,6 +26,7 @@ mod halfway;
 mod history;
 mod index;
 mod leftover;
+mod lfs;
 mod merge;
 mod metadata;
 mod place;

@@ -21,6 +21,7 @@ use super::command::{Call, fields, oid};
 use super::error::GitError;
 use super::exact::copy_with_age;
 use super::index::Entry;
+use super::lfs;
 use super::reflog::named_in;
 use super::refs::{self, OF_ONE_WORKTREE};
 use super::repo::{ObjectFormat, Repo};
@@ -80,9 +81,7 @@ impl Worktree {
         }
         copy_with_age(&index, &new.join("index"))?;
         carry_operation(entry, &new)?;
-        for shared in ["hooks", "lfs"] {
-            link(&common.join(shared), &new.join(shared))?;
-        }
+        link(&common.join("hooks"), &new.join("hooks"))?;
         if own.exists() {
             if own.join(MODULES).exists() {
                 fs::rename(own.join(MODULES), new.join(MODULES)).map_err(GitError::io(&own))?;
@@ -128,6 +127,8 @@ impl Worktree {
         let is_used = is_used(&own);
         let mut lost = None;
         if is_used {
+            // A commit names them, so they are there before it is.
+            lfs::bring_over(&own, self.repo().common_dir())?;
             lost = Attempt::new(self, &own)?.bring_over()?;
             crash::point("rejoin.brought");
         }

@@ -54,6 +54,9 @@ impl View {
         let own = scratch.path();
         let git = repo.git().told(worktree.path(), own, repo.common_dir(), &own.join("index"));
         set_head(repo, &git, own, worktree.head()?.as_ref())?;
+        // git-lfs goes by this file alone.
+        let common = own.join("commondir");
+        disk::fill(&common, repo.common_dir().as_str().as_bytes()).map_err(GitError::io(common))?;
         // The person's settings for their own worktree, such as filters: git gives a new worktree the same.
         link(&repo.common_dir().join("config.worktree"), &own.join("config.worktree"))?;
         let sparse = entry.join("info/sparse-checkout");

@@ -54,8 +54,6 @@ const GIT: [(&str, &str); 6] = [
     ("commit.gpgSign", "false"),
     ("tag.gpgSign", "false"),
 ];
-/// Where git-lfs keeps files, in the git directory.
-const LFS: &str = "lfs";
 
 /// Whether a fence is put up, here and now.
 pub fn is_in_force(mode: Sandbox) -> bool {
@@ -179,7 +177,7 @@ impl Guard {
         place: &Utf8Path,
     ) -> io::Result<Vec<Utf8PathBuf>> {
         let mut all = vec![place.to_owned()];
-        all.extend(self.of_git(place).into_iter().flatten());
+        all.extend(self.of_git(place));
         // Not the attempt's folder itself: the keeper writes there, and would follow where a link leads.
         if let Some(outbox) = spec.env.get(OUTBOX) {
             fs::File::options().create(true).append(true).open(outbox)?;
@@ -219,17 +217,9 @@ impl Guard {
         Ok(all)
     }
 
-    /// The git directory that is the attempt's own; with git-lfs, its files. Whoever has none writes nothing in git.
-    fn of_git(&self, place: &Utf8Path) -> Option<[Utf8PathBuf; 2]> {
-        let common = self.common.as_ref()?;
-        let own = git::private_dir(common, place)?;
-        let lfs = common.join(LFS);
-        let attributes = fs::read_to_string(place.join(".gitattributes")).unwrap_or_default();
-        if attributes.contains("filter=lfs") {
-            // Behind the fence git-lfs could not make it. Where that is impossible, it says so.
-            let _ = fs::create_dir_all(&lfs);
-        }
-        Some([own, lfs])
+    /// The git directory that is the attempt's own. Whoever has none writes nothing in git.
+    fn of_git(&self, place: &Utf8Path) -> Option<Utf8PathBuf> {
+        git::private_dir(self.common.as_ref()?, place)
     }
 
     /// Everybody's temporary folders, but for those in which the project itself is, or other worktrees are.

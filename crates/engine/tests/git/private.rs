@@ -201,6 +201,56 @@ fn a_persons_git_works_beside_an_attempt() {
 }
 
 #[test]
+fn files_of_git_lfs_come_over_by_their_content() {
+    let sandbox = Sandbox::new();
+    let worktree = isolated(&sandbox, "T1");
+    let own = own(&sandbox, "T1").join("lfs/objects");
+    // The SHA-256 of "x\n", and of something else.
+    let right = "73cb3858a687a8494ca3323053016282f3dad39d42cf62ca4e79dda2aac7d9ac";
+    let wrong = "ff".repeat(32);
+    let place = |name: &str| format!("{}/{}/{name}", &name[..2], &name[2..4]);
+    for name in [right, &wrong] {
+        write(&own.join(place(name)), "x\n");
+    }
+    write(&own.join("aa/bb").join(right), "x\n");
+    let outside = sandbox.root.join("outside");
+    write(&outside, "x\n");
+    fs::create_dir_all(own.join("73/cc")).unwrap();
+    symlink(&outside, own.join("73/cc").join(format!("73cc{}", &right[4..]))).unwrap();
+    worktree.rejoin().unwrap();
+    let all = sandbox.project().join(".git/lfs/objects");
+    assert_eq!(fs::read_to_string(all.join(place(right))).unwrap(), "x\n");
+    assert!(!all.join(place(&wrong)).exists() && !all.join("aa/bb").exists());
+    assert!(!all.join("73/cc").exists(), "no link is followed");
+}
+
+/// `git worktree repair` points a worktree back to its entry, at the commit where the attempt began. What the agent had
+/// committed by then is in its private git directory.
+#[test]
+fn a_person_who_repairs_worktrees_during_an_attempt_loses_no_work() {
+    let sandbox = Sandbox::new();
+    let worktree = isolated(&sandbox, "T1");
+    write(&worktree.path().join("a"), "before\n");
+    agent(&sandbox, &worktree, "commit --all --message before");
+    sandbox.git(&format!("worktree repair {}", worktree.path()));
+    assert_healthy(&sandbox, "after the repair");
+    // The agent's git sees the beginning of the attempt now, with its files as they are.
+    write(&worktree.path().join("b"), "after\n");
+    let (_, said) = sandbox.try_git_in(worktree.path(), "commit --all --message after");
+    let captured = worktree.capture("By Piton", None).unwrap();
+    for (file, text) in [("a", "before"), ("b", "after")] {
+        assert_eq!(sandbox.git(&format!("show {}:{file}", captured.commit)), text, "{said}");
+    }
+    let log = sandbox.git(&format!("log --format=%s {}", captured.commit));
+    assert!(log.ends_with("first"), "{log}");
+    // Both commits of the agent are found again, by their names at least.
+    let all = sandbox.git("log --format=%s --reflog --all");
+    let reflog = sandbox.git("for-each-ref");
+    assert!(all.contains("before"), "{all}\n{reflog}");
+    assert_healthy(&sandbox, "in the end");
+}
+
+#[test]
 fn what_only_a_stash_or_a_branch_of_an_attempt_reaches_is_rescued() {
     let sandbox = Sandbox::new();
     let worktree = isolated(&sandbox, "T1");

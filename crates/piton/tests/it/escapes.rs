@@ -72,15 +72,22 @@ fn an_agents_commit_works_in_a_repository_with_a_filter_like_that_of_lfs() {
         return piton_testkit::skipped(&why);
     }
     let sandbox = sandbox();
-    let store = sandbox.project().join(".git/lfs/objects");
+    // As git-lfs does it: by their SHA-256, in the git directory, and those of others by the alternates.
     let programs = sandbox.program(
         "clean",
+        "set -e; t=$(mktemp); cat > $t; id=$(sha256sum < $t | cut -c1-64)\n\
+         store=$(git rev-parse --git-common-dir)/lfs/objects/$(echo $id | sed 's,\\(..\\)\\(..\\).*,\\1/\\2,')\n\
+         mkdir -p $store; mv $t $store/$id; echo \"pointer $id\"",
+    );
+    let shared = sandbox.project().join(".git");
+    sandbox.program(
+        "smudge",
         &format!(
-            "set -e; mkdir -p {store}; t={store}/new.$$; cat > $t; id=$(git hash-object --no-filters $t)\n\
-             mv $t {store}/$id; echo \"pointer $id\""
+            "read word id; for all in $(git rev-parse --git-common-dir) {shared}; do\n\
+             file=$all/lfs/objects/$(echo $id | sed 's,\\(..\\)\\(..\\).*,\\1/\\2,')/$id\n\
+             test ! -f $file || exec cat $file; done; exit 1"
         ),
     );
-    sandbox.program("smudge", &format!("read word id; cat {store}/$id"));
     for (key, value) in [("clean", "clean"), ("smudge", "smudge")] {
         sandbox.git(["config", &format!("filter.lfs.{key}"), programs.join(value).as_str()]);
     }
@@ -94,6 +101,48 @@ fn an_agents_commit_works_in_a_repository_with_a_filter_like_that_of_lfs() {
         assert!(sandbox.git(["show", file]).starts_with("pointer "), "{file}");
     }
     assert_eq!(sandbox.read("two.bin"), "by Piton\n", "it was landed in the checkout");
+}
+
+/// The real one: an agent uses the project's files, adds files of its own, and can damage none of the project's.
+#[test]
+fn an_agent_works_with_the_real_git_lfs_and_cannot_damage_the_projects_files() {
+    if let Err(why) = fences_are_possible() {
+        return piton_testkit::skipped(&why);
+    }
+    let sandbox = sandbox();
+    let version = std::process::Command::new("git-lfs").arg("version").output();
+    if !version.is_ok_and(|version| version.status.success()) {
+        return piton_testkit::skipped("git-lfs: it is not installed");
+    }
+    sandbox.git(["lfs", "install", "--local"]);
+    sandbox.git(["lfs", "track", "*.bin"]);
+    sandbox.write("old.bin", "the person's\n");
+    sandbox.commit("A large file");
+    let lfs = sandbox.project().join(".git/lfs");
+    let agent = format!(
+        "set -e\ngrep -q person old.bin; rm old.bin; git checkout -q old.bin; grep -q person old.bin\n\
+         echo 'by the agent' > one.bin; git add one.bin; git commit -q -m 'By the agent'\n\
+         echo 'by Piton' > two.bin\n\
+         test -z \"$(find $(git rev-parse --git-dir)/lfs -type f -links +1)\"\n\
+         for file in $(find {lfs} -type f); do (echo damaged > $file) || true; rm -f $file || true; done\n\
+         touch {lfs}/mine || true\n"
+    );
+    plan(
+        &sandbox,
+        &agent,
+        "\"grep -q agent one.bin\", \"grep -q Piton two.bin\", \"grep -q person old.bin\"",
+    );
+    let _ = sandbox.piton(["run", "plan.toml", "--sandbox", "on"]).run().exits(0);
+    for file in ["main:one.bin", "main:two.bin", "main:old.bin"] {
+        assert!(sandbox.git(["show", file]).starts_with("version https://git-lfs"), "{file}");
+    }
+    assert_eq!(sandbox.read("two.bin"), "by Piton\n", "it was landed in the checkout");
+    let fsck = sandbox.git(["lfs", "fsck"]);
+    assert!(fsck.contains("OK"), "{fsck}");
+    assert!(!lfs.join("mine").exists());
+    // A clone that has nothing but the repository's files gets all of them.
+    sandbox.git(["lfs", "checkout"]);
+    assert_eq!(["one.bin", "old.bin"].map(|file| sandbox.read(file)), ["by the agent\n", "the person's\n"]);
 }
 
 /// The key, or the agent that holds it, is not to be reached from behind a fence.
