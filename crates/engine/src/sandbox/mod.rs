@@ -41,6 +41,8 @@ const CLIENT_HOMES: [(Adapter, &str, &str, &str); 8] = [
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// Those of one attempt, in its folder, where it cannot have a folder among everybody's.
 const OWN_TEMPORARY: &str = "tmp";
+/// A file in an attempt's folder: where its folder for temporary files is.
+const TEMPORARY_NOTE: &str = "tmp-folder";
 /// The caches that one attempt has for itself, in its folder.
 const OWN_CACHES: &str = "caches";
 /// What an agent's git does besides what it is asked: its commits are on the disk when it says so, and it does not
@@ -256,10 +258,16 @@ fn arrange_caches(
 }
 
 /// A folder for the temporary files of one attempt. It is among everybody's, for the path of a socket in it must not be
-/// long, and in the attempt's own folder where that cannot be.
+/// long, and in the attempt's own folder where that cannot be. Another engine may end the attempt, and have another folder
+/// for temporary files: where it is stands in the job's folder before it is made.
 fn own_temporary(job: &Job) -> io::Result<Utf8PathBuf> {
-    let short = short_temporary(job);
-    if disk::private_folder(&short).is_ok() && is_ours(&short) {
+    let made = noted_temporary(job).filter(|made| is_ours(made));
+    let short = made.unwrap_or_else(|| short_temporary(job));
+    let note = job.dir().join(TEMPORARY_NOTE);
+    if disk::private_folder(job.dir()).and_then(|()| disk::fill(&note, short.as_str().as_bytes())).is_ok()
+        && disk::private_folder(&short).is_ok()
+        && is_ours(&short)
+    {
         return Ok(short);
     }
     let own = job.dir().join(OWN_TEMPORARY);
@@ -268,7 +276,17 @@ fn own_temporary(job: &Job) -> io::Result<Utf8PathBuf> {
 }
 
 fn short_temporary(job: &Job) -> Utf8PathBuf {
-    real(&temp_dir()).join(format!("piton-{}", Digest::of_bytes(job.dir().as_str().as_bytes()).short()))
+    real(&temp_dir()).join(temporary_name(job))
+}
+
+fn temporary_name(job: &Job) -> String {
+    format!("piton-{}", Digest::of_bytes(job.dir().as_str().as_bytes()).short())
+}
+
+/// Where the folder for temporary files of a job was made. Only a folder of that name is one.
+fn noted_temporary(job: &Job) -> Option<Utf8PathBuf> {
+    let noted = fs::read_to_string(job.dir().join(TEMPORARY_NOTE)).ok().map(Utf8PathBuf::from)?;
+    (noted.is_absolute() && noted.file_name() == Some(&temporary_name(job))).then_some(noted)
 }
 
 /// Whether nobody else put this folder there.
@@ -288,7 +306,8 @@ fn is_ours(_folder: &Utf8Path) -> bool {
 /// Remove what an attempt that is over needed for itself only.
 pub(crate) fn clear(job: &Job) {
     let own = [OWN_TEMPORARY, OWN_CACHES].map(|name| job.dir().join(name));
-    for folder in own.iter().chain(Some(&short_temporary(job)).filter(|short| is_ours(short))) {
+    let short = noted_temporary(job).unwrap_or_else(|| short_temporary(job));
+    for folder in own.iter().chain(Some(&short).filter(|short| is_ours(short))) {
         // What cannot be removed goes with the run's folder, or with everybody's temporary files.
         let _ = fs::remove_dir_all(folder);
     }

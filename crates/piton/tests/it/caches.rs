@@ -260,6 +260,37 @@ fn an_attempt_has_temporary_files_of_its_own_also_where_the_project_is_among_the
     }
 }
 
+/// Whoever takes up an attempt may have another `TMPDIR` than whoever began it.
+#[test]
+fn temporary_files_go_with_the_attempt_also_where_another_engine_ends_it() {
+    if let Err(why) = fences_are_possible() {
+        return skipped(&why);
+    }
+    let sandbox = sandbox();
+    let [first, second] = ["tmp1", "tmp2"].map(|name| sandbox.root().join(name));
+    for folder in [&first, &second] {
+        std::fs::create_dir(folder).expect("a new folder");
+    }
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    let root = sandbox.root();
+    plan(
+        &sandbox,
+        &format!("echo x > \"$TMPDIR/x\"; cat {root}/arrived; cat {root}/gate; echo done > done.txt"),
+        "",
+    );
+    let run = fenced(&sandbox).env("TMPDIR", &first).spawn();
+    sandbox.meet("arrived");
+    assert_ne!(std::fs::read_dir(&first).expect("a folder").count(), 0);
+    run.signal(rustix::process::Signal::KILL);
+    let _ = run.wait();
+    let next = fenced(&sandbox).env("TMPDIR", &second).spawn();
+    sandbox.meet("gate");
+    works(&sandbox, &next.wait());
+    let left: Vec<_> = first.read_dir_utf8().expect("a folder").flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 /// `TMPDIR` may name what is not there, or a place that depends on where one stands.
 #[test]
 fn a_folder_for_temporary_files_that_cannot_be_used_is_not_made() {
