@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Agent, Check, Plan, Sandbox, TaskSpec, first_program};
+use piton_core::run::shell_word;
 use piton_core::system::rwkit;
 use piton_engine::{agent, sandbox, secrets};
 use serde_json::{Value, json};
@@ -89,6 +90,12 @@ fn agents(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
     }
     let logins = logged_out(&askable.iter().map(|(_, agent)| *agent).collect::<Vec<_>>())?;
     for ((name, agent), login) in askable.into_iter().zip(logins) {
+        if let Some(login) = agent::login_unseen(agent, start.root) {
+            let failure = Failure::new(format!("nothing here tells that the agent `{name}` is logged in"));
+            let failure = failure.hint(format!("{login}   logs it in"));
+            let failure = failure.hint(format!("piton agents test {}   asks it", shell_word(name)));
+            findings.push(Finding { kind: "agent_login_unseen", failure, stops: false });
+        }
         let Some(login) = login else { continue };
         let (failure, stands_in) = match &agent.fallback {
             Some(other) => (format!("the agent `{name}` is not logged in: `{other}` stands in"), true),

@@ -30,7 +30,7 @@ use crate::{disk, sandbox};
 
 pub use command::end_of;
 pub(crate) use command::{NOT_INHERITED, environment, job};
-pub use login::{install_command, login_command};
+pub use login::{install_command, login_command, login_unseen};
 pub(crate) use outbox::OUTBOX_FILE;
 #[doc(hidden)]
 pub use outbox::understood;

@@ -324,6 +324,41 @@ fn an_agent_that_is_not_logged_in_is_found_first() {
     }
 }
 
+/// These have no command that tells, and may know a way in that Piton does not.
+#[test]
+fn a_client_that_shows_no_login_is_warned_of_and_not_refused() {
+    let clients = [
+        ("gemini", "", "home/.gemini/oauth_creds.json"),
+        ("opencode", "model = 'anthropic/claude'\n", "home/.local/share/opencode/auth.json"),
+    ];
+    for (client, more, credentials) in clients {
+        let sandbox = sandbox();
+        let bin = sandbox.program(client, "exit 1");
+        let plan = |more: &str| {
+            format!(
+                "[agents.my-own]\nadapter = '{client}'\n{more}[defaults]\nagent = 'my-own'\n[[task]]\nid='T1'\n\
+                 title='One'\nprompt='x'\nchecks=['true']\n"
+            )
+        };
+        let look = || sandbox.piton(["plan", "plan.toml"]).with_path(&bin).run().exits(0);
+        sandbox.write("plan.toml", &plan(more));
+        let unseen = "warning: nothing here tells that the agent `my-own` is logged in";
+        let _ = look().says(unseen).says("hint: piton agents test my-own   asks it");
+        let told = sandbox.piton(["run", "plan.toml", "--dry-run", "--json"]).with_path(&bin).run().exits(0);
+        assert_eq!(crate::json(&told, "/missing/0/stops"), false);
+        sandbox.write("plan.toml", &plan(&format!("{more}env = {{ SOME_API_KEY = 'k' }}\n")));
+        let _ = look().lacks("logged in");
+        sandbox.write("plan.toml", &plan(more));
+        sandbox.write(sandbox.root().join(credentials), "{ \"anthropic\": { \"type\": \"api\" } }");
+        let _ = look().lacks("logged in");
+    }
+    // What it works with where nobody names a model needs no login.
+    let sandbox = sandbox();
+    let bin = sandbox.program("opencode", "exit 1");
+    sandbox.write("plan.toml", &("[agents.default]\nadapter = 'opencode'\n".to_owned() + &task("T1", "")));
+    let _ = sandbox.piton(["plan", "plan.toml"]).with_path(&bin).run().exits(0).lacks("logged in");
+}
+
 /// Where agents write in their worktrees alone, nobody can install what a check needs.
 #[test]
 fn a_check_whose_program_nobody_can_install_is_refused() {
