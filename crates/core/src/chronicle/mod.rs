@@ -149,7 +149,7 @@ impl Chronicle {
         self.updated_at = at;
         match event {
             Event::RunCreated { .. } => self.created_at = at,
-            Event::PlanAdopted { .. } => {}
+            Event::PlanAdopted { .. } | Event::SettingsAdopted { .. } => {}
             Event::TaskAdded { spec, .. } => {
                 self.plan(spec);
                 self.on(&spec.id, |story| story.added = seq);

@@ -22,7 +22,8 @@ pub enum Command {
     Replan(Box<Plan>),
     /// The plan has tasks that the run does not know; nothing else in it is new. Beside an engine, too.
     Extend(Box<Plan>),
-    /// The plan says something else about tasks that nobody works on and that are not completed. Beside an engine, too.
+    /// The plan says something else about tasks that nobody works on and that are not completed, or has other settings.
+    /// Beside an engine, too.
     Follow(Box<Revision>),
     /// An engine holds the run's lock and begins.
     Attach {

@@ -13,11 +13,10 @@ use super::past::{Past, PastError};
 use super::pointers::Pointers;
 use super::reopen::Reopening;
 use super::report::{CommitMade, Report, Tests};
+pub use super::session::{Selection, Session};
 use super::task::{Holder, Intent, Proof};
 use super::usage::ByModel;
-use crate::plan::{
-    Budget, Digest, Fences, Group, GroupId, Oid, Outside, RunId, Schedule, Settings, TaskId, TaskSpec,
-};
+use crate::plan::{Digest, Group, Oid, Outside, RunId, Settings, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
 /// An event in its place in the journal.
@@ -50,6 +49,15 @@ pub enum Event {
         plan_hash: Digest,
         groups: Vec<Group>,
         settings: Box<Settings>,
+    },
+    /// What the plan and `piton.toml` say beside the tasks is adopted as it is now.
+    SettingsAdopted {
+        settings: Box<Settings>,
+        /// What an engine at work goes by from now on. None: nobody was at work.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<Box<Session>>,
+        /// The settings that differ, as people write them.
+        changed: Vec<String>,
     },
     TaskAdded {
         spec: Box<TaskSpec>,
@@ -372,6 +380,7 @@ impl Event {
         match self {
             RunCreated { .. }
             | PlanAdopted { .. }
+            | SettingsAdopted { .. }
             | EngineStarted { .. }
             | EngineStopped { .. }
             | StopRequested { .. }
@@ -447,42 +456,6 @@ impl Event {
         let text = report.feedback.trim();
         (!text.is_empty()).then_some((by, text))
     }
-}
-
-/// What one start of the engine was asked to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Session {
-    pub schedule: Schedule,
-    pub max_parallel: u32,
-    #[serde(default)]
-    pub selection: Selection,
-    /// Works on every task, whatever the plan says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// As the plan says it now: it can be raised while a run waits.
-    #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
-    pub budget: Budget,
-    /// As the plan and `piton.toml` say it now: what a task was refused can be allowed without a new run.
-    #[serde(default, skip_serializing_if = "Fences::is_default")]
-    pub fences: Fences,
-    /// How much whoever started it wants to see.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub verbose: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub quiet: bool,
-}
-
-/// Which part of the plan a session works on.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Selection {
-    #[default]
-    All,
-    /// One group, whatever the state of those before it.
-    Group(GroupId),
-    /// That group and those after it.
-    From(GroupId),
-    Task(TaskId),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

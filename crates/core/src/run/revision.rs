@@ -4,11 +4,12 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::command::{Refusal, Stop};
 use super::create::{lands_otherwise, look_again, moved, places, raised, settings};
-use super::event::Event;
+use super::event::{Event, Session};
 use super::reopen::{Judges, changed};
+use super::settings::adopt;
 use super::state::{Run, State};
 use super::task::{Red, Status, Task};
-use crate::plan::{Digest, GroupId, Plan, TaskId, TaskSpec};
+use crate::plan::{Digest, GroupId, Plan, Settings, TaskId, TaskSpec};
 
 /// A newer version of a run's plan.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct Revision {
     changed: BTreeSet<TaskId>,
     /// Those among them whose checks differ, or the limits of their checks.
     judged: BTreeSet<TaskId>,
+    /// What an engine at work makes of its settings, with what its start was asked for.
+    session: Option<Session>,
 }
 
 impl Revision {
@@ -35,7 +38,12 @@ impl Revision {
             changed.extend((old != new).then(|| new.id.clone()));
             judged.extend((old.checks != new.checks).then_some(new.id));
         }
-        Revision { plan, from: from.clone(), changed, judged }
+        Revision { plan, from: from.clone(), changed, judged, session: None }
+    }
+
+    /// The same for an engine at work, which goes by this from then on.
+    pub fn for_session(self, session: Session) -> Revision {
+        Revision { session: Some(session), ..self }
     }
 
     /// What the change comes to. It is refused as a whole where a part of it is about a task that somebody works on or that is
@@ -48,17 +56,27 @@ impl Revision {
         if plan.tasks.is_empty() {
             return Err(Refusal::because("a plan without tasks is never complete"));
         }
+        self.keeps_agent(run)?;
+        let adopted = adopt(run, plan, self.session.as_ref());
+        if plan.hash() == run.plan_hash {
+            return Ok(adopted.into_iter().collect());
+        }
         let places = places(plan)?;
         self.keeps_judges(state, run)?;
         let planned: BTreeSet<&TaskId> = plan.tasks.iter().map(|spec| &spec.id).collect();
         if let Some(gone) = state.tasks().find(|task| !task.removed && !planned.contains(&task.id)) {
             return Err(waits(&gone.id, "is no longer in the plan"));
         }
-        let mut events = vec![Event::PlanAdopted {
+        let mut events: Vec<Event> = adopted.into_iter().collect();
+        events.push(Event::PlanAdopted {
             plan_hash: plan.hash(),
             groups: plan.groups.clone(),
-            settings: Box::new(settings(run, plan)),
-        }];
+            settings: Box::new(Settings {
+                commit_prefix: run.settings.commit_prefix.clone(),
+                author: run.settings.author.clone(),
+                ..settings(run, plan)
+            }),
+        });
         for (spec, (level, tail)) in plan.tasks.iter().zip(places) {
             match state.task(&spec.id)? {
                 None => events.push(Event::TaskAdded { spec: Box::new(spec.clone()), level, tail }),
@@ -89,6 +107,18 @@ impl Revision {
             return Err(waits(&task.id, "is completed, and the plan changes it"));
         }
         Ok(events.into_iter().chain(raised(task, spec)).collect())
+    }
+
+    /// The agent that this start was asked for has to stay.
+    fn keeps_agent(&self, run: &Run) -> Result<(), Stop> {
+        let agent = run.session.agent.as_ref().filter(|_| self.session.is_some());
+        match agent.filter(|agent| !self.plan.settings.agents.contains_key(*agent)) {
+            Some(gone) if run.settings.agents.contains_key(gone) => Err(Refusal::hinted(
+                format!("the agent `{gone}` is no longer defined, and this engine was started with it"),
+                "`piton run PLAN` without `--agent` adopts it",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// What is under way is judged by the checks that it knows, also where it lands.

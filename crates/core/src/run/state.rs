@@ -89,6 +89,9 @@ pub struct Run {
     /// What somebody should look at in the work of tasks that was let pass, by task.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noticed: BTreeMap<TaskId, String>,
+    /// When settings were last adopted while this engine was at work, and which.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<(Timestamp, Vec<String>)>,
 }
 
 impl Run {

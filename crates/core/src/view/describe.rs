@@ -31,6 +31,12 @@ pub fn describe(event: &Event) -> Description {
             (Tone::Plain, format!("run {run} of the plan {name}{onto}"))
         }
         Event::PlanAdopted { .. } => (Tone::Plain, "the plan is adopted as it is now".to_owned()),
+        Event::SettingsAdopted { changed, .. } if changed.is_empty() => {
+            (Tone::Plain, "the settings are adopted as they are now".to_owned())
+        }
+        Event::SettingsAdopted { changed, .. } => {
+            (Tone::Plain, format!("settings are adopted as they are now: {}", changed.join(", ")))
+        }
         Event::TaskAdded { spec, .. } => (Tone::Quiet, format!("planned: {}", spec.title)),
         Event::TaskChanged { spec, .. } => (Tone::Quiet, format!("planned again: {}", spec.title)),
         Event::TaskRemoved { .. } => (Tone::Quiet, "no longer in the plan".to_owned()),

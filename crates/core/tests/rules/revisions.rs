@@ -1,8 +1,9 @@
 //! A plan that is edited while its run goes on: what nobody works on follows it, everything else waits for a person.
 
-use piton_core::plan::{AboutTask, Plan, TaskSpec};
+use piton_core::plan::{AboutTask, Agent, Budget, Plan, TaskSpec, WorktreeSetup};
 use piton_core::run::{
-    Action, AgentEnd, Class, Command, Event, Reopening, Revision, Status, StopReason, Verdict, next,
+    Action, AgentEnd, Class, Command, Event, Reopening, Revision, Session, Status, StopReason, Verdict, next,
+    settings_that_wait,
 };
 use piton_core::time::Span;
 
@@ -244,4 +245,63 @@ fn a_plan_that_is_read_again_judges_again_too() {
     let since = bench.journal.len();
     bench.accept(&Command::Replan(Box::new(plan(vec![judged("right", spec("a", &[]))]))));
     assert!(rejudged(&bench, since));
+}
+
+#[test]
+fn settings_alone_are_adopted_beside_an_engine_without_a_word_about_tasks() {
+    let old = vec![spec("a", &[]), spec("b", &[])];
+    let mut bench = Bench::running(old.clone());
+    bench.start("a");
+    let since = bench.journal.len();
+    let mut now = plan(old.clone());
+    now.settings.max_parallel = 7;
+    now.settings.budget = Budget { run_tokens: Some(9), ..Budget::default() };
+    now.settings.agents.insert("w".to_owned(), Agent { model: Some("m".to_owned()), ..Agent::default() });
+    now.settings.fences.processes = Some(99);
+    now.settings.worktree =
+        WorktreeSetup { shared: Some("elsewhere".to_owned()), ..WorktreeSetup::default() };
+    now.settings.no_commits = true;
+    let session = Session {
+        max_parallel: 7,
+        budget: now.settings.budget,
+        agent: Some("somebody".to_owned()),
+        ..bench.state.run().expect("created").session.clone()
+    };
+    let from = bench.state.run().expect("created").plan_hash.clone();
+    let follow = |plan: &Plan| {
+        Command::Follow(Box::new(Revision::new(plan.clone(), &from, &old).for_session(session.clone())))
+    };
+    bench.accept(&follow(&now));
+    let Event::SettingsAdopted { changed, .. } = &bench.journal[since].event else {
+        panic!("{:?}", bench.journal[since])
+    };
+    assert_eq!(changed.join(" "), "agents.w budget.run_tokens policy.max_parallel sandbox.processes");
+    assert_eq!(bench.journal.len(), since + 1);
+    let run = bench.state.run().expect("created");
+    assert_eq!((run.session.max_parallel, run.session.budget.run_tokens), (7, Some(9)));
+    // What only this start was asked for stays, and so does where it works.
+    assert_eq!((run.session.agent.as_deref(), run.settings.no_commits), (None, false));
+    assert_eq!(run.settings.worktree.shared, None);
+    // Once is enough.
+    bench.accept(&follow(&now));
+    assert_eq!(bench.journal.len(), since + 1);
+}
+
+#[test]
+fn what_the_commits_of_a_run_are_bound_to_waits_for_a_replan() {
+    let old = vec![spec("a", &[])];
+    let mut bench = Bench::running(old.clone());
+    let mut now = plan(vec![titled(spec("a", &[]))]);
+    now.settings.commit_prefix = Some("feat:".to_owned());
+    now.settings.author = Some("A <a@b>".to_owned());
+    let run = bench.state.run().expect("created");
+    assert_eq!(settings_that_wait(run, &now), ["policy.commit_prefix", "policy.author"]);
+    bench.accept(&follow(&bench, &old, now.clone()));
+    assert_eq!(bench.state.run().expect("created").settings.commit_prefix, None);
+    let reason = StopReason::Person;
+    bench.accept(&Command::Detach { engine: "e1".to_owned(), reason, tip: Vec::new() });
+    bench.accept(&Command::Replan(Box::new(now.clone())));
+    let run = bench.state.run().expect("created");
+    assert_eq!(run.settings.commit_prefix.as_deref(), Some("feat:"));
+    assert!(settings_that_wait(run, &now).is_empty());
 }

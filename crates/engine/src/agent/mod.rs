@@ -24,6 +24,7 @@ use piton_core::run::{AgentEnd, Asks, ByModel, Closing, Usage, Verdict, verdict}
 use piton_core::signal::{Output, Reach, Signal, heard};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::keeper::{Ended, Job, JobSpec, Outcome};
 use crate::{disk, sandbox};
@@ -80,6 +81,29 @@ impl Place<'_> {
     }
 }
 
+/// In the folder of a job: which client it was begun with. Its agent may be another client by the time it ends.
+const CLIENT: &str = "client.json";
+
+#[derive(Serialize, Deserialize)]
+struct Begun {
+    adapter: Adapter,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+}
+
+/// The agent of a job, as far as its output is concerned: what the job was begun with, or else what the settings say.
+/// Jobs of earlier versions do not tell.
+pub(crate) fn as_begun(job: &Job, agent: Option<&Agent>) -> Option<Agent> {
+    let begun = job.started_at_ms().and_then(|_| fs::read(job.dir().join(CLIENT)).ok());
+    let begun = begun.and_then(|bytes| serde_json::from_slice::<Begun>(&bytes).ok());
+    match (begun, agent.cloned()) {
+        (Some(Begun { adapter, model }), agent) => {
+            Some(Agent { adapter, model, ..agent.unwrap_or_default() })
+        }
+        (None, agent) => agent,
+    }
+}
+
 /// The file of the prompt: as it was written, or with words for somebody who was interrupted before it.
 pub(crate) fn prompt_of(session: Option<&Session>, written: &Utf8Path) -> io::Result<Utf8PathBuf> {
     if !session.is_some_and(Session::is_resumed) {
@@ -97,6 +121,11 @@ pub(crate) fn prompt_of(session: Option<&Session>, written: &Utf8Path) -> io::Re
 pub(crate) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> io::Result<JobSpec> {
     if place.fenced {
         sandbox::make_homes(agent);
+    }
+    if Job::at(place.folder()).started_at_ms().is_none() {
+        let begun = Begun { adapter: agent.adapter, model: agent.model.clone() };
+        let text = serde_json::to_vec(&begun).map_err(io::Error::other)?;
+        disk::fill(&place.folder().join(CLIENT), &text)?;
     }
     Ok(match agent.adapter {
         Adapter::Command => command::start(agent, place),

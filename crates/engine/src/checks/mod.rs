@@ -113,9 +113,8 @@ impl AgentJob {
         let outcome = self.job.outcome().ok()??;
         let took = Span(u64::try_from(outcome.ended_at_ms - outcome.started_at_ms).unwrap_or(0));
         let session = agent::Session::at(&self.job);
-        let heard = agents
-            .get(&self.agent)
-            .and_then(|client| agent::hear(client, &self.job, session.as_ref(), &outcome, 0).ok());
+        let heard = agent::as_begun(&self.job, agents.get(&self.agent))
+            .and_then(|client| agent::hear(&client, &self.job, session.as_ref(), &outcome, 0).ok());
         let (used, estimate) = heard.map(|heard| (heard.used, heard.estimate)).unwrap_or_default();
         Some(Billed { used, estimate, took })
     }
@@ -280,8 +279,8 @@ impl Bench<'_> {
 
     fn judge(&self, check: &Check, job: &Job, outcome: &Outcome) -> Result<CheckResult, NoResult> {
         let reviewer = check.reviewer().map(|agent| self.who(job, agent)).transpose()?;
-        let client = reviewer.as_ref().and_then(|agent| self.agents.get(agent));
-        let heard = client.and_then(|client| agent::hear(client, job, None, outcome, READ).ok());
+        let client = reviewer.as_ref().and_then(|agent| agent::as_begun(job, self.agents.get(agent)));
+        let heard = client.and_then(|client| agent::hear(&client, job, None, outcome, READ).ok());
         let outage = heard.as_ref().and_then(agent::Heard::outage_of_any);
         let no_verdict = heard.as_ref().and_then(agent::Heard::no_verdict);
         let output = match heard {

@@ -70,9 +70,10 @@ impl Gauges {
             let mut at_work = None;
             for at in running.agents().into_iter().filter(|at| !is_booked(task, at)) {
                 let dir = at.job.dir().to_owned();
-                let adapter =
-                    run.settings.agents.get(&at.agent).map_or(Adapter::Command, |agent| agent.adapter);
-                let mut gauge = before.remove(&dir).unwrap_or_else(|| Gauge::on(at.job.clone(), adapter));
+                let mut gauge = before.remove(&dir).unwrap_or_else(|| {
+                    let client = agent::as_begun(&at.job, run.settings.agents.get(&at.agent));
+                    Gauge::on(at.job.clone(), client.map_or(Adapter::Command, |client| client.adapter))
+                });
                 let own = gauge.live(now);
                 of_task = of_task.plus(own);
                 at_work = gauge.ended.is_none().then_some((at, own));
@@ -227,8 +228,8 @@ pub(super) fn stopped_at(order: &Order) -> Option<Bound> {
     if outcome.ended == Ended::Stopped {
         return over(&at.job);
     }
-    let client = order.run.settings.agents.get(&at.agent)?;
-    let heard = agent::hear(client, &at.job, None, &outcome, 0).ok()?;
+    let client = agent::as_begun(&at.job, order.run.settings.agents.get(&at.agent))?;
+    let heard = agent::hear(&client, &at.job, None, &outcome, 0).ok()?;
     let own = Live { usage: Usage::sum(heard.used.as_ref()?), worked: Span::default() };
     let used = unbooked(order);
     bound_reached(&order.run, &order.task, own, used, used).filter(|_| heard.is_used_up())

@@ -111,6 +111,7 @@ fn ask(
     if let Some(bound) = budget::over(&job).filter(|_| outcome.ended == Ended::Stopped) {
         return Err(Trouble::Transient(budget::words(&bound)));
     }
+    let client = &agent::as_begun(&job, Some(client)).unwrap_or_default();
     Ok((agent::hear(client, &job, None, &outcome, MOST_WORDS)?, outcome.ended))
 }
 

@@ -27,7 +27,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use piton_core::plan::{Oid, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
+use piton_core::plan::{Oid, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
     self, Action, Command, Event, Note, Proof, Recorded, Refusal, Selection, Session, State, Status,
@@ -48,6 +48,7 @@ pub use briefing::{NoPrompt, next_prompt};
 use budget::Gauges;
 pub use land::PINS;
 use order::{Called, Neighbour, Order, Running, Site, Slots};
+pub use plan::PlanRead;
 use plan::PlanSeen;
 use reconcile::Rescues;
 pub use reconcile::lost_landings;
@@ -104,7 +105,7 @@ pub struct Engine {
 
 /// The plan as its files say it, or why it cannot be read, if they were written since it was asked for last. Asked
 /// often: it must be cheap.
-pub type PlanNow = Box<dyn FnMut() -> Option<Result<Plan, String>>>;
+pub type PlanNow = Box<dyn FnMut() -> Option<Result<PlanRead, String>>>;
 
 /// Brings the files of the plan's system up to date: asked before an agent gets its copies of them.
 pub type SettleFiles = Box<dyn Fn() + Send + Sync>;
@@ -166,6 +167,8 @@ struct Loop<'o> {
     undecided: Undecided,
     no_wait: bool,
     plan_seen: PlanSeen,
+    /// Changed settings that wait for `--replan`, as they were last reported.
+    settings_wait: Vec<&'static str>,
     inbox: Inbox,
     workers: Workers,
     observer: &'o mut dyn Observer,
@@ -229,6 +232,7 @@ impl<'o> Loop<'o> {
             undecided,
             no_wait,
             plan_seen: PlanSeen::default(),
+            settings_wait: Vec::new(),
             inbox,
             workers: Workers::default(),
             observer,

@@ -4,10 +4,19 @@ use std::time::Instant;
 
 use camino::Utf8Path;
 use piton_core::plan::Plan;
-use piton_core::run::{Command, Note, Refusal, Revision};
+use piton_core::run::{
+    Command, Note, Refusal, Revision, Session, follows_settings, settings_that_wait, shell_word,
+};
 use piton_core::system::native;
 
 use super::{EngineError, LOOK, Loop};
+
+/// A plan as its files say it, and what this start makes of its settings.
+#[derive(Clone, Debug)]
+pub struct PlanRead {
+    pub plan: Plan,
+    pub session: Session,
+}
 
 /// What the plan's files say, compared with what the run goes by.
 #[derive(Default)]
@@ -17,9 +26,9 @@ pub(super) enum PlanSeen {
     Followed,
     /// Something else, or nothing that can be read. Somebody may still be writing: it counts once a look finds the files as
     /// the look before it.
-    Fresh(Result<Plan, String>),
+    Fresh(Result<PlanRead, String>),
     /// Something else, and somebody is about to tell the journal of it.
-    Expected(Plan),
+    Expected(PlanRead),
     /// It could not be read, and that was reported.
     Broken,
     /// The run cannot follow it; this is how the two differ.
@@ -34,12 +43,15 @@ impl Loop<'_> {
             self.looked = Instant::now();
             let before = std::mem::take(&mut self.plan_seen);
             self.plan_seen = match ((self.plan_now)(), before) {
-                (Some(Ok(now)), _) if self.is_followed(&now) => PlanSeen::Followed,
+                (Some(Ok(now)), _) if self.is_followed(&now) => {
+                    self.tell_what_waits(&now.plan)?;
+                    PlanSeen::Followed
+                }
                 // Files of its folder that say nothing about the tasks were written.
                 (Some(now), PlanSeen::Fresh(before)) if says_the_same(&now, &before) => self.follow(now)?,
                 (Some(now), _) => PlanSeen::Fresh(now),
                 (None, PlanSeen::Fresh(now)) => self.follow(now)?,
-                (None, PlanSeen::Expected(plan)) => self.follow(Ok(plan))?,
+                (None, PlanSeen::Expected(read)) => self.follow(Ok(read))?,
                 (None, seen) => seen,
             };
             if let PlanSeen::Waits(_) = self.plan_seen {
@@ -58,50 +70,75 @@ impl Loop<'_> {
         }
     }
 
-    fn follow(&mut self, now: Result<Plan, String>) -> Result<PlanSeen, EngineError> {
-        let plan = match now {
-            Ok(plan) => plan,
+    fn follow(&mut self, now: Result<PlanRead, String>) -> Result<PlanSeen, EngineError> {
+        let read = match now {
+            Ok(read) => read,
             Err(reason) => {
                 let note = Note::PlanUnreadable { reason };
                 self.commit(&[Command::Note { by: "piton".to_owned(), note }])?;
                 return Ok(PlanSeen::Broken);
             }
         };
-        if self.is_followed(&plan) {
+        self.tell_what_waits(&read.plan)?;
+        if self.is_followed(&read) {
             return Ok(PlanSeen::Followed);
         }
         // Whoever adds a task writes the plan first, and holds this until the journal knows of it.
         let path = self.state.run().map(|run| run.plan.clone()).unwrap_or_default();
         let quiet = self.site.project.try_plan_lock(Utf8Path::new(&path));
         if matches!(quiet, Ok(None)) {
-            return Ok(PlanSeen::Expected(plan));
+            return Ok(PlanSeen::Expected(read));
         }
         self.hear_others()?;
         let Some(from) = self.state.run().map(|run| run.plan_hash.clone()) else {
             return Ok(PlanSeen::Followed);
         };
-        if self.is_followed(&plan) {
+        if self.is_followed(&read) {
             return Ok(PlanSeen::Followed);
         }
         let specs = self.journal.specs(&self.run)?;
-        let difference = native::difference(&specs, &plan.tasks);
-        let revision = Revision::new(plan.clone(), &from, &specs);
+        let difference = native::difference(&specs, &read.plan.tasks);
+        let revision = Revision::new(read.plan.clone(), &from, &specs).for_session(read.session.clone());
         let followed = self.commit(&[Command::Follow(Box::new(revision))])?;
         Ok(match followed.into_iter().next() {
-            Some(Err(Refusal { stale: true, .. })) => PlanSeen::Expected(plan),
+            Some(Err(Refusal { stale: true, .. })) => PlanSeen::Expected(read),
             Some(Err(refusal)) => PlanSeen::Waits(format!("{refusal}\n{difference}")),
             _ => PlanSeen::Followed,
         })
     }
 
-    fn is_followed(&self, plan: &Plan) -> bool {
-        self.state.run().is_some_and(|run| run.plan_hash == plan.hash())
+    fn is_followed(&self, PlanRead { plan, session }: &PlanRead) -> bool {
+        let run = self.state.run();
+        run.is_some_and(|run| run.plan_hash == plan.hash() && follows_settings(run, plan, Some(session)))
+    }
+
+    /// Settings that this run cannot adopt while it goes on are reported once.
+    fn tell_what_waits(&mut self, plan: &Plan) -> Result<(), EngineError> {
+        let Some(run) = self.state.run() else { return Ok(()) };
+        let waits = settings_that_wait(run, plan);
+        if waits == self.settings_wait {
+            return Ok(());
+        }
+        self.settings_wait.clone_from(&waits);
+        if waits.is_empty() {
+            return Ok(());
+        }
+        let (names, path) = (waits.join(", "), shell_word(&run.plan));
+        let text = format!(
+            "changed settings that the run keeps as it began: {names}; after `piton stop`, \
+             `piton run {path} --replan` adopts them"
+        );
+        let note = Note::Entry { task: None, text, for_next: false };
+        self.commit(&[Command::Note { by: "Piton".to_owned(), note }])?;
+        Ok(())
     }
 }
 
-fn says_the_same(one: &Result<Plan, String>, other: &Result<Plan, String>) -> bool {
+fn says_the_same(one: &Result<PlanRead, String>, other: &Result<PlanRead, String>) -> bool {
     match (one, other) {
-        (Ok(one), Ok(other)) => one.hash() == other.hash(),
+        (Ok(one), Ok(other)) => {
+            one.plan.hash() == other.plan.hash() && one.plan.settings == other.plan.settings
+        }
         (Err(one), Err(other)) => one == other,
         _ => false,
     }

@@ -219,11 +219,11 @@ pub(super) fn work(order: &Order, pass: u32) -> Result<Vec<Command>, Trouble> {
     let spec = &order.spec;
     let meant = run::worker(&order.run, &order.task);
     let name = Some(order.task.progress.agent.as_str()).filter(|name| !name.is_empty()).unwrap_or(meant);
-    let Some(client) = order.run.settings.agents.get(name) else {
+    let job = order.agent_job(pass);
+    let Some(client) = agent::as_begun(&job, order.run.settings.agents.get(name)) else {
         return Err(Trouble::Defect(format!("the agent `{name}` is not defined")));
     };
-    let client = &budget::held(client, order);
-    let job = order.agent_job(pass);
+    let client = &budget::held(&client, order);
     let called = order.site.called.take(&order.task.id, &job);
     if !order.running.begin(&job, Some(name)) {
         return Err(Trouble::Stopped);

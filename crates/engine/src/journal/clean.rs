@@ -13,6 +13,7 @@ pub(super) fn without_secrets(event: Event, redactor: &Redactor) -> (Event, Opti
         event,
         Event::RunCreated { .. }
             | Event::PlanAdopted { .. }
+            | Event::SettingsAdopted { .. }
             | Event::TaskAdded { .. }
             | Event::TaskChanged { .. }
             | Event::TaskRemoved { .. }

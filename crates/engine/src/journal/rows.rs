@@ -405,6 +405,8 @@ pub(super) struct Moving {
     pub used: Bills,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub noticed: BTreeMap<TaskId, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<(Timestamp, Vec<String>)>,
 }
 
 impl Moving {
@@ -439,6 +441,7 @@ impl Moving {
             context,
             used,
             noticed,
+            adopted,
         } = run;
         Moving {
             engine: engine.clone(),
@@ -459,6 +462,7 @@ impl Moving {
             context: context.clone(),
             used: used.clone(),
             noticed: noticed.clone(),
+            adopted: adopted.clone(),
         }
     }
 
@@ -483,6 +487,7 @@ impl Moving {
             context,
             used,
             noticed,
+            adopted,
         } = self;
         Run {
             engine,
@@ -503,6 +508,7 @@ impl Moving {
             context,
             used,
             noticed,
+            adopted,
             ..run
         }
     }

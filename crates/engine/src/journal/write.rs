@@ -313,7 +313,10 @@ pub(super) fn record<'e>(
     let mut insert = db.prepare_cached("INSERT INTO events (no, at, task, body) VALUES (?1, ?2, ?3, ?4)")?;
     let mut planned = false;
     for (Recorded { seq, at, event }, text) in events {
-        planned |= matches!(event, Event::RunCreated { .. } | Event::PlanAdopted { .. });
+        planned |= matches!(
+            event,
+            Event::RunCreated { .. } | Event::PlanAdopted { .. } | Event::SettingsAdopted { .. }
+        );
         let task = event.task().map(piton_core::plan::TaskId::as_str);
         let body = text.map_or_else(|| json(event).map(Cow::from), |text| Ok(Cow::from(text)))?;
         insert.execute(params![key(no, *seq), at.0, task, body])?;

@@ -6,10 +6,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
 use piton_core::run::{
     Closed, Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, State, Status,
-    StopReason,
+    StopReason, follows_settings, settings_that_wait,
 };
 use piton_core::system::iterative::plan::LISTS;
 use piton_core::system::{kept, native};
+use piton_core::view;
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
 use piton_engine::landed::{Before, by_lost_runs};
@@ -167,8 +168,16 @@ pub(crate) fn settle_run(
         let now = kept.journal.facts(&run)?;
         is_same = now.is_some_and(|now| now.plan_hash == found.plan.hash());
     }
-    if !is_same {
+    let facts = journal.facts(&run)?;
+    let waits = facts.map(|facts| settings_that_wait(&facts, &found.plan)).unwrap_or_default();
+    if !is_same || args.replan && !waits.is_empty() {
         adopt_or_refuse(args, found, journal, &run)?;
+    } else {
+        adopt_settings(found, journal, &run)?;
+    }
+    if !args.replan && !waits.is_empty() {
+        ui::say(format!("changed settings that the run keeps as it began: {}", waits.join(", ")));
+        ui::hint(format!("piton run {} --replan   adopts them", typed(&found.path)));
     }
     Ok((run, lock))
 }
@@ -189,6 +198,20 @@ pub(crate) fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
             .hint("piton status")
             .hint("piton stop")
     })
+}
+
+/// The tasks are as they were; what the plan and `piton.toml` say beside them need not be.
+fn adopt_settings(found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {
+    let Some(facts) = journal.facts(run)? else { return Ok(()) };
+    if follows_settings(&facts, &found.plan, None) {
+        return Ok(());
+    }
+    let revision = Revision::new(found.plan.clone(), &facts.plan_hash, &[]);
+    let events = submit(journal, run, Command::Follow(Box::new(revision)))?.map_err(Failure::from)?;
+    for recorded in &events {
+        ui::say(view::describe(&recorded.event).text);
+    }
+    Ok(())
 }
 
 fn adopt_or_refuse(args: &RunArgs, found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {

@@ -284,3 +284,98 @@ fn a_plan_that_is_not_in_git_works_too() {
     let _ = sandbox.piton(["run", plan.as_str(), "--project-path", "."]).run().exits(0);
     assert_eq!(sandbox.read("T1.txt"), "done\n");
 }
+
+/// Which agents work, and how many at once, is not what the tasks say: it may change at any time.
+#[test]
+fn settings_that_change_during_the_run_are_adopted_and_what_runs_keeps_what_it_has() {
+    let sandbox = sandbox();
+    let tasks = task("T1", "") + &task("T2", "");
+    let text = |parallel: u32, who: &str| {
+        let plan = sandbox.plan_text(&format!("max_parallel = {parallel}"), &tasks);
+        plan.replacen("[policy]", &format!("[agents.default.env]\nWHO = '{who}'\n\n[policy]"), 1)
+    };
+    sandbox.write("plan.toml", &text(1, "first"));
+    sandbox.program("who", "echo $WHO > $1");
+    sandbox.commit("Plan");
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    sandbox.script(
+        "[T1]\nmeet SIDE/arrived\nmeet SIDE/gate\nrun SIDE/bin/who T1.txt\n[T2]\nrun SIDE/bin/who T2.txt\n",
+    );
+    let mut run = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("arrived");
+    // T1 is at work, and one at a time may be.
+    sandbox.write("plan.toml", &text(2, "second"));
+    run.until_says("settings are adopted as they are now: agents.default.env, policy.max_parallel");
+    run.until_says("T2       landed");
+    let _ = sandbox.run("status").exits(0).says(" ago: agents.default.env, policy.max_parallel");
+    sandbox.meet("gate");
+    let _ = run.wait().exits(0).lacks("asked to stop").lacks("the plan is adopted");
+    assert_eq!(["T1.txt", "T2.txt"].map(|file| sandbox.read(file)), ["first\n", "second\n"]);
+    let _ = sandbox.run("log").exits(0).says("settings are adopted as they are now: agents.default.env");
+    let _ = sandbox.run("run plan.toml").exits(0).lacks("settings");
+}
+
+/// The command line of a start is stronger than the files, also when those change later.
+#[test]
+fn flags_of_a_start_hold_against_settings_that_change() {
+    let sandbox = sandbox();
+    let tasks = task("T1", "") + &task("T2", "");
+    sandbox.plan_with("max_parallel = 1", &tasks);
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    sandbox.script("[T1]\nmeet SIDE/arrived\nmeet SIDE/gate\nwrite T1.txt x\n[T2]\nwrite T2.txt x\n");
+    let mut run = sandbox.piton(["run", "plan.toml", "--max-parallel", "1"]).spawn();
+    sandbox.meet("arrived");
+    sandbox.write("plan.toml", &sandbox.plan_text("max_parallel = 2\nlanding_wait = '5m'", &tasks));
+    run.until_says("settings are adopted as they are now: policy.landing_wait, policy.max_parallel");
+    sandbox.meet("gate");
+    let run = run.wait().exits(0);
+    let verified = run.stderr.find("T1       verified").expect("it was verified");
+    let started = run.stderr.find("T2       attempt 1 started").expect("it started");
+    assert!(verified < started, "{}", run.stderr);
+}
+
+/// All commits of a run are called and signed the same way.
+#[test]
+fn a_prefix_that_changes_during_the_run_waits_and_that_is_said_once() {
+    let (sandbox, mut run) = held(&[]);
+    let tasks = task("T1", "") + &task("T2", "depends_on = ['T1']");
+    let waits = "changed settings that the run keeps as it began: policy.commit_prefix";
+    for policy in ["commit_prefix = 'feat:'", "commit_prefix = 'feat:'\nlanding_wait = '5m'"] {
+        sandbox.write("plan.toml", &sandbox.plan_text(policy, &tasks));
+        run.until_says(if policy.contains("wait") { "settings are adopted" } else { waits });
+    }
+    sandbox.meet("gate");
+    let run = run.wait().exits(0);
+    assert_eq!(run.stderr.matches(waits).count(), 1, "{}", run.stderr);
+    assert!(run.stderr.contains("--replan` adopts them"), "{}", run.stderr);
+    assert!(sandbox.history("main").contains(&"Merge worktree-T2: Do T2".to_owned()));
+    let more = sandbox.plan_text("commit_prefix = 'feat:'", &(tasks + &task("T3", "")));
+    sandbox.write("plan.toml", &more);
+    sandbox.script(&writers(&["T3"]));
+    let _ = sandbox.run("run plan.toml --task T1").says(waits).says("piton run plan.toml --replan");
+    let _ = sandbox.run("run plan.toml --replan").exits(0).lacks(waits);
+    assert!(sandbox.history("main").iter().any(|subject| subject.starts_with("feat:")));
+}
+
+/// They are not part of the plan's hash, so the next start has to look at them by itself.
+#[test]
+fn settings_that_changed_between_runs_are_adopted_by_the_next() {
+    let sandbox = sandbox();
+    let default = |who: &str| {
+        let script = sandbox.root().join("agents.script");
+        let command = format!("command = ['{}', 'scripted-agent', '{script}']", env!("CARGO_BIN_EXE_piton"));
+        format!("[agents.default]\n{command}\nenv = {{ WHO = '{who}' }}\n")
+    };
+    sandbox.write("piton.toml", &default("first"));
+    sandbox.write("plan.toml", &(task("T1", "") + &task("T2", "")));
+    sandbox.program("who", "echo $WHO > $1");
+    sandbox.commit("Plan");
+    sandbox.script("[T1]\nrun SIDE/bin/who T1.txt\n[T2]\nrun SIDE/bin/who T2.txt\n");
+    let _ = sandbox.run("run plan.toml --task T1").exits(0);
+    sandbox.write("piton.toml", &default("second"));
+    let adopted = "settings are adopted as they are now: agents.default.env";
+    let _ = sandbox.run("run plan.toml").exits(0).says(adopted);
+    assert_eq!(["T1.txt", "T2.txt"].map(|file| sandbox.read(file)), ["first\n", "second\n"]);
+}

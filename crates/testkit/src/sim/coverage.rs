@@ -18,6 +18,7 @@ macro_rules! kinds {
 kinds![
     RunCreated,
     PlanAdopted,
+    SettingsAdopted,
     TaskAdded,
     TaskChanged,
     TaskRemoved,

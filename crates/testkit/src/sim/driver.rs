@@ -298,7 +298,9 @@ fn describe(plan: &piton_core::plan::Plan) -> String {
 /// An event in one line, without what is long.
 fn told(event: &Event) -> String {
     let mut text = match event {
-        Event::RunCreated { .. } | Event::PlanAdopted { .. } => kind(event).to_owned(),
+        Event::RunCreated { .. } | Event::PlanAdopted { .. } | Event::SettingsAdopted { .. } => {
+            kind(event).to_owned()
+        }
         Event::TaskAdded { spec, level, .. } => format!("TaskAdded {} level {level}", spec.id),
         Event::TaskChanged { spec, level, .. } => format!("TaskChanged {} level {level}", spec.id),
         event => format!("{event:?}"),

@@ -3,7 +3,7 @@
 use piton_core::plan::{Check, Oid, Plan, TaskId, TaskSpec};
 use piton_core::run::{
     CheckResult, Claim, Command, Event, Evidence, Holder, Note, Past, PastError, Reopening, Report, Revision,
-    Status, StopReason, Verdict,
+    Session, Status, StopReason, Verdict,
 };
 use piton_core::time::Span;
 
@@ -305,7 +305,9 @@ impl Sim {
     fn edit_plan(&mut self) -> Result<(), Broken> {
         let specs = self.scenario.plan.tasks.clone();
         let plan = self.other_plan();
-        let revision = Revision::new(plan.clone(), &self.run().plan_hash.clone(), &specs);
+        let session = Session { max_parallel: plan.settings.max_parallel, ..self.run().session.clone() };
+        let revision =
+            Revision::new(plan.clone(), &self.run().plan_hash.clone(), &specs).for_session(session);
         let before = std::mem::replace(&mut self.scenario.plan, plan);
         match self.submit(&Command::Follow(Box::new(revision)))? {
             Answer::Done(_) => {
@@ -353,7 +355,13 @@ impl Sim {
             5 | 6 => plan.tasks[at].title += " and more",
             7 | 8 => self.judge_otherwise(&mut plan.tasks[at]),
             0 => plan.tasks[at].attempts = self.rng.small(1, 6),
-            1 => plan.tasks[at].priority = self.rng.small(1, 5),
+            1 => {
+                plan.tasks[at].priority = self.rng.small(1, 5);
+                // Sometimes nothing but this.
+                if !plan.settings.no_commits {
+                    plan.settings.max_parallel = plan.tasks[at].priority;
+                }
+            }
             2 | 3 if plan.tasks.len() > 1 => {
                 // Gone, and nobody waits for it any more; it may come back later.
                 let gone = plan.tasks.remove(at);

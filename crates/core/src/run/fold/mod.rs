@@ -82,6 +82,7 @@ impl State {
                     context: None,
                     used: Bills::new(),
                     noticed: BTreeMap::new(),
+                    adopted: None,
                 });
                 Ok(())
             }
@@ -91,6 +92,20 @@ impl State {
                     run.groups.clone_from(groups);
                     run.settings = (**settings).clone();
                 });
+                Ok(())
+            }
+            Event::SettingsAdopted { settings, session, changed } => {
+                let now = session.as_ref().map(|session| session.schedule);
+                let reorder =
+                    self.run.as_ref().is_some_and(|run| now.is_some_and(|now| now != run.session.schedule));
+                self.on_run(|run| {
+                    run.settings = (**settings).clone();
+                    run.adopted = Some((at, changed.clone()));
+                    run.session = session.as_deref().unwrap_or(&run.session).clone();
+                });
+                if reorder {
+                    self.reorder();
+                }
                 Ok(())
             }
             Event::TaskAdded { spec, level, tail } => self.add(spec, (*level, *tail), at, seq),
@@ -114,6 +129,7 @@ impl State {
                     run.stopped = None;
                     run.closed = None;
                     run.held = false;
+                    run.adopted = None;
                     run.streak = 0;
                     // A person may have seen to it.
                     run.outages.retain(|_, outage| outage.until.is_some());

@@ -11,7 +11,7 @@ use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_wor
 use piton_core::system::{kept, rwkit as lists};
 use piton_core::view::{self, counted};
 use piton_engine::clock;
-use piton_engine::drive::{self, Engine, PlanNow};
+use piton_engine::drive::{self, Engine, PlanNow, PlanRead};
 use piton_engine::files::{FilesError, Keeping};
 use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
         session: session(args, &found.plan),
         owned: owned(&found.path, found.plan.settings.dialect, &found.plan.groups, &project),
         sandbox,
-        plan_now: watch(&found, &project, &journal.specs(&run)?),
+        plan_now: watch(args, &found, &project, &journal.specs(&run)?),
         keeper: keeper()?,
         prompts,
         project: project.clone(),
@@ -353,10 +353,11 @@ pub(crate) fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project
 }
 
 /// The plan as it is, once its files were written.
-fn watch(found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
+fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
     let (path, dialect) = (found.path.clone(), found.plan.settings.dialect);
     let tests = begin::checks_found(dialect, specs);
-    let project = project.root.clone();
+    let (project, args) = (project.root.clone(), args.clone());
+    let in_place = found.plan.settings.no_commits;
     let mut seen = plans::stamp(&path, &project);
     Box::new(move || {
         let now = plans::stamp(&path, &project);
@@ -366,7 +367,12 @@ fn watch(found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
         seen = now;
         let how = How { project: Some(&project), tests: tests.as_deref(), ..How::default() };
         Some(match plans::read(&path, dialect, how) {
-            Ok((found, _)) => Ok(found.plan),
+            Ok((found, _)) => {
+                let mut plan = found.plan;
+                apply_flags(&mut plan, &args);
+                plan.settings.no_commits |= in_place;
+                Ok(PlanRead { session: session(&args, &plan), plan })
+            }
             Err(failure) => Err(format!("{}; `piton plan {}` shows why", failure.message, typed(&path))),
         })
     })

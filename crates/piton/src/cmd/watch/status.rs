@@ -133,6 +133,10 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
         ui::answer_line(format!("  used: {bill}"));
     }
     let now = clock::now();
+    if let Some((at, changed)) = facts.adopted.as_ref().filter(|(_, changed)| !changed.is_empty()) {
+        let told = format!("  settings adopted {} ago: {}", now.since(*at), changed.join(", "));
+        ui::answer_line(ui::styled(DIM, ui::plain(&told)));
+    }
     for (provider, until) in run::limits(&facts, now) {
         ui::answer_line(format!("  usage limit of {}, over in {}", ui::plain(provider), until.since(now)));
     }
