@@ -2,6 +2,7 @@
 
 mod args;
 mod cmd;
+mod commands;
 mod failure;
 mod picture;
 mod plans;

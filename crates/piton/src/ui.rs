@@ -1,15 +1,12 @@
 //! The streams: answers to standard output, everything else to standard error. Nothing else prints.
 
 use std::io::{IsTerminal, Write};
-use std::sync::OnceLock;
 
 use anstyle::{AnsiColor, Style};
-use clap::CommandFactory;
-use piton_core::plan::RunId;
 use piton_core::run::Status;
 use piton_core::view::Tone;
 
-use crate::cmd::Cli;
+use crate::commands;
 use crate::failure::Failure;
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -53,35 +50,7 @@ pub(crate) fn hint(text: impl AsRef<str>) {
 }
 
 pub(crate) fn hinted(text: impl AsRef<str>) -> String {
-    format!("{BUSY}hint:{BUSY:#} {}", in_run(text.as_ref()))
-}
-
-/// The run that commands in hints are about, where they have to say so.
-static RUN: OnceLock<String> = OnceLock::new();
-
-/// From now on, commands in hints name this run.
-pub(crate) fn name_run(run: &RunId) {
-    // The first one is the one that the person means.
-    let _ = RUN.set(run.to_string());
-}
-
-/// A command that is to be typed, with the run that it is about where several could be meant. What follows a command after
-/// three spaces is about it.
-pub(crate) fn in_run(text: &str) -> String {
-    let Some(run) = RUN.get() else { return text.to_owned() };
-    let (command, rest) = text.find("   ").map_or((text, ""), |at| text.split_at(at));
-    let verb = command.strip_prefix("piton ").and_then(|words| words.split(' ').next());
-    let takes_run = |verb: &str| {
-        let cli = Cli::command();
-        let known = cli.find_subcommand(verb);
-        // A plan is named to `run`, and says as much.
-        verb != "run" && known.is_some_and(|it| it.get_arguments().any(|arg| arg.get_long() == Some("run")))
-    };
-    let is_said = || [" --run ", " --plan "].iter().any(|flag| command.contains(flag));
-    match verb.is_some_and(takes_run) && !is_said() {
-        true => format!("{command} --run {run}{rest}"),
-        false => text.to_owned(),
-    }
+    format!("{BUSY}hint:{BUSY:#} {}", commands::complete(text.as_ref()))
 }
 
 /// A text as [`say`] would show it: without colours where nobody wants them.
@@ -96,7 +65,7 @@ pub(crate) fn fail(failure: &Failure) {
     if let Some(picture) = &failure.picture {
         say(picture);
     }
-    say(format!("{BAD}error:{BAD:#} {}", failure.message));
+    say(format!("{BAD}error:{BAD:#} {}", commands::complete(&failure.message)));
     if !failure.hints.is_empty() {
         say("");
         failure.hints.iter().for_each(hint);

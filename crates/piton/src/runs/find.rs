@@ -19,7 +19,7 @@ use crate::failure::{Failure, Outcome};
 use crate::plans::{self, How};
 use crate::runs::flags::RunArgs;
 use crate::runs::{begin, gone, refusals, same_plan, siblings};
-use crate::{cmd, progress, ui};
+use crate::{cmd, commands, progress, ui};
 
 pub(crate) fn here() -> Outcome<Utf8PathBuf> {
     let here = std::env::current_dir().map_err(Failure::io("cannot tell the current folder"))?;
@@ -461,8 +461,9 @@ fn choose(
 
 /// Where a command that names no run could mean another one, those that are named to people say which.
 pub(crate) fn name_in_hints(runs: &[RunSummary], run: &RunId) {
-    if unfinished(runs).iter().any(|other| other.id != *run) {
-        ui::name_run(run);
+    let is_one_of_several = unfinished(runs).iter().any(|other| other.id != *run);
+    if let Some(known) = runs.iter().find(|known| known.id == *run) {
+        commands::about(run, typed(Utf8Path::new(&known.plan)), is_one_of_several);
     }
 }
 

@@ -122,7 +122,7 @@ fn a_plan_that_was_changed_otherwise_is_not_adopted_by_the_way() {
     sandbox.write("plan.toml", &sandbox.read("plan.toml").replace("Please", "Kindly"));
     let plan = sandbox.read("plan.toml");
     let refused = add(&sandbox, "T2", &[]).exits(1);
-    let _ = refused.says("differs from the run's in more than new tasks").says("piton run PLAN");
+    let _ = refused.says("differs from the run's in more than new tasks").says("piton run plan.toml");
     assert_eq!(sandbox.read("plan.toml"), plan);
 }
 

@@ -160,13 +160,13 @@ fn refusals_say_why_and_what_would_help() {
     $ piton reset A
     error: A is completed and cannot be reset
 
-    hint: a new task in the plan can change or undo what it did: `piton run PLAN --replan`
+    hint: a new task in the plan can change or undo what it did: `piton run plan.toml --replan`
     $ piton reset D
     error: D is pending: there is nothing to reset
     $ piton skip A
     error: A is completed and cannot be skipped
 
-    hint: a new task in the plan can change or undo what it did: `piton run PLAN --replan`
+    hint: a new task in the plan can change or undo what it did: `piton run plan.toml --replan`
     $ piton unblock A
     error: A is completed, not blocked
     $ piton unblock B

@@ -39,7 +39,7 @@ fn an_edit_of_a_task_that_is_worked_on_stops_the_run_and_waits() {
     sandbox.meet("gate");
     let run = run.wait().exits(3).says("T1 is in_progress, and the plan changes it");
     let run = run.says("title: Do T2 → Do T2 better").says("stopped: the plan changed");
-    let _ = run.says("piton run PLAN   shows what has changed");
+    let _ = run.says("piton run plan.toml   shows what has changed");
     assert_eq!(["T1", "T2"].map(|id| status(&sandbox, id)), ["completed", "pending"]);
     let _ = sandbox.run("run plan.toml").exits(1).says("T1 is completed, and the plan changes it");
     // What was done stays, and what has not begun is adopted.

@@ -149,6 +149,62 @@ fn where_several_runs_are_unfinished_hints_name_the_run() {
     assert_eq!(commands(&run), ["piton why B"]);
 }
 
+/// The commands in sentences, too.
+fn named(output: &Output) -> Vec<String> {
+    let text = format!("{}\n{}", output.stdout, output.stderr);
+    let quoted = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2).map(str::to_owned));
+    let helps = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("  "))
+        .map(|line| line.split("   ").next().unwrap_or_default().to_owned());
+    let all = commands(output).into_iter().chain(quoted).chain(helps);
+    all.filter(|command| command.starts_with("piton ")).collect()
+}
+
+/// Whatever state a run is in, and whatever others there are: what Piton says to type can be typed.
+#[test]
+fn what_is_named_beside_other_unfinished_runs_works_as_it_stands() {
+    let sandbox = two();
+    let plan = sandbox.plan_text("", &(task("C", "") + &task("D", "") + &task("E", "")));
+    sandbox.write("c d.toml", &plan.replace("name = \"plan\"", "name = \"c\""));
+    sandbox.commit("Another plan");
+    sandbox.fifo("arrived");
+    sandbox.fifo("gate");
+    sandbox.script("[C]\nmeet SIDE/arrived\nmeet SIDE/gate\nwrite C.txt x\n[D]\nsignal D_BLOCKED:which one?\n[A]\nwrite odd x\n");
+    let _ = sandbox.piton(["start", "E", "--plan", "c d.toml", "--agent", "me"]).run();
+    let mut run = sandbox.piton(["run", "c d.toml"]).spawn();
+    sandbox.meet("arrived");
+    run.until_says("D        ");
+    let mut said = vec![sandbox.piton(["status", "--plan", "c d.toml"]).run().exits(0)];
+    said.push(sandbox.piton(["stop", "--plan", "c d.toml"]).run().exits(0));
+    said.push(sandbox.piton(["status", "--plan", "c d.toml"]).run().exits(0));
+    run.signal(Signal::KILL);
+    let _ = run.wait();
+    said.push(sandbox.piton(["status", "--plan", "c d.toml"]).run().exits(0));
+    for task in ["C", "D", "E"] {
+        said.push(sandbox.piton(["why", task, "--plan", "c d.toml"]).run().exits(0));
+    }
+    said.push(sandbox.piton(["close", "c d.toml"]).run().exits(1));
+    said.push(sandbox.run("why A --plan a.toml").exits(0));
+    said.push(sandbox.run("close b.toml").exits(0));
+    said.push(sandbox.run("status --plan b.toml").exits(0));
+    said.push(sandbox.run("retry A0 --plan a.toml").exits(1));
+    sandbox.script(
+        "[C]\nwrite C.txt x\n[D]\nwrite D.txt x\n[E]\nwrite E.txt x\n[A]\nwrite odd x\n[B]\nwrite odd x\n",
+    );
+    let mut typed = std::collections::BTreeSet::new();
+    for command in said.iter().flat_map(named) {
+        if !typed.insert(command.clone()) {
+            continue;
+        }
+        let words = shell_words::split(&command).expect("it can be typed");
+        let output = sandbox.piton(words[1..].iter().map(String::as_str)).run();
+        assert_ne!(output.code, Some(2), "{command}\n{output}");
+        assert!(!output.contains("several runs are unfinished"), "{command}\n{output}");
+    }
+    assert!(typed.len() >= 8, "{typed:#?}");
+}
+
 #[test]
 fn without_a_plan_the_only_unfinished_run_is_resumed() {
     let sandbox = two();

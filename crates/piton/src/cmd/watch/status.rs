@@ -17,6 +17,7 @@ use crate::cmd::ledger::report;
 use crate::cmd::system::{iterative, master};
 use crate::cmd::watch::made;
 use crate::cmd::{Exit, FINE};
+use crate::commands;
 use crate::failure::{Failure, Outcome};
 use crate::plans;
 use crate::runs::find::{self, FoundRun};
@@ -239,7 +240,7 @@ pub(crate) fn told(status: &RunStatus) -> String {
             },
         ),
     };
-    ui::styled(style, text)
+    ui::styled(style, commands::complete(&text))
 }
 
 fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Outcome<String> {
@@ -278,7 +279,7 @@ fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Out
         task.id,
         task.status(),
         ui::plain(&title),
-        ui::styled(DIM, ui::plain(&about))
+        ui::styled(DIM, commands::complete(&ui::plain(&about)))
     ))
 }
 

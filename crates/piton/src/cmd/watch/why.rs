@@ -10,7 +10,7 @@ use crate::args::OfTask;
 use crate::cmd::{Exit, FINE};
 use crate::failure::Outcome;
 use crate::runs::find::{self, FoundRun};
-use crate::ui;
+use crate::{commands, ui};
 
 pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run_of(&args.task, &args.which)?;
@@ -46,7 +46,8 @@ pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {
         let refused = sandbox::guesses(&project.task_folder(&run, &args.task)).unwrap_or_default();
         why.add_refusals(refused.iter().map(|guess| (guess.line.as_str(), guess.allow.as_str())), &fences);
     }
-    why.helps.iter_mut().for_each(|help| *help = ui::in_run(help));
+    why.helps.iter_mut().for_each(|help| *help = commands::complete(help));
+    why.causes.iter_mut().for_each(|cause| cause.text = commands::complete(&cause.text));
     if args.json {
         ui::answer_json(&serde_json::to_value(&why).unwrap_or_default());
     } else {
