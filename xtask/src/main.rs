@@ -72,7 +72,7 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
     }
     let begun = Instant::now();
     let mut coverage = Coverage::default();
-    let mut broken: BTreeMap<&'static str, (u64, Violation)> = BTreeMap::new();
+    let mut broken: BTreeMap<&'static str, Vec<Violation>> = BTreeMap::new();
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::thread::scope(|scope| {
         let live = |thread: usize| {
@@ -91,7 +91,7 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
             let (seen, wrong) = one.join().expect("a simulation does not panic");
             coverage.merge(&seen);
             for violation in wrong {
-                broken.entry(violation.law).or_insert((0, violation)).0 += 1;
+                broken.entry(violation.law).or_default().push(violation);
             }
         }
     });
@@ -99,8 +99,10 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
         println!("{n:>12}  {what}");
     }
     println!("{seeds} seeds, {} events, {:.1} s", coverage.events, begun.elapsed().as_secs_f64());
-    for (n, first) in broken.values() {
-        println!("\n{n} times, first: {first}");
+    for violations in broken.values_mut() {
+        violations.sort_by_key(|violation| violation.seed);
+        let seeds: Vec<String> = violations.iter().map(|violation| violation.seed.to_string()).collect();
+        println!("\n{} times, by {}: {}", seeds.len(), seeds.join(" "), violations[0]);
     }
     if broken.is_empty() { Ok(()) } else { bail!("laws were broken: {}", broken.len()) }
 }

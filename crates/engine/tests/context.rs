@@ -12,12 +12,13 @@ use piton_core::plan::{
 };
 use piton_core::prompt::Prompts;
 use piton_core::run::{
-    Claim, Command, ContextUpdate, NewRun, Note, Recorded, Report, Selection, Session, State, StopReason,
+    Claim, Command, ContextUpdate, Event, NewRun, Note, Recorded, Report, Selection, Session, State,
+    StopReason,
 };
 use piton_core::system::execute::context::{self, FILE};
 use piton_core::time::{Span, Timestamp};
 use piton_engine::clock;
-use piton_engine::drive::{Engine, Observer, channels};
+use piton_engine::drive::{Engine, EngineError, Observer, channels};
 use piton_engine::files::Keeping;
 use piton_engine::git::{RefChange, Repo};
 use piton_engine::journal::Journal;
@@ -30,6 +31,19 @@ struct Silent;
 impl Observer for Silent {
     fn event(&mut self, _: &Recorded, _: &State) {}
     fn tick(&mut self, _: &State) {}
+}
+
+fn session(selection: Selection) -> Session {
+    Session {
+        schedule: Schedule::Layered,
+        max_parallel: 1,
+        selection,
+        agent: None,
+        budget: Budget::default(),
+        fences: Fences::default(),
+        verbose: false,
+        quiet: false,
+    }
 }
 
 /// A project whose run is done but for its description.
@@ -137,24 +151,15 @@ impl Shop {
         }
     }
 
-    fn drive(&self, selection: Selection) -> (StopReason, Option<ContextUpdate>) {
+    fn engine(&self, selection: Selection) -> Engine {
         let project = Project::around(&self.root).unwrap();
         let run = Shop::run_id();
-        let engine = Engine {
+        Engine {
             journal: Journal::open(&project.home).unwrap(),
             lock: project.engine_lock(&run).unwrap().unwrap(),
             project,
-            run: run.clone(),
-            session: Session {
-                schedule: Schedule::Layered,
-                max_parallel: 1,
-                selection,
-                agent: None,
-                budget: Budget::default(),
-                fences: Fences::default(),
-                verbose: false,
-                quiet: false,
-            },
+            run,
+            session: session(selection),
             keeper: Vec::new(),
             prompts: Prompts::default(),
             owned: Vec::new(),
@@ -163,11 +168,14 @@ impl Shop {
             settle_files: Box::new(|| {}),
             undecided: Box::new(|| false),
             no_wait: false,
-        };
+        }
+    }
+
+    fn drive(&self, selection: Selection) -> (StopReason, Option<ContextUpdate>) {
         let (_handle, inbox) = channels();
-        let reason = engine.run(inbox, &mut Silent).unwrap();
+        let reason = self.engine(selection).run(inbox, &mut Silent).unwrap();
         let mut journal = Journal::open(&Project::around(&self.root).unwrap().home).unwrap();
-        let context = journal.load(&run).unwrap().run().unwrap().context.clone();
+        let context = journal.load(&Shop::run_id()).unwrap().run().unwrap().context.clone();
         (reason, context)
     }
 
@@ -316,4 +324,36 @@ fn files_that_are_asked_for_show_what_is_in_the_journal_by_then() {
     keeping.end();
     // Nobody answers any more, and nobody waits.
     settle();
+}
+
+/// Somebody removed the lock that keeps others away, and another engine has begun.
+struct Overtaken {
+    root: Utf8PathBuf,
+    other: bool,
+}
+
+impl Observer for Overtaken {
+    fn event(&mut self, recorded: &Recorded, _: &State) {
+        if matches!(recorded.event, Event::EngineStarted { .. }) && !self.other {
+            self.other = true;
+            let mut journal = Journal::open(&Project::around(&self.root).unwrap().home).unwrap();
+            let attach = Command::Attach { engine: "another".to_owned(), session: session(Selection::All) };
+            journal.command(&Shop::run_id(), &attach, clock::now()).unwrap();
+        }
+    }
+
+    fn tick(&mut self, _: &State) {}
+}
+
+#[test]
+fn an_engine_that_has_lost_its_run_leaves_it_as_it_is() {
+    let shop = Shop::new(Some(PROJECT));
+    let (_handle, inbox) = channels();
+    let mut observer = Overtaken { root: shop.root.clone(), other: false };
+    let ended = shop.engine(Selection::All).run(inbox, &mut observer);
+    assert!(matches!(ended, Err(EngineError::Overtaken)), "{ended:?}");
+    let mut journal = Journal::open(&Project::around(&shop.root).unwrap().home).unwrap();
+    let state = journal.load(&Shop::run_id()).unwrap();
+    let run = state.run().unwrap();
+    assert_eq!((run.engine.as_deref(), &run.context), (Some("another"), &None));
 }

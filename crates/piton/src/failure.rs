@@ -99,7 +99,9 @@ impl From<EngineError> for Failure {
             EngineError::Refused(refusal) => refusal.into(),
             EngineError::Git(error) => error.into(),
             EngineError::Journal(error) => error.into(),
-            EngineError::Io { .. } | EngineError::Keeper(_) => Failure::new(error.to_string()),
+            EngineError::Io { .. } | EngineError::Keeper(_) | EngineError::Overtaken => {
+                Failure::new(error.to_string())
+            }
         }
     }
 }

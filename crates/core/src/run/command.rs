@@ -19,6 +19,11 @@ use crate::time::Span;
 #[derive(Clone, Debug)]
 pub enum Command {
     Create(Box<NewRun>),
+    /// The same from an engine, which may have lost its run since: see [`Command::of_engine`].
+    OfEngine {
+        engine: String,
+        command: Box<Command>,
+    },
     Replan(Box<Plan>),
     /// The plan has tasks that the run does not know; nothing else in it is new. Beside an engine, too.
     Extend(Box<Plan>),
@@ -290,9 +295,28 @@ pub enum Command {
 }
 
 impl Command {
+    /// The same as an engine says it. What belongs to an attempt has a fence, and is refused once that is old. What belongs to
+    /// none carries the engine's name instead: an engine that has lost its run decides nothing in it. Facts stay facts,
+    /// whoever tells them.
+    pub fn of_engine(self, engine: &str) -> Command {
+        match self {
+            Command::Start { .. }
+            | Command::Reopen { .. }
+            | Command::Asked { .. }
+            | Command::HelperCut { .. }
+            | Command::ContextUpdated(_)
+            | Command::LandingLost { .. }
+            | Command::LandingFound { .. } => {
+                Command::OfEngine { engine: engine.to_owned(), command: Box::new(self) }
+            }
+            fenced_or_fact => fenced_or_fact,
+        }
+    }
+
     /// It looks at the run as a whole, so a part of the state is not enough to decide it.
     pub fn surveys(&self) -> bool {
         match self {
+            Command::OfEngine { command, .. } => command.surveys(),
             Command::Create(_)
             | Command::Replan(_)
             | Command::Extend(_)

@@ -1,10 +1,10 @@
 //! The project's description at the end of a run of the execute system.
 
 use piton_core::plan::{Dialect, Plan, Schedule, Settings};
-use piton_core::run::{Action, Command, Selection, Session, StopReason, is_current, next};
+use piton_core::run::{Action, AgentEnd, Command, Holder, Selection, Session, StopReason, is_current, next};
 use piton_core::view::at_rest;
 
-use crate::bench::{Bench, id, plan, session, spec};
+use crate::bench::{Bench, id, oid, plan, session, spec};
 
 /// One task, completed, with an engine at work.
 fn done(settings: Settings, selection: Selection) -> Bench {
@@ -76,4 +76,38 @@ fn nobody_owes_it_who_does_not_keep_it() {
     );
     let open = Bench::new(Plan { settings: execute(), ..plan(vec![spec("a", &[])]) });
     assert_eq!(open.refuse(&settled()).to_string(), "not every task is completed");
+}
+
+/// What belongs to no attempt has no fence that could be old: the engine's name says whether it still counts.
+#[test]
+fn an_engine_that_has_lost_its_run_settles_nothing_and_begins_nothing() {
+    let mut bench = done(execute(), Selection::All);
+    let late = settled().of_engine("e1");
+    bench.accept(&Command::Attach { engine: "e2".to_owned(), session: session(Schedule::Layered) });
+    assert!(bench.refuse(&late).stale);
+    let commit = oid(3);
+    let reason = "it is gone".to_owned();
+    for said in [
+        Command::Start { task: id("a"), holder: Holder::Engine },
+        Command::Reopen { task: id("a"), reason: reason.clone() },
+        Command::LandingFound { task: id("a"), commit: commit.clone(), reason: reason.clone() },
+        Command::LandingLost { task: id("a"), commit, reason },
+        Command::Asked { provider: "p".to_owned(), nth: 0, end: None },
+        Command::HelperCut { task: id("a"), agent: "p".to_owned(), end: AgentEnd::Stopped },
+    ] {
+        let refusal = bench.refuse(&said.of_engine("e1"));
+        assert_eq!(
+            (refusal.stale, refusal.reason.as_str()),
+            (true, "another engine has taken over this run")
+        );
+    }
+    bench.accept(&settled().of_engine("e2"));
+}
+
+#[test]
+fn what_an_engine_tells_stays_true_when_it_has_lost_its_run() {
+    let mut bench = done(execute(), Selection::All);
+    bench.accept(&Command::Attach { engine: "e2".to_owned(), session: session(Schedule::Layered) });
+    let rescued = Command::Rescued { task: id("a"), reference: "refs/x".to_owned(), commit: oid(5) };
+    bench.accept(&rescued.of_engine("e1"));
 }

@@ -3,6 +3,7 @@
 //! One thread decides and writes the journal; each action runs in a thread of its own and answers with
 //! commands. Nothing but the state says what is next, so starting and going on are the same thing.
 
+mod append;
 mod ask;
 mod briefing;
 mod budget;
@@ -30,8 +31,7 @@ use std::time::{Duration, Instant};
 use piton_core::plan::{Oid, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Command, Event, Note, Proof, Recorded, Refusal, Selection, Session, State, Status,
-    StopReason,
+    self, Action, Command, Note, Proof, Recorded, Refusal, Selection, Session, State, Status, StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -70,6 +70,8 @@ pub enum EngineError {
     Keeper(#[from] KeeperError),
     #[error("{0}")]
     Refused(Refusal),
+    #[error("another engine has taken over this run")]
+    Overtaken,
     #[error("{what}: {source}")]
     Io { what: String, source: std::io::Error },
 }
@@ -279,6 +281,7 @@ impl<'o> Loop<'o> {
 
     fn drive(mut self) -> Result<StopReason, EngineError> {
         loop {
+            self.owns_the_run()?;
             // One time for both: what comes due in between is neither begun by one nor waited for by the other.
             let now = clock::now();
             let started = self.step(now)?;
@@ -459,39 +462,6 @@ impl<'o> Loop<'o> {
         Ok(spec)
     }
 
-    /// Decide on commands and append what they come to, with whatever others appended before.
-    fn commit(&mut self, commands: &[Command]) -> Result<Vec<Result<Vec<Recorded>, Refusal>>, EngineError> {
-        self.commit_with(commands, |_| Vec::new())
-    }
-
-    /// The same, with the commands that follow.
-    fn commit_with(
-        &mut self,
-        commands: &[Command],
-        follow: impl FnOnce(&State) -> Vec<Command>,
-    ) -> Result<Vec<Result<Vec<Recorded>, Refusal>>, EngineError> {
-        let done = self.journal.commit_with(&self.run, &mut self.state, commands, follow, clock::now())?;
-        for recorded in done.foreign.iter().chain(done.outcomes.iter().flatten().flatten()) {
-            self.notice(recorded);
-        }
-        Ok(done.outcomes)
-    }
-
-    fn notice(&mut self, recorded: &Recorded) {
-        // What only waits is looked at again and again: that is no progress.
-        if !matches!(recorded.event, Event::LandingWaits { .. }) {
-            self.idle_since = None;
-        }
-        // A plan read again may have changed any task.
-        if matches!(recorded.event, Event::TaskChanged { .. }) {
-            self.specs.clear();
-        }
-        if let Some(guardrails) = &mut self.guardrails {
-            briefing::heed(guardrails, recorded);
-        }
-        self.observer.event(recorded, &self.state);
-    }
-
     /// Jobs of attempts that are no longer the current ones, and all of them when the run stops at once.
     fn stop_what_is_unwanted(&self) {
         let at_once = self.state.run().is_some_and(|run| run.stop == Some(true));
@@ -592,13 +562,6 @@ impl<'o> Loop<'o> {
         }
         self.gauges.look(&self.state, &self.under_way, clock::now());
         self.observer.tick(&self.state);
-        Ok(())
-    }
-
-    fn hear_others(&mut self) -> Result<(), EngineError> {
-        for recorded in self.journal.catch_up(&self.run, &mut self.state)? {
-            self.notice(&recorded);
-        }
         Ok(())
     }
 

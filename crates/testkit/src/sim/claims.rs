@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Check, Oid, TaskId};
+use piton_core::plan::{Check, TaskId};
 use piton_core::run::{Command, Event, Evidence, Holder, HolderProcess, Mark, Proof, Status, Task};
 
 use super::driver::{Answer, Sim};
@@ -89,10 +89,16 @@ impl Sim {
     /// nothing; or work that is not committed; or their word.
     pub(super) fn shown_for(&mut self, task: &TaskId) -> Evidence {
         let begun = self.people.works.begun.get(task).copied().unwrap_or(0);
+        let made = &self.people.works.made[begun..];
         let there = |no: &CommitNo| self.git.is_ancestor(*no, self.git.target);
-        let commits: Vec<Oid> =
-            self.people.works.made[begun..].iter().map(|(no, _)| *no).filter(there).map(oid).collect();
-        let seen = Evidence { commits, ..Evidence::default() };
+        let seen = match self.run().settings.no_commits {
+            false => {
+                let commits = made.iter().map(|(no, _)| *no).filter(there).map(oid).collect();
+                Evidence { commits, ..Evidence::default() }
+            }
+            true if made.iter().any(|(_, made_for)| made_for == task) => Evidence::file("its file"),
+            true => Evidence::default(),
+        };
         match self.rng.below(24) {
             0 => Evidence::default(),
             1 => Evidence::no_change("it was so before"),
@@ -135,6 +141,7 @@ pub(super) fn completion_has_evidence(sim: &Sim, event: &Event, old: Option<&Tas
     let rests = match proof {
         Proof::Reported => evidence.no_change.is_some() || (old.may_stay_as_it_is() && old.judges.is_empty()),
         Proof::Work { commits, files } => !commits.is_empty() || !files.is_empty(),
+        _ if !evidence.files.is_empty() => true,
         _ => !counts.is_empty() || old.may_stay_as_it_is() || old.decided == Status::Confirming || is_own(),
     };
     if rests { Ok(()) } else { Err(format!("{task} is completed by {proof:?}, and nothing shows its work")) }

@@ -45,11 +45,9 @@ impl Sim {
         let Some(known) = self.task(task).filter(is_waiting) else { return Ok(()) };
         let finds_work = self.rng.chance(30);
         if finds_work {
-            self.people.moves += 1;
-            let (tip, mut tree) = (self.git.target, self.git.tip().clone());
-            let no = self.rng.below(50);
+            let (mut tree, no) = (self.here(), self.rng.below(50));
             tree.insert(persons(no), self.rng.small(1, 9));
-            self.git.target = self.git.commit(tree, &[tip], None);
+            self.leaves(tree);
         }
         let (tree, results) = self.looked_at(task);
         let is_green = results.iter().all(|result| result.verdict == Verdict::Pass);

@@ -15,6 +15,7 @@ use super::git::{Git, oid};
 use super::keeper::{Keepers, Key};
 use super::laws::{self, Broken};
 use super::people::People;
+use super::providers;
 use super::scenario::Scenario;
 use super::{Options, Sabotage, World};
 use crate::rng::Rng;
@@ -176,7 +177,7 @@ impl Sim {
             Happening::Report(engine, op) => {
                 let Some(mine) = self.engine.as_mut().filter(|e| e.name == engine) else { return Ok(()) };
                 let Some(op) = mine.ops.remove(&op) else { return Ok(()) };
-                self.report(op, false)
+                self.report(op, &engine, false)
             }
             Happening::AgentEnds(key) => {
                 let (time, now) = (self.time, self.now());
@@ -247,7 +248,7 @@ impl Sim {
         if let Event::AgentEnded { end: AgentEnd::Limit { .. }, agent, .. }
         | Event::ReviewerEnded { end: AgentEnd::Limit { .. }, agent, .. } = event
         {
-            self.limited_at.insert(laws::limiter(self, agent), self.time);
+            self.limited_at.insert(providers::limiter(self, agent), self.time);
             self.coverage.saw(match self.scenario.weather.limits_models {
                 true => "usage limit of one model",
                 false => "usage limit",

@@ -10,9 +10,11 @@ use piton_core::run::{
 use piton_core::time::{Span, Timestamp};
 
 use super::Sabotage;
+use super::attempts;
 use super::driver::{Answer, Happening, Sim};
 use super::keeper::{Keeper, Key};
 use super::laws::{self, Broken, named};
+use super::providers;
 use super::scenario::{Behaviour, index, task_id};
 
 /// An engine process and what it has under way.
@@ -75,9 +77,17 @@ impl Sim {
         }
         self.engine = Some(Engine { name, ..Engine::default() });
         for command in self.look_at_git() {
-            self.submit(&command)?;
+            self.submit(&self.of_engine(command))?;
         }
         Ok(())
+    }
+
+    /// A command as the engine at work says it.
+    pub(super) fn of_engine(&self, command: Command) -> Command {
+        match &self.engine {
+            Some(engine) => command.of_engine(&engine.name),
+            None => command,
+        }
     }
 
     /// Somebody asks for a part of the plan, another schedule, more or fewer slots.
@@ -113,7 +123,7 @@ impl Sim {
                 if let Action::Start { task } = action {
                     let holder = Holder::Engine;
                     let start = Command::Start { task: task.clone(), holder };
-                    if let Answer::Refused(refusal) = self.submit(&start)? {
+                    if let Answer::Refused(refusal) = self.submit(&self.of_engine(start))? {
                         return Err(("offers_are_allowed", format!("{action:?}: {refusal}")));
                     }
                     started = true;
@@ -124,7 +134,7 @@ impl Sim {
             if started {
                 continue;
             }
-            laws::nobody_waits_in_vain(self)?;
+            providers::nobody_waits_in_vain(self)?;
             let wake = wake_at(&self.state, self.now());
             let idle = self.engine.as_ref().is_some_and(|engine| engine.ops.is_empty());
             if idle && actions.is_empty() && wake.is_none() {
@@ -265,23 +275,15 @@ impl Sim {
     }
 
     /// Append what an action came to. What is no longer true must be refused.
-    pub(super) fn report(&mut self, op: Op, late: bool) -> Result<(), Broken> {
+    pub(super) fn report(&mut self, op: Op, engine: &str, late: bool) -> Result<(), Broken> {
         for mut command in op.results.unwrap_or_default() {
-            // Facts that stay true; and a word to people about a landing, whose step does not matter.
-            let fact = matches!(
-                command,
-                Command::Rescued { .. }
-                    | Command::LandingFound { .. }
-                    | Command::LandingLost { .. }
-                    | Command::LandingWaits { .. }
-                    | Command::Asked { .. }
-            );
-            let fresh = fact || laws::is_fresh(self, &op.action, op.candidate.as_ref());
+            let about = (&op.action, op.candidate.as_ref());
+            let fresh = attempts::is_still_true(self, &command, engine, about);
             if late && self.sabotage == Some(Sabotage::ForgeFences) {
                 self.forge(&mut command);
             }
             let told = format!("{command:?}");
-            let answer = self.submit(&command)?;
+            let answer = self.submit(&command.of_engine(engine))?;
             match answer {
                 Answer::Done(1..) if !fresh => {
                     return Err(("stale_is_refused", format!("of {:?}: {told}", op.action)));

@@ -126,7 +126,7 @@ impl Sim {
                 let key = (index(task), *fence, *pass);
                 op.results = self.outcome(key).map(|command| vec![command]);
             }
-            return self.report(op, true);
+            return self.report(op, &late.engine, true);
         }
         if self.run().engine.as_ref() == Some(&late.engine) {
             return Ok(());

@@ -25,7 +25,7 @@ impl Sim {
         for task in &stale {
             self.coverage.saw("a gate saw another target at the end");
             let reason = "the target holds something else".to_owned();
-            self.submit(&Command::Reopen { task: task.clone(), reason })?;
+            self.submit(&self.of_engine(Command::Reopen { task: task.clone(), reason }))?;
         }
         Ok(!stale.is_empty())
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use piton_core::run::AgentEnd;
 use piton_core::time::Timestamp;
 
-use super::content::{MARKER, WRONG, extra, get, own};
+use super::content::{DONE, MARKER, WRONG, extra, get, own};
 use super::git::Git;
 use super::scenario::{Behaviour, Scenario};
 use crate::rng::Rng;
@@ -83,7 +83,8 @@ impl Keepers {
             let worktree = git.worktrees.get_mut(&task).expect("just seen");
             let tree = &mut worktree.tree;
             match behaviour {
-                Behaviour::Good if pass == 0 => {
+                // Who confirms has the first prompt, and does what nobody has done.
+                Behaviour::Good if pass == 0 || get(tree, own(task)) != DONE => {
                     let first = self.runs.get(&task) == Some(&1);
                     scenario.subjects.work(task, tree, &base, first);
                 }

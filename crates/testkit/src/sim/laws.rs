@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use piton_core::plan::{Check, Dialect, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
-    Action, AgentEnd, Class, Counts, Event, Holder, Next, Proof, Recorded, Reopening, Selection, State,
-    Status, StopReason, Task, is_current, owes_context,
+    Action, Class, Counts, Event, Holder, Next, Proof, Reopening, Selection, State, Status, StopReason, Task,
+    is_current,
 };
-use piton_core::time::Timestamp;
 
+use super::attempts;
 use super::claims::{
     completion_has_evidence, nothing_builds_on_uncommitted, only_the_bound_are_released, says_no_change,
 };
@@ -18,10 +18,11 @@ use super::driver::Sim;
 use super::git::commit_no;
 use super::identity;
 use super::overloads;
+use super::providers;
 use super::scenario::task_id;
 use super::siblings::{starts_wait_for_other_lists, waiting_is_derived};
 
-type Verdict = Result<(), String>;
+pub(super) type Verdict = Result<(), String>;
 pub(super) type Broken = (&'static str, String);
 
 /// Laws about an event that is about to be folded.
@@ -30,13 +31,13 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("starts_wait_for_other_lists", starts_wait_for_other_lists(sim, event))?;
     named("barriers_hold", barriers_hold(sim, event))?;
     named("budgets_end_as_planned", budgets_end_as_planned(sim, event))?;
-    named("limits_park", limits_park(sim, event))?;
-    named("one_looks_first", one_looks_first(sim, event))?;
-    named("the_refused_rest", the_refused_rest(sim, event))?;
+    named("limits_park", providers::limits_park(sim, event))?;
+    named("one_looks_first", providers::one_looks_first(sim, event))?;
+    named("the_refused_rest", providers::the_refused_rest(sim, event))?;
     named("the_overloaded_rest", overloads::the_overloaded_rest(sim, event))?;
     named("the_overloaded_are_waited_for", overloads::the_overloaded_are_waited_for(sim, event))?;
     named("the_overloaded_cost_nothing", overloads::the_overloaded_cost_nothing(sim, event))?;
-    named("stand_ins_are_planned", stand_ins_are_planned(sim, event))?;
+    named("stand_ins_are_planned", providers::stand_ins_are_planned(sim, event))?;
     named("nothing_builds_on_uncommitted", nothing_builds_on_uncommitted(sim, event))?;
     named("gates_hold_at_the_end", super::gates::hold_at_the_end(sim, event))?;
     named("complete_but_for_what_people_skip", super::bounds::complete_but_for_skips(sim, event))?;
@@ -47,8 +48,8 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
 /// Laws about an event that was folded, and the state it led to.
 pub(super) fn after(sim: &Sim, event: &Event, old: Option<&Task>) -> Result<(), Broken> {
     named("slots_are_bounded", slots_are_bounded(sim, event))?;
-    named("attempts_are_spent_by_code", attempts_are_spent_by_code(sim, event, old))?;
-    named("fences_never_decrease", fences_never_decrease(sim, event, old))?;
+    named("attempts_are_spent_by_code", attempts::attempts_are_spent_by_code(sim, event, old))?;
+    named("fences_never_decrease", attempts::fences_never_decrease(sim, event, old))?;
     named("verified_is_confirmed", verified_is_confirmed(sim, event))?;
     named("waits_for_somebody", waits_for_somebody(sim, event, old))?;
     named("lands_once", lands_once(sim, event))?;
@@ -84,11 +85,11 @@ pub(super) fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Verdict
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-fn tasks(sim: &Sim) -> impl Iterator<Item = &Task> {
+pub(super) fn tasks(sim: &Sim) -> impl Iterator<Item = &Task> {
     sim.state.tasks().filter(|task| !task.removed)
 }
 
-fn known<'s>(sim: &'s Sim, id: &TaskId) -> Option<&'s Task> {
+pub(super) fn known<'s>(sim: &'s Sim, id: &TaskId) -> Option<&'s Task> {
     sim.state.task(id).ok().flatten()
 }
 
@@ -171,199 +172,12 @@ fn the_description_comes_last(sim: &Sim, event: &Event) -> Verdict {
     }
 }
 
-/// Whose limits an agent meets, by the plan.
-pub(super) fn provider(sim: &Sim, agent: &str) -> String {
-    let agents = &sim.scenario.plan.settings.agents;
-    agents.get(agent).and_then(|agent| agent.provider.clone()).unwrap_or_else(|| agent.to_owned())
-}
-
-/// Whose usage limit an agent meets: that of its provider, or of its model.
-pub(super) fn limiter(sim: &Sim, agent: &str) -> String {
-    let provider = provider(sim, agent);
-    if !sim.scenario.weather.limits_models {
-        return provider;
-    }
-    let agent = sim.scenario.plan.settings.agents.get(agent);
-    let model = agent.and_then(|agent| agent.model.as_deref()).unwrap_or("default");
-    format!("{provider}/{model}")
-}
-
-/// Whether what one agent met keeps another from its work.
-fn concerns(sim: &Sim, met: &str, end: &AgentEnd, other: &str) -> bool {
-    match end {
-        AgentEnd::Limit { .. } => limiter(sim, met) == limiter(sim, other),
-        _ => provider(sim, met) == provider(sim, other),
-    }
-}
-
-/// Who begins to work for the engine with this event.
-pub(super) fn begins(event: &Event) -> Option<(&TaskId, &str, Option<&str>)> {
-    match event {
-        Event::AttemptStarted { holder: Holder::Engine, task, agent, instead_of, .. }
-        | Event::ConfirmationStarted { task, agent, instead_of, .. } => {
-            Some((task, agent.as_str(), instead_of.as_deref())).filter(|(_, agent, _)| !agent.is_empty())
-        }
-        Event::ReviewerStarted { task, agent, .. } => Some((task, agent.as_str(), None)),
-        _ => None,
-    }
-}
-
-/// After a usage limit no agent of that provider is started for a moment, whatever time the client told.
-fn limits_park(sim: &Sim, event: &Event) -> Verdict {
-    let Some((task, agent, _)) = begins(event) else { return Ok(()) };
-    let since = sim.limited_at.get(&limiter(sim, agent)).map(|time| sim.time - time);
-    ensure(since.is_none_or(|ms| ms >= 1000), || format!("{task} starts {since:?} ms after a usage limit"))
-}
-
-/// What the journal says since an agent was last kept from its work by what it met or another one did, newest first, and
-/// how it was.
-fn since_out<'s>(sim: &'s Sim, kept: &str) -> Option<(Vec<&'s Recorded>, &'s AgentEnd)> {
-    let out = |recorded: &'s Recorded| match &recorded.event {
-        Event::AgentEnded {
-            end: end @ (AgentEnd::Limit { .. } | AgentEnd::Refused { .. } | AgentEnd::Unavailable { .. }),
-            agent,
-            ..
-        }
-        | Event::ReviewerEnded { end, agent, .. } => Some(end).filter(|end| concerns(sim, agent, end, kept)),
-        _ => None,
-    };
-    let at = sim.journal.iter().rposition(|recorded| out(recorded).is_some())?;
-    let of = provider(sim, kept);
-    // A person knew better.
-    let lifted = |recorded: &Recorded| match &recorded.event {
-        Event::ProviderUnparked { provider, .. } => *provider == of || *provider == limiter(sim, kept),
-        _ => false,
-    };
-    if sim.journal[at + 1..].iter().any(lifted) {
-        return None;
-    }
-    Some((sim.journal[at + 1..].iter().rev().collect(), out(&sim.journal[at])?))
-}
-
-/// Of the agents of a provider that begin after its usage limit, the first is alone until it has ended, or has worked
-/// for a minute without meeting the limit again.
-fn one_looks_first(sim: &Sim, event: &Event) -> Verdict {
-    begins(event).map_or(Ok(()), |(task, agent, _)| looks_first(sim, task, agent))
-}
-
-/// The same for one that begins to review, which is not journaled where nobody knows of a limit.
-pub(super) fn looks_first(sim: &Sim, task: &TaskId, agent: &str) -> Verdict {
-    let of = limiter(sim, agent);
-    let Some((since, AgentEnd::Limit { .. })) = since_out(sim, agent) else { return Ok(()) };
-    let own = |agent: &str| limiter(sim, agent) == of;
-    let mut first: Option<(&TaskId, Timestamp)> = None;
-    for recorded in since.into_iter().rev() {
-        match &recorded.event {
-            // It has told, or it was cut off and told nothing: then others may look.
-            Event::AgentEnded { agent, .. } if own(agent) => return Ok(()),
-            Event::Failed { class: Class::Transient, .. } => return Ok(()),
-            // Also if it judged, or somebody took its task away.
-            event if first.is_some_and(|(id, _)| event.task() == Some(id) && ends(event)) => return Ok(()),
-            event => {
-                let start = begins(event).filter(|(_, agent, _)| own(agent));
-                first = first.or(start.map(|(task, ..)| (task, recorded.at)));
-            }
-        }
-    }
-    // A clock that went back since tells nothing.
-    let first = first.filter(|(id, at)| *id != task && *at <= sim.now()).map(|(_, at)| sim.now().since(at).0);
-    ensure(first.is_none_or(|ms| ms >= 60_000), || {
-        format!("{task} begins {first:?} ms after the one that looks")
-    })
-}
-
-/// Whether nobody is at its task any more after it, or whoever judged has judged.
-fn ends(event: &Event) -> bool {
-    use Event::*;
-    matches!(
-        event,
-        ChecksEnded { .. }
-            | Failed { .. }
-            | Completed { .. }
-            | LandingFound { .. }
-            | Reset { .. }
-            | Reopened { .. }
-            | Skipped { .. }
-            | GivenUp { .. }
-            | TaskRemoved { .. }
-    )
-}
-
-/// A provider that lets nobody in is left alone until an engine is started anew.
-fn the_refused_rest(sim: &Sim, event: &Event) -> Verdict {
-    let Some((task, agent, _)) = begins(event) else { return Ok(()) };
-    let Some((since, AgentEnd::Refused { .. })) = since_out(sim, agent) else {
-        return Ok(());
-    };
-    let anew = since.iter().any(|recorded| matches!(recorded.event, Event::EngineStarted { .. }));
-    ensure(anew, || format!("{task} is given to {agent}, whom nobody lets in"))
-}
-
-/// Somebody stands in only where the plan says so, and only for somebody whose provider is out.
-fn stand_ins_are_planned(sim: &Sim, event: &Event) -> Verdict {
-    let Some((task, agent, Some(meant))) = begins(event) else { return Ok(()) };
-    let agents = &sim.scenario.plan.settings.agents;
-    let next = |name: &str| agents.get(name).and_then(|agent| agent.fallback.as_deref());
-    let planned = std::iter::successors(next(meant), |name| next(name)).any(|name| name == agent);
-    ensure(planned, || format!("{task} is given to {agent} in place of {meant}, and no plan says so"))?;
-    let out = since_out(sim, meant).is_some();
-    ensure(out, || format!("{task} is given to {agent}, and {meant} could have done it"))
-}
-
-/// An engine that waits has nothing to do for a provider that was never out. Nor would somebody stand in.
-pub(super) fn nobody_waits_in_vain(sim: &mut Sim) -> Result<(), Broken> {
-    let run = sim.run();
-    let idle = run.slots < run.session.max_parallel && run.stop.is_none() && run.streak == 0;
-    let gave_up = run.dead > 0 && run.settings.exhausted == Exhausted::Stop;
-    if !idle || gave_up || run.session.selection != Selection::All {
-        return Ok(());
-    }
-    let of = |task: &Task| piton_core::run::worker(run, task).to_owned();
-    let ready = |task: &&Task| {
-        matches!(task.status(), Status::Pending | Status::Failed)
-            && (task.waiting, task.not_before) == (0, None)
-            && !task.progress.recheck
-            && !super::gates::may_come_last(task)
-            && piton_core::run::barrier(run, &sim.state.horizon(), task).is_none()
-    };
-    let waits = tasks(sim).filter(ready).find(|task| since_out(sim, &of(task)).is_none());
-    let told = waits.map(|task| format!("{} could go on: {} was never out", task.id, of(task)));
-    let others = tasks(sim).any(|task| task.is_engines() && task.decided == Status::InProgress);
-    if others && piton_core::run::limits(run, sim.now()).next().is_some() {
-        sim.coverage.saw("others go on at a limit");
-    }
-    named("nobody_waits_in_vain", told.map_or(Ok(()), Err))
-}
-
 /// The engine has at most `max_parallel` tasks at work when it starts one.
 fn slots_are_bounded(sim: &Sim, event: &Event) -> Verdict {
     let Event::AttemptStarted { holder: Holder::Engine, .. } = event else { return Ok(()) };
     let max = sim.run().session.max_parallel as usize;
     let taken = sim.state.tasks().filter(|t| t.is_engines() && t.decided.holds_slot()).count();
     ensure(taken <= max, || format!("{taken} slots are taken of {max}"))
-}
-
-/// How many passes that were to confirm found work instead, since the failure before the last one, which is new. What
-/// was completed and lost again is begun anew.
-fn reworked(sim: &Sim, id: &TaskId) -> u32 {
-    let spends = |event: &&Event| {
-        let fails = matches!(event, Event::Failed { class: Class::Code, .. });
-        fails || matches!(event, Event::Reset { .. } | Event::Reopened { .. } | Event::Completed { .. })
-    };
-    let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
-    let own = own.filter(|event| event.task() == Some(id)).skip(1);
-    let mut attempt: Vec<&Event> = own.take_while(|event| !spends(event)).collect();
-    attempt.reverse();
-    let (mut confirming, mut found) = (false, 0);
-    for event in attempt {
-        match event {
-            Event::AttemptStarted { .. } => confirming = false,
-            Event::ConfirmationStarted { .. } => confirming = true,
-            Event::WorkCaptured { work, .. } => found += u32::from(confirming && work.found_work),
-            _ => {}
-        }
-    }
-    found
 }
 
 /// Where a plan asks for it, nothing is verified but what a fresh agent has found nothing to do about, or what
@@ -407,38 +221,6 @@ fn is_judged_again(sim: &Sim, id: &TaskId) -> bool {
         Event::Completed { .. } | Event::LandingFound { .. } => Some(false),
         _ => None,
     }) == Some(true)
-}
-
-/// An attempt is spent by a code failure and nothing else, with what its confirming passes did, and never more than
-/// the budget.
-fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
-    let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
-    let expected = match event {
-        Event::Failed { class: Class::Code, task, .. } => {
-            (old.spent + 1 + reworked(sim, task)).min(old.budget.max(old.spent))
-        }
-        Event::Reset { .. } | Event::Reopened { reason: Reopening::Content { .. }, .. } => 0,
-        Event::Adopted { past, .. } => past.spent,
-        _ => old.spent,
-    };
-    ensure(new.spent == expected, || format!("{} has spent {}, not {expected}", new.id, new.spent))?;
-    ensure(new.spent <= new.budget, || format!("{} has spent {} of {}", new.id, new.spent, new.budget))?;
-    // A gate may be looked at again when no attempt is left.
-    let starts = matches!(event, Event::AttemptStarted { .. });
-    let looks_again = new.gate && new.attempt == new.spent && (!starts || new.spent == new.budget);
-    let numbered = !new.decided.holds_slot() || new.attempt == new.spent + 1 || looks_again;
-    ensure(numbered, || format!("{} runs attempt {} after {} spent", new.id, new.attempt, new.spent))
-}
-
-/// A fence never decreases, and each start has one of its own.
-fn fences_never_decrease(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
-    let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
-    let grows = matches!(
-        event,
-        Event::AttemptStarted { .. } | Event::Reset { .. } | Event::Reopened { .. } | Event::Released { .. }
-    );
-    let fine = if grows { new.fence > old.fence } else { new.fence >= old.fence };
-    ensure(fine, || format!("the fence of {} went from {} to {}", new.id, old.fence, new.fence))
 }
 
 /// A task's landing is in the target's history once, unless a person rewound the target.
@@ -654,18 +436,4 @@ pub(super) fn offers_are_current(sim: &Sim, actions: &[Action]) -> Result<(), Br
         (!start && !is_current(&sim.state, action)) || actions[..*at].contains(action)
     });
     named("offers_are_current", stray.map_or(Ok(()), |(_, action)| Err(format!("{action:?}"))))
-}
-
-/// Whether a result of this action may still be believed.
-pub(super) fn is_fresh(sim: &Sim, action: &Action, candidate: Option<&piton_core::plan::Oid>) -> bool {
-    let same_fence = match (action, action.task().and_then(|id| known(sim, id))) {
-        (Action::Clean { fence, .. } | Action::Land { fence, .. }, Some(task)) => task.fence == *fence,
-        (Action::Move { .. }, Some(task)) => {
-            task.progress.intent.as_ref().map(|intent| &intent.candidate) == candidate
-        }
-        _ => true,
-    };
-    // Whoever wants all work stopped at once does not undo a description that is written.
-    let is_owed = || *action == Action::Context && owes_context(&sim.state, sim.run());
-    same_fence && (is_current(&sim.state, action) || is_owed())
 }

@@ -5,6 +5,7 @@
 //! after every event and those of `rest` at the end. The same seed gives the same run, so a violation is
 //! repeated by one command. Nothing here does I/O, sleeps or reads a clock.
 
+mod attempts;
 mod bounds;
 mod claims;
 mod confirming;
@@ -20,6 +21,7 @@ mod keeper;
 mod laws;
 mod overloads;
 mod people;
+mod providers;
 mod rest;
 mod reviews;
 mod scenario;

@@ -6,7 +6,8 @@ use piton_core::plan::{Exhausted, Settings, TaskId};
 use piton_core::run::{AgentEnd, Command, Event, Status, StopReason};
 
 use super::driver::Sim;
-use super::laws::{begins, ensure, provider};
+use super::laws::ensure;
+use super::providers::{begins, provider};
 
 impl Sim {
     /// The question that tells whether the servers of a provider answer.

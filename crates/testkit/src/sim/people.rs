@@ -9,7 +9,7 @@ use piton_core::time::Span;
 
 use super::claims::Works;
 use super::confirming::{Saying, is_waiting};
-use super::content::{Predicate, own, persons, register};
+use super::content::{Predicate, Tree, changed, own, persons, register};
 use super::driver::{Answer, Sim};
 use super::git::{CommitNo, commit_no};
 use super::laws::Broken;
@@ -192,13 +192,11 @@ impl Sim {
         let mine = known.holder == Some(Holder::Ledger(by.to_owned()));
         // Whoever holds a task works on it, in a checkout of the target.
         if mine && self.rng.chance(80) {
-            self.people.moves += 1;
-            let tip = self.git.target;
-            let mut tree = self.git.tip().clone();
-            let base = tree.clone();
+            let base = self.here();
+            let mut tree = base.clone();
             self.scenario.subjects.work(index(task), &mut tree, &base, false);
-            self.git.target = self.git.commit(tree, &[tip], None);
-            self.people.works.made.push((self.git.target, task.clone()));
+            let commit = self.leaves(tree);
+            self.people.works.made.push((commit, task.clone()));
             self.coverage.saw("ledger worked on a task");
         }
         let shown = self.shown_for(task);
@@ -242,21 +240,46 @@ impl Sim {
         answer.map(|_| ())
     }
 
-    /// What the target holds, and what the checks of a task say about it.
+    /// What people have before them: a checkout of the target, or the one in which all work where there are no commits.
+    pub(super) fn here(&self) -> Tree {
+        if self.run().settings.no_commits { self.checkout.clone() } else { self.git.tip().clone() }
+    }
+
+    /// A person changes files there. As a commit, which is part of nothing where there are none.
+    pub(super) fn leaves(&mut self, tree: Tree) -> CommitNo {
+        self.people.moves += 1;
+        if !self.run().settings.no_commits {
+            self.git.target = self.git.commit(tree, &[self.git.target], None);
+            return self.git.target;
+        }
+        for line in changed(&self.checkout, &tree) {
+            // An agent that is at work has the same files before it.
+            for worktree in self.git.worktrees.values_mut() {
+                match tree.get(&line) {
+                    Some(value) => worktree.tree.insert(line, *value),
+                    None => worktree.tree.remove(&line),
+                };
+            }
+        }
+        self.checkout.clone_from(&tree);
+        self.git.commit(tree, &[], None)
+    }
+
+    /// What is there, and what the checks of a task say about it.
     pub(super) fn looked_at(&mut self, task: &TaskId) -> (Oid, Vec<CheckResult>) {
-        let tip = self.git.tip().clone();
-        let tree = self.git.tree_oid(&tip);
-        let number = self.git.tree_no(tip);
+        let here = self.here();
         let checks = self.scenario.spec(task).map(|spec| spec.checks.clone()).unwrap_or_default();
-        let results: Vec<CheckResult> = checks.iter().map(|check| self.evidence(check)).collect();
+        let results: Vec<CheckResult> = checks.iter().map(|check| self.evidence(check, &here)).collect();
+        let tree = self.git.tree_oid(&here);
+        let number = self.git.tree_no(here);
         let green = results.iter().filter(|result| result.verdict == Verdict::Pass);
         self.observed.extend(green.map(|result| (number, result.check.clone())));
         (tree, results)
     }
 
-    fn evidence(&self, check: &Check) -> CheckResult {
+    fn evidence(&self, check: &Check, tree: &Tree) -> CheckResult {
         let digest = check.digest();
-        let green = self.scenario.subjects.holds(self.scenario.predicates[&digest], self.git.tip());
+        let green = self.scenario.subjects.holds(self.scenario.predicates[&digest], tree);
         CheckResult {
             name: check.name.clone(),
             check: digest,

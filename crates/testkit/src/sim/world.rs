@@ -13,7 +13,7 @@ use super::content::Tree;
 use super::driver::Sim;
 use super::git::{commit_no, oid};
 use super::keeper::{Keeper, Key};
-use super::laws;
+use super::providers;
 use super::scenario::{index, task_id};
 
 impl Sim {
@@ -181,7 +181,7 @@ impl Sim {
             }
             Ok(Entry { agent, .. }) => agent,
         };
-        self.too_early = self.too_early.take().or(laws::looks_first(self, &id, &agent).err());
+        self.too_early = self.too_early.take().or(providers::looks_first(self, &id, &agent).err());
         if self.calm || !self.rng.chance(20) {
             return None;
         }
@@ -459,7 +459,7 @@ impl Sim {
             None => {}
         }
         let agent = self.task(&task_id(key.0)).map(|task| task.progress.agent).unwrap_or_default();
-        let (provider, limiter) = (laws::provider(self, &agent), laws::limiter(self, &agent));
+        let (provider, limiter) = (providers::provider(self, &agent), providers::limiter(self, &agent));
         let behaviour = self.keepers.launch(&self.scenario, key, (&provider, &limiter), self.time);
         self.note(|| format!("agent {} fence {} pass {}: {behaviour:?}", task_id(key.0), key.1, key.2));
         self.agent_will_end(key, behaviour);

@@ -4,6 +4,7 @@ mod agents;
 mod claims;
 mod failure;
 mod gates;
+mod landing;
 mod overrides;
 
 use super::command::{Command, Refusal, Stop};
@@ -13,9 +14,9 @@ use super::event::{CheckResult, Class, Event, Note, Selection, Session, StopReas
 use super::provider::begins as who_begins;
 use super::schedule::{Gate, is_current};
 use super::state::{Missing, Run, State};
-use super::task::{Holder, Intent, Proof, Status, Task};
+use super::task::{Holder, Proof, Status, Task};
 use super::usage::priced;
-use crate::plan::{Check, Dialect, Digest, MAX_PARALLEL, Oid, TaskId};
+use crate::plan::{Dialect, Digest, MAX_PARALLEL, Oid, TaskId};
 use crate::time::Timestamp;
 
 pub use claims::waits_for;
@@ -33,14 +34,16 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
     let on = Rules { state, run, now };
     match command {
         Command::Create(_) => Err(Refusal::because(format!("the run {} exists already", run.id))),
+        Command::OfEngine { engine, command } => {
+            on.is_engine(engine)?;
+            decide(state, command, now)
+        }
         Command::Replan(plan) => replan(state, run, plan),
         Command::Extend(plan) => extend(state, run, plan),
         Command::Follow(revision) => revision.follow(state, run),
         Command::Attach { engine, session } => on.attach(engine, session),
         Command::Detach { engine, reason, tip } => {
-            if run.engine.as_ref() != Some(engine) {
-                return Err(Refusal::stale("another engine has taken over this run"));
-            }
+            on.is_engine(engine)?;
             if *reason == StopReason::Completed && !state.is_complete() {
                 return Err(Refusal::because("a task was added meanwhile"));
             }
@@ -299,6 +302,14 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// Only the engine that works on the run speaks for it.
+    fn is_engine(&self, name: &str) -> Result<(), Stop> {
+        match &self.run.engine {
+            Some(engine) if engine == name => Ok(()),
+            _ => Err(Refusal::stale("another engine has taken over this run")),
+        }
+    }
+
     /// The task, if the engine's attempt with this fence is the current one and in one of these states.
     fn held(&self, id: &TaskId, fence: u64, states: &[Status]) -> Result<&'a Task, Stop> {
         let task = self.task(id)?;
@@ -495,89 +506,6 @@ impl<'a> Rules<'a> {
             return Ok([ended, done].into_iter().chain(self.gates_after(id, Some(tree), &[])?).collect());
         }
         Ok(vec![ended, Event::Verified { task: id.clone(), fence }])
-    }
-
-    /// The target may move only to a tree that all who have a say in it have passed.
-    fn prepare_landing(
-        &self,
-        id: &TaskId,
-        fence: u64,
-        tree: &Oid,
-        intent: &Intent,
-        (results, untouched): (&[CheckResult], &[TaskId]),
-    ) -> Decision {
-        let task = self.held(id, fence, &[Status::Verified])?;
-        if let Some(other) = &self.run.merging {
-            return Err(Refusal::because(format!("{other} is landing")));
-        }
-        // An agent judged files: as long as these are as they were, its verdict is carried over.
-        let of = |task: &Task| -> Vec<Digest> {
-            // A gate lands on a tree that it has to judge itself.
-            let all = !untouched.contains(&task.id) || task.gate && task.id == *id;
-            task.judges.iter().filter(|judge| all || !task.reviews.contains(judge)).cloned().collect()
-        };
-        let mut judges: Vec<Digest> = of(task);
-        // Also where the merged tree is the verified one: its own checks are not those of the others.
-        for other in self.state.landed_since(task.progress.landed_at_base) {
-            judges.extend(self.task(other).map(of).unwrap_or_default());
-        }
-        judges.extend(self.run.settings.landing_checks.iter().map(Check::digest));
-        if let Some(missing) = unproven(task, judges.iter(), tree, results) {
-            return Err(Refusal::because(format!(
-                "{id} may not land: a check has not passed on the merged tree ({})",
-                missing.short()
-            )));
-        }
-        let prepared = Event::LandingPrepared {
-            task: id.clone(),
-            fence,
-            intent: intent.clone(),
-            tree: Some(tree.clone()),
-        };
-        Ok(self.found(id, fence, tree, results).into_iter().chain([prepared]).collect())
-    }
-
-    /// What changes nothing has to hold on what the target is now, not on what it was when the task began.
-    fn nothing_to_land(&self, id: &TaskId, fence: u64, tree: &Oid, results: &[CheckResult]) -> Decision {
-        let task = self.held(id, fence, &[Status::Verified])?;
-        if !task.may_stay_as_it_is() {
-            return Err(Refusal::because(format!("{id} must change something to be completed")));
-        }
-        // A gate is about this very tree, also where an agent judges.
-        let judges: Vec<&Digest> =
-            if task.gate { task.judges.iter().collect() } else { task.commands().collect() };
-        if let Some(missing) = unproven(task, judges.into_iter(), tree, results) {
-            return Err(Refusal::because(format!(
-                "{id} is not completed: a check has not passed on what the target holds ({})",
-                missing.short()
-            )));
-        }
-        let proof = checked_on(task, Some(tree.clone()));
-        let done = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new(), saw: None };
-        Ok(self.found(id, fence, tree, results).into_iter().chain([done]).collect())
-    }
-
-    /// The task, if it is landing as this commit.
-    fn landing_as(&self, id: &TaskId, fence: u64, commit: &Oid) -> Result<&'a Task, Stop> {
-        let task = self.held(id, fence, &[Status::Merging])?;
-        match &task.progress.intent {
-            Some(intent) if &intent.candidate == commit => Ok(task),
-            Some(intent) => {
-                Err(Refusal::stale(format!("{id} was to land as {}, not {commit}", intent.candidate)))
-            }
-            None => Err(Refusal::stale(format!("{id} has no landing under way"))),
-        }
-    }
-
-    fn landed(&self, id: &TaskId, fence: u64, commit: &Oid) -> Decision {
-        let task = self.landing_as(id, fence, commit)?;
-        let Some(verified) = &task.progress.commit else {
-            return Err(Refusal::stale(format!("{id} has no landing under way")));
-        };
-        let proof = Proof::Landed { commit: commit.clone(), verified: verified.clone() };
-        let landed = Event::Completed { task: id.clone(), fence, proof, counts: Vec::new(), saw: None };
-        let reopened = self.gates_after(id, task.progress.merged.as_ref(), &[])?;
-        Ok([landed].into_iter().chain(reopened).collect())
     }
 
     fn may_take_away(&self, id: &TaskId, what: &str) -> Result<(), Stop> {

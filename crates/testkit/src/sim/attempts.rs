@@ -1,0 +1,107 @@
+//! Laws about what tries cost, and about results of tries that are over.
+
+use piton_core::plan::{Oid, TaskId};
+use piton_core::run::{Action, Class, Command, Event, Reopening, Task, is_current, owes_context};
+
+use super::driver::Sim;
+use super::laws::{Verdict, ensure, known};
+
+/// An attempt is spent by a code failure and nothing else, with what its confirming passes did, and never more than
+/// the budget.
+pub(super) fn attempts_are_spent_by_code(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
+    let expected = match event {
+        Event::Failed { class: Class::Code, task, .. } => {
+            (old.spent + 1 + reworked(sim, task)).min(old.budget.max(old.spent))
+        }
+        Event::Reset { .. } | Event::Reopened { reason: Reopening::Content { .. }, .. } => 0,
+        Event::Adopted { past, .. } => past.spent,
+        _ => old.spent,
+    };
+    ensure(new.spent == expected, || format!("{} has spent {}, not {expected}", new.id, new.spent))?;
+    ensure(new.spent <= new.budget, || format!("{} has spent {} of {}", new.id, new.spent, new.budget))?;
+    // A gate may be looked at again when no attempt is left.
+    let starts = matches!(event, Event::AttemptStarted { .. });
+    let looks_again = new.gate && new.attempt == new.spent && (!starts || new.spent == new.budget);
+    let numbered = !new.decided.holds_slot() || new.attempt == new.spent + 1 || looks_again;
+    ensure(numbered, || format!("{} runs attempt {} after {} spent", new.id, new.attempt, new.spent))
+}
+
+/// A fence never decreases, and each start has one of its own.
+pub(super) fn fences_never_decrease(sim: &Sim, event: &Event, old: Option<&Task>) -> Verdict {
+    let (Some(old), Some(new)) = (old, event.task().and_then(|id| known(sim, id))) else { return Ok(()) };
+    let grows = matches!(
+        event,
+        Event::AttemptStarted { .. } | Event::Reset { .. } | Event::Reopened { .. } | Event::Released { .. }
+    );
+    let fine = if grows { new.fence > old.fence } else { new.fence >= old.fence };
+    ensure(fine, || format!("the fence of {} went from {} to {}", new.id, old.fence, new.fence))
+}
+
+/// How many passes that were to confirm found work instead, since the failure before the last one, which is new. What
+/// was completed and lost again is begun anew.
+fn reworked(sim: &Sim, id: &TaskId) -> u32 {
+    let spends = |event: &&Event| {
+        let fails = matches!(event, Event::Failed { class: Class::Code, .. });
+        fails
+            || matches!(
+                event,
+                Event::Reset { .. }
+                    | Event::Reopened { .. }
+                    | Event::Completed { .. }
+                    | Event::LandingFound { .. }
+            )
+    };
+    let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
+    let own = own.filter(|event| event.task() == Some(id)).skip(1);
+    let mut attempt: Vec<&Event> = own.take_while(|event| !spends(event)).collect();
+    attempt.reverse();
+    let (mut confirming, mut found) = (false, 0);
+    for event in attempt {
+        match event {
+            Event::AttemptStarted { .. } => confirming = false,
+            Event::ConfirmationStarted { .. } => confirming = true,
+            Event::WorkCaptured { work, .. } => found += u32::from(confirming && work.found_work),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether what an engine says may still be believed. What was rescued stays so; and to tell people what a landing waits for
+/// does no harm at any step of it. What belongs to no attempt is for the engine at work to say.
+pub(super) fn is_still_true(
+    sim: &Sim,
+    command: &Command,
+    engine: &str,
+    (action, candidate): (&Action, Option<&Oid>),
+) -> bool {
+    match command {
+        Command::Rescued { .. } | Command::LandingWaits { .. } => true,
+        Command::LandingFound { .. } | Command::LandingLost { .. } | Command::Asked { .. } => {
+            is_at_work(sim, engine)
+        }
+        // Whoever wants all work stopped at once does not undo a description that is written.
+        Command::ContextUpdated(_) => is_at_work(sim, engine) && owes_context(&sim.state, sim.run()),
+        _ => is_fresh(sim, action, candidate),
+    }
+}
+
+/// Whether this engine was the last to begin, and has not ended.
+fn is_at_work(sim: &Sim, engine: &str) -> bool {
+    let mut last = sim.journal.iter().rev().map(|recorded| &recorded.event);
+    let last = last.find(|e| matches!(e, Event::EngineStarted { .. } | Event::EngineStopped { .. }));
+    matches!(last, Some(Event::EngineStarted { engine: at_work, .. }) if at_work == engine)
+}
+
+/// Whether an attempt is still at this action.
+fn is_fresh(sim: &Sim, action: &Action, candidate: Option<&Oid>) -> bool {
+    let same_fence = match (action, action.task().and_then(|id| known(sim, id))) {
+        (Action::Clean { fence, .. } | Action::Land { fence, .. }, Some(task)) => task.fence == *fence,
+        (Action::Move { .. }, Some(task)) => {
+            task.progress.intent.as_ref().map(|intent| &intent.candidate) == candidate
+        }
+        _ => true,
+    };
+    same_fence && is_current(&sim.state, action)
+}
