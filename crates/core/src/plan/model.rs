@@ -206,6 +206,9 @@ pub struct Settings {
     /// Work in place: no worktree, branch or commit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_commits: bool,
+    /// The list is one sequence: each task comes after all before it, also where one of them is ticked already.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_sequence: bool,
     /// First pause after a transient failure; it grows fourfold up to [`Settings::LONGEST_PAUSE`].
     pub backoff: Span,
     /// How long a landing waits for the user's checkout once nothing else is left to do.
@@ -230,6 +233,13 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// Whether each task waits for all before it, whatever it depends on. Journals of earlier versions do not say it of issues.
+    pub fn is_sequence(&self) -> bool {
+        self.in_sequence || self.dialect.is_sequence()
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -251,6 +261,7 @@ impl Default for Settings {
             author: None,
             auto_answer: false,
             no_commits: false,
+            in_sequence: false,
             backoff: Span::seconds(5),
             landing_wait: Span::minutes(10),
         }
@@ -439,7 +450,7 @@ impl Dialect {
     }
 
     /// Whether its tasks are worked on in the order of the list, each on top of all before it.
-    pub fn is_sequence(&self) -> bool {
+    fn is_sequence(&self) -> bool {
         *self == Dialect::Issue
     }
 

@@ -114,7 +114,12 @@ pub fn barrier(run: &Run, horizon: &Horizon, task: &Task) -> Option<String> {
         return Some(format!("the group {name} is not complete"));
     }
     // A box that somebody ticked out of turn says nothing about those before it.
-    if run.settings.dialect.is_sequence() && open.is_some_and(|cell| cell < (task.group, task.level)) {
+    let before = match run.settings.exhausted {
+        Exhausted::Stop => horizon.unmet_cell,
+        // What was given up holds back nothing but what depends on it.
+        Exhausted::Continue | Exhausted::Pass | Exhausted::Skip => horizon.unsettled_cell,
+    };
+    if run.settings.is_sequence() && before.is_some_and(|cell| cell < (task.group, task.level)) {
         return Some("a task before it is not done".to_owned());
     }
     if run.session.schedule == Schedule::Batch
@@ -265,7 +270,7 @@ pub fn startable<'s>(state: &'s State, run: &'s Run, now: Timestamp) -> impl Ite
                 .range((from, 0, 0, Reverse(u32::MAX), least())..)
                 .filter_map(move |key| known(&key.4));
             // In a sequence the first that is free may come after others that are not.
-            let passes = move |task: &&Task| !run.settings.dialect.is_sequence() || free(task);
+            let passes = move |task: &&Task| !run.settings.is_sequence() || free(task);
             let in_order = in_order.filter(passes);
             Box::new(in_order.take_while(move |task| free(task) && (flow || selected(task))))
         }

@@ -69,6 +69,22 @@ fn putting_away_an_earlier_worktree_is_stale() {
     assert!(bench.refuse(&late).stale);
 }
 
+/// Its attempts are spent, and somebody else's landing of it is found and lost again: it has one to be done with.
+#[test]
+fn what_is_lost_again_has_an_attempt_left() {
+    let mut bench = Bench::running(vec![TaskSpec { attempts: 1, ..spec("a", &[]) }]);
+    bench.start("a");
+    bench.ready("a", 0, 0);
+    let end = AgentEnd::Failed { reason: "no".to_owned(), feedback: String::new() };
+    bench.accept(&bench.agent_ends("a", end));
+    assert_eq!((bench.task("a").decided, bench.task("a").spent), (Status::Abandoned, 1));
+    let (commit, reason) = (oid(9), "by hand".to_owned());
+    bench.accept(&Command::LandingFound { task: id("a"), commit: commit.clone(), reason: reason.clone() });
+    bench.accept(&Command::LandingLost { task: id("a"), commit, reason });
+    bench.start("a");
+    assert_eq!((bench.task("a").attempt, bench.task("a").budget), (2, 2));
+}
+
 /// Red together with another, brought up to it, and then nothing was mended: the other still has a say.
 #[test]
 fn work_that_is_brought_up_keeps_its_judges() {

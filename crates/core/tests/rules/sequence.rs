@@ -6,9 +6,8 @@ use piton_core::run::{Action, Command, Holder, Past, Proof, Status, next};
 use crate::bench::{Bench, id, plan, session, spec};
 
 /// `1 [x] 2 [ ] 3 [x] 4 [ ]`, each on top of the one before.
-fn ticked(dialect: Dialect) -> Bench {
+fn ticked(settings: Settings) -> Bench {
     let tasks = vec![spec("1", &[]), spec("2", &["1"]), spec("3", &["2"]), spec("4", &["3"])];
-    let settings = Settings { dialect, exhausted: Exhausted::Stop, ..Settings::default() };
     let mut bench = Bench::new(Plan { settings, ..plan(tasks) });
     for done in ["1", "3"] {
         let past = Past { proof: Some(Proof::Reported), ..Past::plain(Status::Completed) };
@@ -23,7 +22,14 @@ fn starts(bench: &Bench) -> Vec<Action> {
 
 #[test]
 fn a_ticked_box_lets_no_later_one_overtake() {
-    let mut bench = ticked(Dialect::Issue);
+    let settings = Settings { exhausted: Exhausted::Stop, ..Settings::default() };
+    let issue = Settings { dialect: Dialect::Issue, ..settings.clone() };
+    let said = Settings { in_sequence: true, ..settings };
+    [issue, said].into_iter().for_each(lets_none_overtake);
+}
+
+fn lets_none_overtake(settings: Settings) {
+    let mut bench = ticked(settings);
     let ann = Holder::Ledger("ann".to_owned());
     let refused = bench.refuse(&Command::Start { task: id("4"), holder: ann });
     assert_eq!(
@@ -40,8 +46,19 @@ fn a_ticked_box_lets_no_later_one_overtake() {
 /// Where tasks name what they wait for, that is all they wait for.
 #[test]
 fn in_a_graph_a_task_waits_for_what_it_names() {
-    let mut bench = ticked(Dialect::Native);
+    let mut bench = ticked(Settings::default());
     let session = session(Schedule::Layered);
     bench.accept(&Command::Attach { engine: "e1".to_owned(), session });
     assert_eq!(starts(&bench), [Action::Start { task: id("2") }, Action::Start { task: id("4") }]);
+}
+
+/// Where a run goes on without what it had to give up, a box after it is begun if it depends on nothing of that.
+#[test]
+fn what_was_given_up_holds_back_nothing_but_what_depends_on_it() {
+    let mut bench = ticked(Settings { in_sequence: true, ..Settings::default() });
+    let session = session(Schedule::Flow);
+    bench.accept(&Command::Attach { engine: "e1".to_owned(), session });
+    assert_eq!(starts(&bench), [Action::Start { task: id("2") }]);
+    bench.accept(&Command::Abandon { task: id("2"), by: "ann".to_owned(), reason: "hopeless".to_owned() });
+    assert_eq!(starts(&bench), [Action::Start { task: id("4") }]);
 }

@@ -7,7 +7,7 @@ use piton_core::prompt::{
     self, Advice, Answer, Before, Brief, Broken, Failure, Other, Prompts, Try, Workplace,
 };
 use piton_core::run::{
-    self, CheckLog, Class, Ending, Event, Note, Pointers, Proof, Recorded, Reopening, Run, Task,
+    self, CheckLog, Class, Ending, Event, Holder, Note, Pointers, Proof, Recorded, Reopening, Run, Task,
 };
 use piton_core::view::{Form, Orientation};
 
@@ -33,6 +33,8 @@ pub(super) struct Briefing {
     pub failure: Option<Failure>,
     /// The tries in which an agent worked.
     pub tries: Vec<Try>,
+    /// Attempts that were spent before any agent worked: no agent counts them.
+    pub looks: u32,
     /// What was completed under its id before.
     pub before: Option<Before>,
     /// What people and scripts say it should do.
@@ -98,7 +100,7 @@ impl Briefing {
         spec: &TaskSpec,
         guardrails: Vec<Advice>,
     ) -> Result<Briefing, JournalError> {
-        let (failure, tries) = history(journal, home, &run.id, task)?;
+        let History { failure, tries, looks } = history(journal, home, &run.id, task)?;
         let advice = advice(journal, &run.id, task, failure.as_ref())?;
         let wider = run.settings.rung(task.spent) == Some(prompt::WIDER);
         Ok(Briefing {
@@ -110,6 +112,7 @@ impl Briefing {
             orientation: if wider { orientation(journal, run)? } else { String::new() },
             failure,
             tries,
+            looks,
         })
     }
 
@@ -125,7 +128,7 @@ impl Briefing {
     ) -> Result<String, Broken> {
         let brief = Brief {
             attempt: 1,
-            attempts: task.budget,
+            attempts: task.budget.saturating_sub(self.looks),
             place: here.place(run),
             writable: &here.writable,
             piton: Some(&here.piton),
@@ -140,7 +143,7 @@ impl Briefing {
         };
         let brief = match pass {
             0 => Brief {
-                attempt: task.attempt,
+                attempt: task.attempt.saturating_sub(self.looks).max(1),
                 failure: self.failure.as_ref(),
                 tries: &self.tries,
                 before: self.before.as_ref(),
@@ -298,17 +301,12 @@ pub(super) fn failure(
 }
 
 /// How the last try failed, with all that it points to, and the tries in which an agent worked.
-fn history(
-    journal: &Journal,
-    home: &Utf8Path,
-    run: &RunId,
-    task: &Task,
-) -> Result<(Option<Failure>, Vec<Try>), JournalError> {
-    if task.failure_seq.is_none() && task.progress.feedback.is_none() {
-        return Ok((None, Vec::new()));
+fn history(journal: &Journal, home: &Utf8Path, run: &RunId, task: &Task) -> Result<History, JournalError> {
+    if task.failure_seq.is_none() && task.progress.feedback.is_none() && task.spent == 0 {
+        return Ok(History::default());
     }
-    let (tries, conflict) = tries(&journal.last_events(run, Some(&task.id), EVENTS)?);
-    let Some((mut failure, mut pointers)) = failure(journal, run, task)? else { return Ok((None, tries)) };
+    let (history, conflict) = tries(&journal.last_events(run, Some(&task.id), EVENTS)?);
+    let Some((mut failure, mut pointers)) = failure(journal, run, task)? else { return Ok(history) };
     if Ending::of(&failure.reason) == Ending::Markers {
         // It is the conflict before it that is still to be resolved.
         pointers = conflict;
@@ -325,36 +323,57 @@ fn history(
             failure.others.push(Other { id, title: spec.title, aim });
         }
     }
-    Ok((Some(failure), tries))
+    Ok(History { failure: Some(failure), ..history })
 }
 
-/// The tries in which an agent worked since the task was last begun from nothing, and what the last conflict pointed to.
-fn tries(events: &[Recorded]) -> (Vec<Try>, Pointers) {
-    let (mut tries, mut conflict) = (Vec::new(), Pointers::default());
+/// What has become of a task so far.
+#[derive(Default)]
+struct History {
+    failure: Option<Failure>,
+    /// The tries in which an agent worked since the task was last begun from nothing.
+    tries: Vec<Try>,
+    /// Attempts that were spent before any agent worked: the checks came first, and were red.
+    looks: u32,
+}
+
+/// The tries so far, numbered as agents count them, and what the last conflict pointed to.
+fn tries(events: &[Recorded]) -> (History, Pointers) {
+    let (mut history, mut conflict) = (History::default(), Pointers::default());
     let (mut attempt, mut worked, mut commit) = (1, false, None);
+    // Since an attempt was last spent: what an agent left may be judged in a later try.
+    let mut anybody = false;
     for recorded in events {
         match &recorded.event {
-            Event::AttemptStarted { attempt: number, .. } => {
-                (attempt, worked, commit) = (*number, false, None);
+            Event::AttemptStarted { attempt: number, holder, .. } => {
+                (attempt, worked, commit) = (number.saturating_sub(history.looks).max(1), false, None);
+                anybody |= *holder != Holder::Engine;
             }
-            Event::AgentEnded { .. } => worked = true,
+            Event::AgentEnded { .. } => (worked, anybody) = (true, true),
             Event::WorkCaptured { work, .. } => commit = work.commit.clone(),
             Event::Failed { class: Class::Stopped, .. } => {}
-            Event::Failed { reason, pointers, .. } => {
+            Event::Failed { reason, pointers, class, .. } => {
                 if Ending::of(reason) == Ending::Conflict {
                     conflict = (**pointers).clone();
                 }
                 if worked {
                     let commit = commit.as_ref().map(|commit: &Oid| commit.short().to_owned());
-                    tries.push(Try { attempt, end: reason.clone(), commit });
+                    history.tries.push(Try { attempt, end: reason.clone(), commit });
+                }
+                if *class == Class::Code {
+                    history.looks += u32::from(!anybody);
+                    anybody = false;
                 }
             }
             Event::Reopened { reason: Reopening::Rejudged, .. } => {}
-            Event::Reset { .. } | Event::Reopened { .. } | Event::LandingLost { .. } => tries.clear(),
+            // They are counted from the start again.
+            Event::Reset { .. } | Event::Reopened { reason: Reopening::Content { .. }, .. } => {
+                (history, anybody) = (History::default(), false);
+            }
+            Event::Reopened { .. } | Event::LandingLost { .. } => history.tries.clear(),
             _ => {}
         }
     }
-    (tries, conflict)
+    (history, conflict)
 }
 
 /// What was said about the task and is not part of its failure anyway.
@@ -436,4 +455,76 @@ fn orientation(journal: &Journal, run: &Run) -> Result<String, JournalError> {
     let mut told = Orientation::new(run, &journal.specs(&run.id)?, &chronicle, None);
     told.cut_to(OF_RUN, Form::Text);
     Ok(told.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use piton_core::run::{AgentEnd, Next};
+    use piton_core::time::{Span, Timestamp};
+
+    use super::*;
+
+    fn task() -> TaskId {
+        TaskId::new("T1").expect("an id")
+    }
+
+    fn begins(attempt: u32) -> Event {
+        let (task, fence, holder) = (task(), u64::from(attempt), Holder::Engine);
+        Event::AttemptStarted {
+            task,
+            attempt,
+            fence,
+            holder,
+            agent: String::new(),
+            instead_of: None,
+            resumed: false,
+        }
+    }
+
+    fn agent_ended() -> Event {
+        Event::AgentEnded {
+            task: task(),
+            fence: 1,
+            agent: String::new(),
+            end: AgentEnd::Done,
+            took: Span(0),
+            report: None,
+            closing: run::Closing::default(),
+        }
+    }
+
+    fn failed(class: Class) -> Event {
+        Event::Failed {
+            task: task(),
+            fence: 1,
+            class,
+            reason: "red".to_owned(),
+            feedback: String::new(),
+            next: Next::Again { not_before: None },
+            behind: None,
+            pointers: Box::default(),
+        }
+    }
+
+    fn told(events: Vec<Event>) -> (u32, Vec<u32>) {
+        let at = Timestamp(0);
+        let events: Vec<Recorded> =
+            events.into_iter().zip(1..).map(|(event, seq)| Recorded { seq, at, event }).collect();
+        let (history, _) = tries(&events);
+        (history.looks, history.tries.iter().map(|one| one.attempt).collect())
+    }
+
+    #[test]
+    fn agents_are_told_how_often_agents_have_tried() {
+        let red = || failed(Class::Code);
+        assert_eq!(told(vec![begins(1), red(), begins(2)]), (1, vec![]), "its checks came first");
+        let second = vec![begins(1), red(), begins(2), agent_ended(), red(), begins(3)];
+        assert_eq!(told(second), (1, vec![1]));
+        assert_eq!(told(vec![begins(1), agent_ended(), red(), begins(2)]), (0, vec![1]));
+        // What an agent left is judged in a try of its own.
+        let cut = vec![begins(1), agent_ended(), failed(Class::Limit), begins(1), red(), begins(2)];
+        assert_eq!(told(cut), (0, vec![1]));
+        let reset = Event::Reset { task: task(), by: "ann".to_owned() };
+        assert_eq!(told(vec![begins(1), red(), reset, begins(1)]), (0, vec![]));
+    }
 }

@@ -102,7 +102,9 @@ impl Sim {
         let mut held: BTreeSet<TaskId> =
             open.iter().filter(|task| is_waiting(task)).map(|task| task.id.clone()).collect();
         let schedule = self.run().session.schedule;
+        let in_sequence = self.run().settings.in_sequence;
         let is_before = |one: &Task, other: &Task| match schedule {
+            _ if in_sequence => (one.group, one.level) < (other.group, other.level),
             Schedule::Flow => false,
             Schedule::Layered => one.group < other.group,
             Schedule::Batch => (one.group, one.level) < (other.group, other.level),

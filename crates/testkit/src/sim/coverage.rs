@@ -69,6 +69,7 @@ kinds![
 
 /// Situations that the simulation exists for.
 pub const SITUATIONS: &[&str] = &[
+    "a sequence holds back a task that waits for no other",
     "crash: effect done, result lost",
     "crash: between intent and Landed",
     "crash: keepers died too",

@@ -135,6 +135,9 @@ impl Sim {
                 continue;
             }
             providers::nobody_waits_in_vain(self)?;
+            if laws::waits_for_its_turn(self) {
+                self.coverage.saw("a sequence holds back a task that waits for no other");
+            }
             let wake = wake_at(&self.state, self.now());
             let idle = self.engine.as_ref().is_some_and(|engine| engine.ops.is_empty());
             if idle && actions.is_empty() && wake.is_none() {

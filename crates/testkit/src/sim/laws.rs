@@ -103,6 +103,17 @@ fn starts_wait_for_dependencies(sim: &Sim, event: &Event) -> Verdict {
     open.map_or(Ok(()), |open| Err(format!("{task} starts before {open} is done")))
 }
 
+/// Whether a task is held back by nothing but those before it in a sequence.
+pub(super) fn waits_for_its_turn(sim: &Sim) -> bool {
+    let run = sim.run();
+    let ready = |task: &Task| matches!(task.status(), Status::Pending | Status::Failed) && task.waiting == 0;
+    let horizon = sim.state.horizon();
+    let is_held = |task: &Task| {
+        piton_core::run::barrier(run, &horizon, task).is_some_and(|why| why.starts_with("a task before it"))
+    };
+    run.settings.in_sequence && tasks(sim).any(|task| ready(task) && is_held(task))
+}
+
 /// Layered: no task starts while a group before its own is unfinished, or, where the run passes over what was given up,
 /// while something can still happen in it. Batch: nor while a level is.
 fn barriers_hold(sim: &Sim, event: &Event) -> Verdict {
@@ -117,14 +128,21 @@ fn barriers_hold(sim: &Sim, event: &Event) -> Verdict {
         Selection::Group(_) | Selection::Task(_) => return Ok(()),
     };
     let schedule = run.session.schedule;
+    let settings = &run.settings;
+    let is_before = |t: &Task| (t.group, t.level) < (task.group, task.level);
     let earlier = tasks(sim).filter(|t| t.group >= first).find(|t| match schedule {
-        Schedule::Flow => false,
         // What waits for another list holds back nothing that does not.
         _ if t.status() == Status::Waiting => false,
+        // In a sequence, nothing overtakes what is open before it.
+        _ if settings.in_sequence && is_before(t) && !t.status().is_settled() => true,
+        _ if settings.in_sequence && is_before(t) && settings.exhausted == Exhausted::Stop => {
+            !t.status().satisfies()
+        }
+        Schedule::Flow => false,
         _ if t.group < task.group && passes(sim) => !t.status().is_settled(),
         _ if t.group < task.group => !t.status().satisfies(),
         Schedule::Layered => false,
-        Schedule::Batch => (t.group, t.level) < (task.group, task.level) && !t.status().is_settled(),
+        Schedule::Batch => is_before(t) && !t.status().is_settled(),
     });
     let late = |t: &Task| format!("{schedule:?}: {} starts while {} is {}", task.id, t.id, t.status());
     earlier.map_or(Ok(()), |t| Err(late(t)))

@@ -485,6 +485,8 @@ impl State {
                 task.proof = None;
                 task.decided = Status::Pending;
                 task.failure_seq = None;
+                // It was completed by somebody else when all of its attempts were spent: it has one to be done again.
+                task.budget = task.budget.max(task.spent + 1);
             }),
         }
     }

@@ -294,6 +294,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         author,
         auto_answer,
         no_commits,
+        in_sequence,
         backoff,
         landing_wait,
     } = before;
@@ -315,6 +316,7 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         ("author", json!(author), json!(after.author)),
         ("auto_answer", json!(auto_answer), json!(after.auto_answer)),
         ("no_commits", json!(no_commits), json!(after.no_commits)),
+        ("in_sequence", json!(in_sequence), json!(after.in_sequence)),
         ("backoff", json!(backoff.to_string()), json!(after.backoff.to_string())),
         ("landing_wait", json!(landing_wait.to_string()), json!(after.landing_wait.to_string())),
     ];

@@ -351,6 +351,7 @@ impl Config {
             landing_wait: policy.landing_wait.unwrap_or(built_in.landing_wait),
             auto_answer: built_in.auto_answer,
             no_commits: built_in.no_commits,
+            in_sequence: built_in.in_sequence,
         }
     }
 }

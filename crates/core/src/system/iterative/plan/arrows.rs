@@ -27,6 +27,8 @@ pub(super) struct Drawing {
     pub(super) loose: Vec<Range<usize>>,
     /// There is more than can be read.
     pub(super) too_large: bool,
+    /// A line of it says that its units come one after the other.
+    pub(super) says_sequence: bool,
 }
 
 /// The arrows in the parts of a list that are about dependencies.
@@ -313,6 +315,7 @@ impl<'r> Grid<'r> {
             first.push(drawing.ids.len());
             drawing.ids.extend(row.ids.iter().map(|(_, said)| said.clone()));
         }
+        drawing.says_sequence |= self.rows.iter().any(|row| row.is_sequence && row.ids.len() > 1);
         let mut edges: Vec<(usize, usize)> = Vec::new();
         for line in self.lines().into_values() {
             let is_loose = line.points_nowhere || line.heads.is_empty() || line.tails.is_empty();

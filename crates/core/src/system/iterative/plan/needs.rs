@@ -72,6 +72,30 @@ impl<'a> Needs<'a> {
         needs
     }
 
+    /// Whether the list says that it is one sequence, and it is: each unit but the first waits for the one before it.
+    pub(super) fn is_sequence(&self, needs: &[BTreeSet<usize>]) -> bool {
+        if !self.drawing.says_sequence {
+            return false;
+        }
+        let mut open: Vec<usize> = needs.iter().map(BTreeSet::len).collect();
+        let mut behind = vec![Vec::new(); needs.len()];
+        needs
+            .iter()
+            .enumerate()
+            .for_each(|(unit, needs)| needs.iter().for_each(|&need| behind[need].push(unit)));
+        let mut free: Vec<usize> = (0..needs.len()).filter(|&unit| open[unit] == 0).collect();
+        let mut passed = 0;
+        while let [unit] = free[..] {
+            passed += 1;
+            free.clear();
+            for &next in &behind[unit] {
+                open[next] -= 1;
+                free.extend(Some(next).filter(|&next| open[next] == 0));
+            }
+        }
+        passed == needs.len()
+    }
+
     /// By their own lines.
     fn said(&self, found: &mut Found) -> Vec<BTreeSet<usize>> {
         let is_parent = |node: &&Node| node.role == Role::Parent && !node.dropped;
@@ -91,7 +115,7 @@ impl<'a> Needs<'a> {
 
     /// By the arrows, and whether a unit is in the drawing at all.
     fn drawn(&self, found: &mut Found) -> (Vec<BTreeSet<usize>>, Vec<bool>) {
-        let Drawing { ids, edges, loose, too_large } = &self.drawing;
+        let Drawing { ids, edges, loose, too_large, .. } = &self.drawing;
         let mut guesses = GUESSES;
         let places: Vec<&[usize]> = ids.iter().map(|said| self.place(said, &mut guesses, found)).collect();
         let mut needs = vec![BTreeSet::new(); self.units.len()];

@@ -93,11 +93,13 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
         notes: String::new(),
         strange: HashSet::new(),
         before: BTreeMap::new(),
+        in_sequence: false,
     };
     maker.notes = maker.notes();
     let about = maker.about(brief);
     let (tasks, units) = maker.tasks();
     let about = Iterative { units, ..about };
+    let in_sequence = maker.in_sequence;
     maker.total(tasks.len());
     let before = std::mem::take(&mut maker.before);
     let refused = reader.is_refused(list);
@@ -114,7 +116,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
         name: native::name_from(given.name),
         groups: vec![units_group(mode), group],
         tasks: tasks.into_iter().chain([last]).collect(),
-        settings: settings(given.config, &about),
+        settings: Settings { in_sequence, ..settings(given.config, &about) },
     };
     let Reader { texts, mut problems, .. } = reader;
     problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
@@ -262,6 +264,8 @@ struct Maker<'a, 'f> {
     /// Models without a profile that have been told.
     strange: HashSet<String>,
     before: BTreeMap<TaskId, Before>,
+    /// The list says that its units come one after the other.
+    in_sequence: bool,
 }
 
 impl Maker<'_, '_> {
@@ -279,6 +283,7 @@ impl Maker<'_, '_> {
         }
         let needs = Needs::new(self.list, self.text, outline, &units);
         let linked = needs.link(self.found);
+        self.in_sequence = needs.is_sequence(&linked);
         let mut specs: Vec<TaskSpec> = Vec::with_capacity(nodes.len());
         let mut about = BTreeMap::new();
         let mut retold = RETOLD;

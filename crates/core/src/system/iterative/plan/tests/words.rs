@@ -111,3 +111,18 @@ fn a_plan_comes_back_as_it_was_written() {
 fn plan_mode(plan: &Plan) -> Mode {
     plan.settings.iterative.as_ref().map(|about| about.mode).expect("of this system")
 }
+
+/// Then a box that is ticked in the middle lets no later one overtake.
+#[test]
+fn a_list_that_says_so_is_one_sequence() {
+    let list = |arrows: &str| {
+        let units: String = ["T1", "T2", "T3"].map(|id| format!("- [ ] **{id}**: a\n")).concat();
+        reading(&alone(&format!("{units}\n## Dependencies\n\n{arrows}\n"))).reading.plan.settings.in_sequence
+    };
+    assert!(list("T1 → T2 → T3 (sequential)"));
+    assert!(list("T1, T2, T3 (sequential)"));
+    assert!(list("T3 → T1 → T2 (sequential)"), "in the order of the arrows");
+    assert!(!list("T1 → T2 → T3"), "it does not say so");
+    assert!(!list("T1 → T2 (sequential)"), "one is not part of it");
+    assert!(!list("T1 → T2 (sequential)\nT1 → T3"), "two come after the first");
+}
