@@ -295,21 +295,17 @@ pub enum Command {
 }
 
 impl Command {
-    /// The same as an engine says it. What belongs to an attempt has a fence, and is refused once that is old. What belongs to
-    /// none carries the engine's name instead: an engine that has lost its run decides nothing in it. Facts stay facts,
-    /// whoever tells them.
+    /// The same as an engine says it. A fence tells which attempt it is about, and not who says so: two engines may carry out
+    /// the same action, and what one of them saw is then not what the other made of it. So an engine that has lost its run
+    /// decides nothing in it. What it knows and nobody else stays true, and so does what people wish.
     pub fn of_engine(self, engine: &str) -> Command {
         match self {
-            Command::Start { .. }
-            | Command::Reopen { .. }
-            | Command::Asked { .. }
-            | Command::HelperCut { .. }
-            | Command::ContextUpdated(_)
-            | Command::LandingLost { .. }
-            | Command::LandingFound { .. } => {
-                Command::OfEngine { engine: engine.to_owned(), command: Box::new(self) }
-            }
-            fenced_or_fact => fenced_or_fact,
+            Command::Attach { .. }
+            | Command::Detach { .. }
+            | Command::Rescued { .. }
+            | Command::Note { .. }
+            | Command::RequestStop { .. } => self,
+            command => Command::OfEngine { engine: engine.to_owned(), command: Box::new(command) },
         }
     }
 

@@ -78,7 +78,7 @@ fn nobody_owes_it_who_does_not_keep_it() {
     assert_eq!(open.refuse(&settled()).to_string(), "not every task is completed");
 }
 
-/// What belongs to no attempt has no fence that could be old: the engine's name says whether it still counts.
+/// A fence tells which attempt it is about. Who speaks, the engine's name says.
 #[test]
 fn an_engine_that_has_lost_its_run_settles_nothing_and_begins_nothing() {
     let mut bench = done(execute(), Selection::All);
@@ -87,8 +87,10 @@ fn an_engine_that_has_lost_its_run_settles_nothing_and_begins_nothing() {
     assert!(bench.refuse(&late).stale);
     let commit = oid(3);
     let reason = "it is gone".to_owned();
+    let fence = bench.task("a").fence;
     for said in [
         Command::Start { task: id("a"), holder: Holder::Engine },
+        Command::CleanedUp { task: id("a"), fence },
         Command::Reopen { task: id("a"), reason: reason.clone() },
         Command::LandingFound { task: id("a"), commit: commit.clone(), reason: reason.clone() },
         Command::LandingLost { task: id("a"), commit, reason },

@@ -68,8 +68,8 @@ fn reworked(sim: &Sim, id: &TaskId) -> u32 {
     found
 }
 
-/// Whether what an engine says may still be believed. What was rescued stays so; and to tell people what a landing waits for
-/// does no harm at any step of it. What belongs to no attempt is for the engine at work to say.
+/// Whether what an engine says may still be believed. What was rescued stays so; all else is for the engine at work to say.
+/// To tell people what a landing waits for does no harm at any step of it.
 pub(super) fn is_still_true(
     sim: &Sim,
     command: &Command,
@@ -77,12 +77,14 @@ pub(super) fn is_still_true(
     (action, candidate): (&Action, Option<&Oid>),
 ) -> bool {
     match command {
-        Command::Rescued { .. } | Command::LandingWaits { .. } => true,
-        Command::LandingFound { .. } | Command::LandingLost { .. } | Command::Asked { .. } => {
-            is_at_work(sim, engine)
-        }
+        Command::Rescued { .. } => true,
+        _ if !is_at_work(sim, engine) => false,
+        Command::LandingWaits { .. }
+        | Command::LandingFound { .. }
+        | Command::LandingLost { .. }
+        | Command::Asked { .. } => true,
         // Whoever wants all work stopped at once does not undo a description that is written.
-        Command::ContextUpdated(_) => is_at_work(sim, engine) && owes_context(&sim.state, sim.run()),
+        Command::ContextUpdated(_) => owes_context(&sim.state, sim.run()),
         _ => is_fresh(sim, action, candidate),
     }
 }

@@ -282,11 +282,13 @@ impl Sim {
         for mut command in op.results.unwrap_or_default() {
             let about = (&op.action, op.candidate.as_ref());
             let fresh = attempts::is_still_true(self, &command, engine, about);
+            let mut name = engine.to_owned();
             if late && self.sabotage == Some(Sabotage::ForgeFences) {
                 self.forge(&mut command);
+                name = self.run().engine.clone().unwrap_or(name);
             }
             let told = format!("{command:?}");
-            let answer = self.submit(&command.of_engine(engine))?;
+            let answer = self.submit(&command.of_engine(&name))?;
             match answer {
                 Answer::Done(1..) if !fresh => {
                     return Err(("stale_is_refused", format!("of {:?}: {told}", op.action)));

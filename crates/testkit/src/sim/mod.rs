@@ -54,7 +54,7 @@ pub enum Sabotage {
     RunAgain,
     /// A new engine misses the journal's last event.
     ForgetLastEvent,
-    /// An engine that was overtaken puts the current fence on its old results.
+    /// An engine that was overtaken puts the current fence on its old results, and the name of the other engine.
     ForgeFences,
 }
 
