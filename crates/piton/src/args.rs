@@ -4,17 +4,19 @@ use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 use piton_core::plan::{Dialect, TaskId};
 
+const WHICH: &str = "Which run";
+
 /// Which run is meant.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Which {
     /// The run, or an unambiguous beginning of its id [default: the newest unfinished one here]
-    #[arg(long = "run", value_name = "RUN", env = "PITON_RUN")]
+    #[arg(long = "run", value_name = "RUN", env = "PITON_RUN", help_heading = WHICH)]
     pub run: Option<String>,
     /// The newest run of this plan
-    #[arg(long, value_name = "PLAN")]
+    #[arg(long, value_name = "PLAN", help_heading = WHICH)]
     pub plan: Option<Utf8PathBuf>,
     /// The project [default: the one around this folder, or around the plan]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = WHICH)]
     pub project_path: Option<Utf8PathBuf>,
 }
 
@@ -47,22 +49,24 @@ impl From<DialectArg> for Dialect {
 /// How much is said while something runs.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct Loudness {
-    /// Say everything
-    #[arg(long, short, conflicts_with_all = ["quiet", "json"])]
+    /// Print everything
+    #[arg(long, short, conflicts_with_all = ["quiet", "json"], help_heading = "Output")]
     pub verbose: bool,
-    /// Say only what went wrong, and the end
-    #[arg(long, short, conflicts_with = "json")]
+    /// Print only what went wrong, and the end
+    #[arg(long, short, conflicts_with = "json", help_heading = "Output")]
     pub quiet: bool,
-    /// One JSON object per event
-    #[arg(long)]
+    /// Print one JSON object per event
+    #[arg(long, help_heading = "Output")]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct OfTask {
+    /// The task's id
     pub task: TaskId,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -71,6 +75,7 @@ pub(crate) struct OfTask {
 pub(crate) struct OfRun {
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -93,6 +93,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use camino::{Utf8Path, Utf8PathBuf};
+    use clap::error::ErrorKind;
 
     use super::*;
 
@@ -188,11 +189,15 @@ mod tests {
                     _ => {}
                 }
             }
-            let text = text.replace("[RUN]", value).replace('…', value);
+            let text = text.replace("[RUN]", value).replace('…', value).replace("COMMAND", "status");
             let Ok(words) = shell_words::split(&text) else { return false };
             let is_known = words.get(1).is_some_and(|verb| Cli::command().find_subcommand(verb).is_some());
             // Its name alone is a name.
-            is_known && words.len() == 2 || Cli::command().try_get_matches_from(words).is_ok()
+            let is_taken = |parsed: Result<ArgMatches, clap::Error>| match parsed {
+                Ok(_) => true,
+                Err(error) => matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion),
+            };
+            is_known && words.len() == 2 || is_taken(Cli::command().try_get_matches_from(words))
         })
     }
 }

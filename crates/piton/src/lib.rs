@@ -13,7 +13,7 @@ mod ui;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 /// All of the program. A program that adds a system of its own calls it, too.
 #[must_use]
@@ -30,7 +30,10 @@ pub fn main() -> ExitCode {
             }
         };
     }
-    let cli = cmd::Cli::parse();
+    let cli = match cmd::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => cmd::help::with_near_suggestion(error, &cmd::Cli::command()).exit(),
+    };
     match cmd::dispatch(&cli.command) {
         Ok(exit) => ExitCode::from(exit),
         Err(failure) => {

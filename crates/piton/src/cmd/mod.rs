@@ -1,5 +1,6 @@
 //! Each command in a group of its own, with what can be typed for it beside its code.
 
+pub(crate) mod help;
 pub(crate) mod integrate;
 pub(crate) mod ledger;
 pub(crate) mod plan;
@@ -10,7 +11,8 @@ pub(crate) mod system;
 pub(crate) mod watch;
 
 use camino::Utf8PathBuf;
-use clap::{Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+use help::HelpArgs;
 use integrate::agents::AgentsArgs;
 use integrate::export::ExportArgs;
 use integrate::hook::HookArgs;
@@ -53,11 +55,8 @@ pub(crate) const FINE: Exit = 0;
     name = "piton",
     version,
     about = "Run a plan of many tasks with coding agents and never lose ground",
-    long_about = "Run a plan of many tasks with coding agents and never lose ground.\n\n\
-        Each task is worked on in a git worktree of its own, proven by checks that Piton runs itself, retried with \
-        feedback, and landed through a merge queue. Kill anything at any moment and start again: the run goes on.",
-    after_help = "Exit codes: 0 complete · 1 error · 2 usage · 3 stopped, can go on · 4 ended with unfinished work\n\
-        Try `piton demo` first.",
+    help_template = help::screen(),
+    disable_help_subcommand = true,
     max_term_width = 100
 )]
 pub(crate) struct Cli {
@@ -65,26 +64,51 @@ pub(crate) struct Cli {
     pub command: Command,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "Each of them can be typed without `system`, too.")]
+pub(crate) struct SystemArgs {
+    #[command(subcommand)]
+    pub command: SystemCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SystemCommand {
+    /// Todolists: list the gates of the run, or report the result of one
+    Gate(GateArgs),
+    /// Todolists: list the batches of the run
+    Batch(BatchArgs),
+    /// Todolists: show where the run resumes
+    ResumePoint(OfRun),
+    /// Iterative work: show the phase, or set it where only a person can know
+    Phase(PhaseArgs),
+    /// Execute: show how the project's own description was updated with the run's results
+    Context(OfRun),
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Show the whole thing in a scratch repository
+    /// Watch scripted agents work on a plan in a scratch repository
     Demo(DemoArgs),
     /// Write a commented starter plan
     New(NewArgs),
-    /// Read and check a plan: problems, layers, batches, critical path
+    /// Check a plan: problems, layers, batches, critical path
+    #[command(visible_alias = "validate")]
     Plan(PlanArgs),
-    /// Start the run of a plan, or go on with it
-    #[command(visible_alias = "execute")]
+    /// Run a plan, or resume its run
+    #[command(visible_aliases = ["resume", "execute"])]
     Run(Box<RunArgs>),
     /// Show where a run stands
+    #[command(visible_alias = "ps")]
     Status(StatusArgs),
     /// List the runs of this project
+    #[command(visible_alias = "ls")]
     Runs(RunsArgs),
-    /// Close a run that nobody wants any more; nothing of it is removed
+    /// Close a run that is no longer wanted; nothing is removed
     Close(CloseArgs),
-    /// Tell why a task is where it is, and what would help
+    /// Explain why a task is where it is, and what would help
     Why(OfTask),
     /// Show what happened
+    #[command(visible_alias = "logs")]
     Log(LogArgs),
     /// Show what a task's agent or checks printed
     Output(OutputArgs),
@@ -92,90 +116,100 @@ pub(crate) enum Command {
     Diff(OfTask),
     /// Add a task to a plan, and to its run
     Add(AddArgs),
-    /// Name the tasks to work on next
+    /// List the tasks to work on next
     Next(NextArgs),
     /// Take a task, to work on it yourself
     Start(StartArgs),
     /// Report on a task: its checks decide whether it is done
     Report(Box<ReportArgs>),
-    /// Confirm what somebody else called done: nothing was left to do
+    /// Confirm that nothing was left to do on a task reported as done
     Confirm(ConfirmArgs),
-    /// Ask the engine to stop: nothing new begins, what runs is finished
+    /// Stop the engine: running tasks finish, no new ones start
     Stop(StopArgs),
-    /// Try a failed, abandoned or blocked task again
+    /// Retry a failed, abandoned or blocked task
     Retry(OfTask),
-    /// Count a task's attempts anew; its worktree and what is in it stay
+    /// Reset a task's attempts; its worktree stays as it is
     Reset(OfTask),
-    /// Go on without a task
+    /// Continue without a task
     Skip(SkipArgs),
-    /// Answer what a task asked: the next try is told, and a task that has stopped goes on
+    /// Answer a task's question for its next attempt; a task that stopped continues
     Answer(AnswerArgs),
     /// Release a task that needed a person
     Unblock(UnblockArgs),
     /// Allow a task more attempts
     Raise(RaiseArgs),
-    /// Let agents of a provider start again, if it answers a test question
+    /// Let a provider's agents start again, if it answers a test question
     Unpark(UnparkArgs),
     /// Show what agents have used: tokens, money and time
     Cost(CostArgs),
-    /// Take over a run that another system left half-done, judging each task by git
+    /// Take over another system's unfinished run: git decides what is done
     Import(ImportArgs),
-    /// Write a run in another system's form, and tell what does not fit
+    /// Write a run in another system's format, and report what does not fit
     Export(ExportArgs),
     /// Compare journal, git and disk, and explain what disagrees
     Doctor(DoctorArgs),
     /// Remove what finished runs left behind
     Clean(CleanArgs),
-    /// Put plans away that are finished
+    /// Archive finished plans
     Archive(ArchiveArgs),
-    /// Content that was put aside before a worktree went
+    /// List and restore content that was saved before a worktree was removed
     Rescue(RescueArgs),
-    /// List the clients that can do the work, or try one out
+    /// List the clients that can do the work, or test one
     Agents(AgentsArgs),
     /// Print a JSON Schema
     Schema(SchemaArgs),
-    /// See whether a file is there, is not empty and holds each of these, as checks of plans ask
+    /// Check that a file exists, is not empty and contains each of these texts, for checks of plans
     #[command(hide = true)]
     Look { file: Utf8PathBuf, holds: Vec<String> },
     /// Act out a script, as the agent of the demo and the tests
     #[command(hide = true)]
     ScriptedAgent { script: Utf8PathBuf },
 
-    /// Run a task's checks now; nothing in the run changes
+    /// Run a task's checks now; the run does not change
     Verify(OfTask),
-    /// Tell what somebody who begins to work has to know of the run, and of a task
+    /// Print what you need to know before you work on the run, or on a task
     Orient(OrientArgs),
-    /// Sum up how far the run is
+    /// Summarize how far the run is
     Progress(OfRun),
-    /// Write into the run's journal
+    /// Add entries to the run's journal
     Journal(JournalArgs),
-    /// Rules that everybody who works on the run has to heed
+    /// Manage the rules that everyone who works on the run follows
     Guardrail(GuardrailArgs),
-    /// List what has landed, what is landing and what waits for it, in order
+    /// List what has landed, what is landing and what waits to land
     Queue(OfRun),
-    /// See whether the run as a whole is complete, and what is missing
+    /// Check whether the whole run is complete, and what is missing
     Complete(OfRun),
+    // As `piton system` has them: scripts use these spellings.
     /// Show how the project's own description was updated with the run's results
+    #[command(hide = true)]
     Context(OfRun),
-    /// List the gates of a todolist's run, or say what one came to
+    /// List the gates of a todolist's run, or report the result of one
+    #[command(hide = true)]
     Gate(GateArgs),
     /// List the batches of a todolist's run
+    #[command(hide = true)]
     Batch(BatchArgs),
-    /// Tell where a todolist's run goes on
+    /// Show where a todolist's run resumes
+    #[command(hide = true)]
     ResumePoint(OfRun),
-    /// Tell the phase that iterative work is in, or say it where only a person can know
+    /// Show the phase of iterative work, or set it where only a person can know
+    #[command(hide = true)]
     Phase(PhaseArgs),
     /// List the operations of the ledger, each with the recipe it replaces
     Ops(OpsArgs),
-    /// Serve the operations of the ledger as MCP tools, over standard input and output
+    /// Serve the operations of the ledger as MCP tools, over stdin and stdout
     Mcp(McpArgs),
-    /// Print exactly what an agent would be told that began to work on a task now
+    /// Print exactly what an agent would be told if it started on a task now
     Prompt(PromptArgs),
-    /// Let an interactive client keep the ledger with Piton: skill, hook and MCP entry
+    /// Set up a client to keep the ledger with Piton: skill, hook and MCP entry
     Init(InitArgs),
     /// Answer a client's hook
     #[command(hide = true)]
     Hook(HookArgs),
+    /// Commands for plans of one system: gates, batches, phases
+    System(SystemArgs),
+    /// List all commands, or explain one
+    Help(HelpArgs),
 }
 
 pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
@@ -233,5 +267,17 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Prompt(args) => integrate::prompt::prompt(args),
         Command::Init(args) => integrate::init::init(args),
         Command::Hook(args) => Ok(integrate::hook::hook(args)),
+        Command::System(args) => system(&args.command),
+        Command::Help(args) => help::help(args, Cli::command()),
+    }
+}
+
+fn system(command: &SystemCommand) -> Outcome<Exit> {
+    match command {
+        SystemCommand::Gate(args) => system::phases::gate(args),
+        SystemCommand::Batch(args) => system::phases::batch(args),
+        SystemCommand::ResumePoint(args) => system::phases::resume_point(args),
+        SystemCommand::Phase(args) => system::iterative::phase(args),
+        SystemCommand::Context(args) => watch::overview::context(args),
     }
 }

@@ -12,79 +12,79 @@ pub(crate) struct RunArgs {
     /// The plan's file, its folder, or the number or slug that it goes by [default: that of the only unfinished run]
     pub plan: Option<Utf8PathBuf>,
     /// The system the plan is of [default: as its files tell]
-    #[arg(long, value_name = "SYSTEM")]
+    #[arg(long, value_name = "SYSTEM", help_heading = "What to run")]
     pub dialect: Option<DialectArg>,
-    /// Refuse what would be repaired or let pass with a warning
-    #[arg(long)]
+    /// Reject what would be repaired or only warned about
+    #[arg(long, help_heading = "What to run")]
     pub strict: bool,
     /// The project [default: the repository around the plan]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "What to run")]
     pub project_path: Option<Utf8PathBuf>,
     /// Where worktrees are made [default: ../.worktrees/PROJECT beside the project]
-    #[arg(long, value_name = "DIR", env = "PITON_WORKTREE_DIR")]
+    #[arg(long, value_name = "DIR", env = "PITON_WORKTREE_DIR", help_heading = "Git")]
     pub worktree_dir: Option<Utf8PathBuf>,
     /// How many tasks at once [default: the plan's, else 3]
-    #[arg(long, value_name = "N", env = "PITON_MAX_PARALLEL", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", env = "PITON_MAX_PARALLEL", value_parser = clap::value_parser!(u32).range(1..=64), help_heading = "How to work")]
     pub max_parallel: Option<u32>,
     /// Work on this layer only
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["start_layer", "task"])]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["start_layer", "task"], help_heading = "What to run")]
     pub layer: Option<GroupId>,
     /// Work on this layer and those after it
-    #[arg(long, value_name = "NAME", conflicts_with = "task")]
+    #[arg(long, value_name = "NAME", conflicts_with = "task", help_heading = "What to run")]
     pub start_layer: Option<GroupId>,
     /// Work on this task only; what it depends on must be done
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = "What to run")]
     pub task: Option<TaskId>,
-    /// Go on with a run that exists, or fail
-    #[arg(long)]
+    /// Resume a run that exists, or fail
+    #[arg(long, help_heading = "Resume or start over")]
     pub resume: bool,
-    /// Begin a new run; the old one stays in the journal, its worktrees where they are
-    #[arg(long, conflicts_with_all = ["resume", "reset_task", "run", "replan"])]
+    /// Start a new run; the old one and its worktrees stay
+    #[arg(long, conflicts_with_all = ["resume", "reset_task", "run", "replan"], help_heading = "Resume or start over")]
     pub reset: bool,
     /// Start this task over first
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = "Resume or start over")]
     pub reset_task: Vec<TaskId>,
     /// Adopt the plan as it is now, task by task
-    #[arg(long)]
+    #[arg(long, help_heading = "Resume or start over")]
     pub replan: bool,
     /// Show what would be done, and do nothing
-    #[arg(long)]
+    #[arg(long, help_heading = "How to work")]
     pub dry_run: bool,
-    /// Do not wait for the end of a usage limit: stop there (exit status 3), to go on later
-    #[arg(long)]
+    /// Stop at a usage limit instead of waiting for its end (exit code 3)
+    #[arg(long, help_heading = "How to work")]
     pub no_wait: bool,
     /// Work in place, one task at a time: no worktree, branch or commit
-    #[arg(long, conflicts_with_all = ["worktree_dir", "onto", "base_branch", "commit_prefix", "author"])]
+    #[arg(long, conflicts_with_all = ["worktree_dir", "onto", "base_branch", "commit_prefix", "author"], help_heading = "Git")]
     pub no_commits: bool,
     /// Put before `[ID]` in commit subjects
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = "Git")]
     pub commit_prefix: Option<String>,
     /// Author of Piton's commits
-    #[arg(long, value_name = "NAME <EMAIL>")]
+    #[arg(long, value_name = "NAME <EMAIL>", help_heading = "Git")]
     pub author: Option<String>,
     /// The branch to start from and land on [default: the current one]
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, value_name = "BRANCH", help_heading = "Git")]
     pub base_branch: Option<String>,
     /// Land on this branch instead; it is made if it does not exist
-    #[arg(long, value_name = "BRANCH")]
+    #[arg(long, value_name = "BRANCH", help_heading = "Git")]
     pub onto: Option<String>,
     /// Let agents decide what they would ask, unless it destroys something
-    #[arg(long)]
+    #[arg(long, help_heading = "How to work")]
     pub auto_answer: bool,
-    /// Send the pull request, or the comment and the label, of an issue with `gh`
-    #[arg(long)]
+    /// Send an issue's pull request, or comment and label, with `gh`
+    #[arg(long, help_heading = "Git")]
     pub gh: bool,
     /// The order in which tasks may start [default: the plan's, else layered]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "How to work")]
     pub schedule: Option<ScheduleArg>,
     /// The agent for every task
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "How to work")]
     pub agent: Option<String>,
     /// Keep agents from writing outside of their worktree [default: PITON_SANDBOX, `[sandbox]`, else auto]
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", help_heading = "How to work")]
     pub sandbox: Option<SandboxArg>,
-    /// The run to go on with
-    #[arg(long, value_name = "RUN")]
+    /// The run to resume
+    #[arg(long, value_name = "RUN", help_heading = "What to run")]
     pub run: Option<String>,
     #[command(flatten)]
     pub loudness: Loudness,

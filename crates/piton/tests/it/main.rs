@@ -18,6 +18,7 @@ mod escalation;
 mod escapes;
 mod evidence;
 mod exact;
+mod examples;
 mod failures;
 mod feedback;
 mod fences;

@@ -7,75 +7,26 @@ fn help_tells_the_commands_and_the_exit_codes() {
     shows!(folder().run("--help").exits(0), @r"
     exit: 0
     --- stdout
-    Run a plan of many tasks with coding agents and never lose ground.
+    Run a plan of many tasks with coding agents and never lose ground
 
-    Each task is worked on in a git worktree of its own, proven by checks that Piton runs itself,
-    retried with feedback, and landed through a merge queue. Kill anything at any moment and start
-    again: the run goes on.
+    Usage: piton COMMAND
 
-    Usage: piton <COMMAND>
+    Start: write a plan and run it
+      demo  init  new  plan  run
+    Watch: see where a run stands and what happened
+      status  runs  why  log  output  diff  queue  progress  cost
+    Steer: change what a run does
+      stop  answer  retry  raise  skip  unblock  reset  add  close  unpark
+    Tidy: find what is wrong, remove what is left over
+      doctor  clean  rescue  archive
+    By hand: do the work yourself; the checks still decide
+      next  start  report  confirm  verify  orient  journal  guardrail  complete
+    Integrate: clients, tools and other systems
+      agents  mcp  prompt  schema  ops  import  export  system
 
-    Commands:
-      demo          Show the whole thing in a scratch repository
-      new           Write a commented starter plan
-      plan          Read and check a plan: problems, layers, batches, critical path
-      run           Start the run of a plan, or go on with it [alias: execute]
-      status        Show where a run stands
-      runs          List the runs of this project
-      close         Close a run that nobody wants any more; nothing of it is removed
-      why           Tell why a task is where it is, and what would help
-      log           Show what happened
-      output        Show what a task's agent or checks printed
-      diff          Show what a task has changed
-      add           Add a task to a plan, and to its run
-      next          Name the tasks to work on next
-      start         Take a task, to work on it yourself
-      report        Report on a task: its checks decide whether it is done
-      confirm       Confirm what somebody else called done: nothing was left to do
-      stop          Ask the engine to stop: nothing new begins, what runs is finished
-      retry         Try a failed, abandoned or blocked task again
-      reset         Count a task's attempts anew; its worktree and what is in it stay
-      skip          Go on without a task
-      answer        Answer what a task asked: the next try is told, and a task that has stopped goes on
-      unblock       Release a task that needed a person
-      raise         Allow a task more attempts
-      unpark        Let agents of a provider start again, if it answers a test question
-      cost          Show what agents have used: tokens, money and time
-      import        Take over a run that another system left half-done, judging each task by git
-      export        Write a run in another system's form, and tell what does not fit
-      doctor        Compare journal, git and disk, and explain what disagrees
-      clean         Remove what finished runs left behind
-      archive       Put plans away that are finished
-      rescue        Content that was put aside before a worktree went
-      agents        List the clients that can do the work, or try one out
-      schema        Print a JSON Schema
-      verify        Run a task's checks now; nothing in the run changes
-      orient        Tell what somebody who begins to work has to know of the run, and of a task
-      progress      Sum up how far the run is
-      journal       Write into the run's journal
-      guardrail     Rules that everybody who works on the run has to heed
-      queue         List what has landed, what is landing and what waits for it, in order
-      complete      See whether the run as a whole is complete, and what is missing
-      context       Show how the project's own description was updated with the run's results
-      gate          List the gates of a todolist's run, or say what one came to
-      batch         List the batches of a todolist's run
-      resume-point  Tell where a todolist's run goes on
-      phase         Tell the phase that iterative work is in, or say it where only a person can know
-      ops           List the operations of the ledger, each with the recipe it replaces
-      mcp           Serve the operations of the ledger as MCP tools, over standard input and output
-      prompt        Print exactly what an agent would be told that began to work on a task now
-      init          Let an interactive client keep the ledger with Piton: skill, hook and MCP entry
-      help          Print this message or the help of the given subcommand(s)
-
-    Options:
-      -h, --help
-              Print help (see a summary with '-h')
-
-      -V, --version
-              Print version
-
-    Exit codes: 0 complete · 1 error · 2 usage · 3 stopped, can go on · 4 ended with unfinished work
-    Try `piton demo` first.
+    Try `piton demo` first. `piton help` has a line for each command, and
+    `piton COMMAND --help` explains one. `piton --version` prints the version.
+    Exit codes: 0 complete, 1 error, 2 usage, 3 stopped, 4 unfinished work
     ");
 }
 
@@ -84,7 +35,7 @@ fn help_of_run_tells_its_flags() {
     shows!(folder().run("run -h").exits(0), @r"
     exit: 0
     --- stdout
-    Start the run of a plan, or go on with it
+    Run a plan, or resume its run
 
     Usage: piton run [OPTIONS] [PLAN]
 
@@ -93,60 +44,92 @@ fn help_of_run_tells_its_flags() {
               only unfinished run]
 
     Options:
-          --dialect <SYSTEM>       The system the plan is of [default: as its files tell] [possible
-                                   values: native, execute, issue, rwkit, iterative]
-          --strict                 Refuse what would be repaired or let pass with a warning
-          --project-path <DIR>     The project [default: the repository around the plan]
+      -h, --help  Print help (see more with '--help')
+
+    What to run:
+          --dialect <SYSTEM>    The system the plan is of [default: as its files tell] [possible values:
+                                native, execute, issue, rwkit, iterative]
+          --strict              Reject what would be repaired or only warned about
+          --project-path <DIR>  The project [default: the repository around the plan]
+          --layer <NAME>        Work on this layer only
+          --start-layer <NAME>  Work on this layer and those after it
+          --task <ID>           Work on this task only; what it depends on must be done
+          --run <RUN>           The run to resume
+
+    Git:
           --worktree-dir <DIR>     Where worktrees are made [default: ../.worktrees/PROJECT beside the
                                    project] [env: PITON_WORKTREE_DIR=]
-          --max-parallel <N>       How many tasks at once [default: the plan's, else 3] [env:
-                                   PITON_MAX_PARALLEL=]
-          --layer <NAME>           Work on this layer only
-          --start-layer <NAME>     Work on this layer and those after it
-          --task <ID>              Work on this task only; what it depends on must be done
-          --resume                 Go on with a run that exists, or fail
-          --reset                  Begin a new run; the old one stays in the journal, its worktrees
-                                   where they are
-          --reset-task <ID>        Start this task over first
-          --replan                 Adopt the plan as it is now, task by task
-          --dry-run                Show what would be done, and do nothing
-          --no-wait                Do not wait for the end of a usage limit: stop there (exit status 3),
-                                   to go on later
           --no-commits             Work in place, one task at a time: no worktree, branch or commit
           --commit-prefix <TEXT>   Put before `[ID]` in commit subjects
           --author <NAME <EMAIL>>  Author of Piton's commits
           --base-branch <BRANCH>   The branch to start from and land on [default: the current one]
           --onto <BRANCH>          Land on this branch instead; it is made if it does not exist
-          --auto-answer            Let agents decide what they would ask, unless it destroys something
-          --gh                     Send the pull request, or the comment and the label, of an issue with
-                                   `gh`
-          --schedule <SCHEDULE>    The order in which tasks may start [default: the plan's, else
-                                   layered] [possible values: layered, batch, flow]
-          --agent <NAME>           The agent for every task
-          --sandbox <MODE>         Keep agents from writing outside of their worktree [default:
-                                   PITON_SANDBOX, `[sandbox]`, else auto] [possible values: auto, on,
-                                   off]
-          --run <RUN>              The run to go on with
-      -v, --verbose                Say everything
-      -q, --quiet                  Say only what went wrong, and the end
-          --json                   One JSON object per event
-      -h, --help                   Print help (see more with '--help')
+          --gh                     Send an issue's pull request, or comment and label, with `gh`
+
+    How to work:
+          --max-parallel <N>     How many tasks at once [default: the plan's, else 3] [env:
+                                 PITON_MAX_PARALLEL=]
+          --dry-run              Show what would be done, and do nothing
+          --no-wait              Stop at a usage limit instead of waiting for its end (exit code 3)
+          --auto-answer          Let agents decide what they would ask, unless it destroys something
+          --schedule <SCHEDULE>  The order in which tasks may start [default: the plan's, else layered]
+                                 [possible values: layered, batch, flow]
+          --agent <NAME>         The agent for every task
+          --sandbox <MODE>       Keep agents from writing outside of their worktree [default:
+                                 PITON_SANDBOX, `[sandbox]`, else auto] [possible values: auto, on, off]
+
+    Resume or start over:
+          --resume           Resume a run that exists, or fail
+          --reset            Start a new run; the old one and its worktrees stay
+          --reset-task <ID>  Start this task over first
+          --replan           Adopt the plan as it is now, task by task
+
+    Output:
+      -v, --verbose  Print everything
+      -q, --quiet    Print only what went wrong, and the end
+          --json     Print one JSON object per event
     ");
 }
 
 #[test]
-fn every_command_has_help() {
-    let all = folder().run("--help").exits(0).stdout;
-    let commands =
-        all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+fn every_command_has_a_line_and_help() {
+    let all = folder().run("help").exits(0).stdout;
+    let commands = all.lines().filter(|line| line.starts_with("  "));
     let mut seen = 0;
-    for command in commands.filter_map(|line| line.split_whitespace().next()) {
+    for line in commands {
         seen += 1;
-        if command != "help" {
-            let _ = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
-        }
+        let (command, about) = line.trim().split_once(' ').expect("each has a line");
+        assert!(!about.trim().is_empty(), "{line}");
+        let help = folder().run(&format!("{command} --help")).exits(0).says("Usage: piton");
+        assert_eq!(folder().run(&format!("help {command}")).exits(0).stdout, help.stdout);
     }
-    assert_eq!(seen, 50);
+    assert_eq!(seen, 45);
+    let _ = folder().run("help journal add").exits(0).says("Usage: piton journal add");
+    let _ = folder()
+        .run("help stauts")
+        .exits(2)
+        .says("there is no command `stauts`")
+        .says("did you mean status?");
+}
+
+#[test]
+fn aliases_and_older_spellings_mean_the_same_command() {
+    for (alias, command) in [
+        ("logs", "log"),
+        ("ls", "runs"),
+        ("ps", "status"),
+        ("validate", "plan"),
+        ("resume", "run"),
+        ("execute", "run"),
+    ] {
+        let help = |command: &str| folder().run(&format!("{command} -h")).exits(0).stdout;
+        assert_eq!(help(alias), help(command), "{alias}");
+    }
+    for old in ["gate", "batch", "resume-point", "phase", "context"] {
+        let _ = folder().run(&format!("{old} --help")).exits(0).says(&format!("Usage: piton {old}"));
+        let _ =
+            folder().run(&format!("system {old} -h")).exits(0).says(&format!("Usage: piton system {old}"));
+    }
 }
 
 #[test]
@@ -156,7 +139,7 @@ fn an_unknown_command_is_a_usage_error() {
     --- stderr
     error: unrecognized subcommand 'stauts'
 
-      tip: some similar subcommands exist: 'start', 'status'
+      tip: a similar subcommand exists: 'status'
 
     Usage: piton <COMMAND>
 
@@ -165,8 +148,13 @@ fn an_unknown_command_is_a_usage_error() {
 }
 
 #[test]
+fn a_word_that_is_near_no_command_gets_no_suggestion() {
+    let _ = folder().run("banana").exits(2).says("unrecognized subcommand 'banana'").lacks("tip:");
+}
+
+#[test]
 fn no_command_is_a_usage_error() {
-    let _ = folder().run("").exits(2).says("Usage: piton <COMMAND>");
+    let _ = folder().run("").exits(2).says("Usage: piton COMMAND");
 }
 
 #[test]

@@ -22,6 +22,7 @@ use crate::ui::{self, BAD, DIM, GOOD};
 pub(crate) struct AgentsArgs {
     #[command(subcommand)]
     pub command: Option<AgentsCommand>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

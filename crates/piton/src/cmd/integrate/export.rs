@@ -31,6 +31,7 @@ pub(crate) struct ExportArgs {
     pub out: Option<Utf8PathBuf>,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

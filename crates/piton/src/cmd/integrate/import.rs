@@ -39,6 +39,7 @@ pub(crate) struct ImportArgs {
     /// Tell what would be believed, and change nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

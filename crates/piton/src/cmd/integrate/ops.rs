@@ -18,6 +18,7 @@ pub(crate) struct OpsArgs {
     pub dialect: Option<DialectArg>,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -17,6 +17,7 @@ use crate::{picture, ui};
 
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
+    /// The task's id
     pub task: TaskId,
     #[command(flatten)]
     pub which: Which,

@@ -20,6 +20,7 @@ pub(crate) struct OrientArgs {
     pub max_bytes: usize,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -35,12 +35,14 @@ pub(crate) struct NextArgs {
     /// How many to name at most
     #[arg(long, short = 'n', default_value_t = 5)]
     pub count: usize,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StartArgs {
+    /// The task's id
     pub task: TaskId,
     /// Begin it although tasks of an earlier group or batch are open
     #[arg(long)]
@@ -53,52 +55,55 @@ pub(crate) struct StartArgs {
     pub by: By,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ReportArgs {
+    /// The task's id
     pub task: TaskId,
     pub what: Reported,
     /// Why, for already, failed and blocked and with --no-change
-    #[arg(long, visible_alias = "blockers", value_name = "TEXT")]
+    #[arg(long, visible_alias = "blockers", value_name = "TEXT", help_heading = "What stands in the way")]
     pub reason: Option<String>,
     /// Nothing had to change: it is done without work, which is shown as reported, not proven
-    #[arg(long, requires = "reason")]
+    #[arg(long, requires = "reason", help_heading = "What stands in the way")]
     pub no_change: bool,
     /// What was done, and what the next ones should know
-    #[arg(long, visible_alias = "did", value_name = "TEXT")]
+    #[arg(long, visible_alias = "did", value_name = "TEXT", help_heading = "What was done")]
     pub note: Option<String>,
     /// A file that was made or changed
-    #[arg(long = "file", value_name = "PATH")]
+    #[arg(long = "file", value_name = "PATH", help_heading = "What was done")]
     pub files: Vec<String>,
     /// A file that was made
-    #[arg(long = "created", value_name = "PATH")]
+    #[arg(long = "created", value_name = "PATH", help_heading = "What was done")]
     pub created: Vec<String>,
     /// Something later tasks can use
-    #[arg(long = "export", value_name = "NAME")]
+    #[arg(long = "export", value_name = "NAME", help_heading = "What was done")]
     pub exports: Vec<String>,
     /// A decision that was taken
-    #[arg(long = "decision", value_name = "TEXT")]
+    #[arg(long = "decision", value_name = "TEXT", help_heading = "What was done")]
     pub decisions: Vec<String>,
     /// A convention that later work should follow
-    #[arg(long = "pattern", value_name = "TEXT")]
+    #[arg(long = "pattern", value_name = "TEXT", help_heading = "What was done")]
     pub patterns: Vec<String>,
     /// What the next try should do about it
-    #[arg(long, visible_alias = "remaining", value_name = "TEXT")]
+    #[arg(long, visible_alias = "remaining", value_name = "TEXT", help_heading = "What stands in the way")]
     pub feedback: Option<String>,
     /// What the tests came to: a file with a runner's output, or a text such as `12 passed, 1 failed`. What the
     /// task's checks count beats it
-    #[arg(long, value_name = "FILE|TEXT")]
+    #[arg(long, value_name = "FILE|TEXT", help_heading = "What was done")]
     pub test_results: Option<String>,
     /// A commit of this work
-    #[arg(long = "commit", value_name = "HASH")]
+    #[arg(long = "commit", value_name = "HASH", help_heading = "What was done")]
     pub commits: Vec<String>,
     #[command(flatten)]
     pub by: By,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -147,6 +152,7 @@ pub(crate) enum Reported {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfirmArgs {
+    /// The task's id
     pub task: TaskId,
     /// What was looked at
     #[arg(long, visible_alias = "did", value_name = "TEXT")]
@@ -155,6 +161,7 @@ pub(crate) struct ConfirmArgs {
     pub by: By,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

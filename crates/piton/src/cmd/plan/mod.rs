@@ -67,9 +67,10 @@ pub(crate) struct PlanArgs {
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
     pub dialect: Option<DialectArg>,
-    /// Refuse what would be repaired or let pass with a warning
+    /// Reject what would be repaired or only warned about
     #[arg(long)]
     pub strict: bool,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     /// List every task, however many there are

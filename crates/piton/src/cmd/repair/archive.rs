@@ -38,6 +38,7 @@ pub(crate) struct ArchiveArgs {
     /// Only say what would be moved
     #[arg(long)]
     pub dry_run: bool,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

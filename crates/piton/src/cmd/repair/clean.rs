@@ -28,8 +28,10 @@ pub(crate) struct CleanArgs {
     /// Also worktrees of runs that are not finished; their content goes to a rescue ref first
     #[arg(long)]
     pub unfinished: bool,
+    /// The project [default: the one around this folder]
     #[arg(long, value_name = "DIR")]
     pub project_path: Option<Utf8PathBuf>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

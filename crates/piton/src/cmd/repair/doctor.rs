@@ -28,8 +28,10 @@ pub(crate) struct DoctorArgs {
     /// Put right what can be put right without deleting anything
     #[arg(long)]
     pub repair: bool,
+    /// The project [default: the one around this folder]
     #[arg(long, value_name = "DIR")]
     pub project_path: Option<Utf8PathBuf>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -20,8 +20,10 @@ pub(crate) struct RescueArgs {
 pub(crate) enum RescueCommand {
     /// List what was put aside
     List {
+        /// The project [default: the one around this folder]
         #[arg(long, value_name = "DIR")]
         project_path: Option<Utf8PathBuf>,
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -29,6 +31,7 @@ pub(crate) enum RescueCommand {
     Show {
         /// As `rescue list` names it
         name: String,
+        /// The project [default: the one around this folder]
         #[arg(long, value_name = "DIR")]
         project_path: Option<Utf8PathBuf>,
     },
@@ -42,6 +45,7 @@ pub(crate) enum RescueCommand {
         /// An empty or new folder for its files
         #[arg(long, value_name = "DIR", conflicts_with = "branch")]
         into: Option<Utf8PathBuf>,
+        /// The project [default: the one around this folder]
         #[arg(long, value_name = "DIR")]
         project_path: Option<Utf8PathBuf>,
     },

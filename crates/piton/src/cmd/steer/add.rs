@@ -27,37 +27,38 @@ pub(crate) struct AddArgs {
     /// Its id, in the form that ids of this plan have
     pub task: TaskId,
     /// What it is about, in one line
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = "The task")]
     pub title: String,
     /// What whoever works on it is told [default: the title]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", help_heading = "The task")]
     pub description: Option<String>,
     /// The layer it goes into [default: the only one, or the one with the number in its id]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "The task")]
     pub layer: Option<GroupId>,
     /// A task that has to be completed first
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = "The task")]
     pub after: Vec<TaskId>,
     /// A file it makes or changes
-    #[arg(long = "file", value_name = "PATH")]
+    #[arg(long = "file", value_name = "PATH", help_heading = "The task")]
     pub files: Vec<RepoPath>,
     /// The story it is for; only todolists have them
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", help_heading = "Todolists only")]
     pub story: Option<String>,
     /// The agent it names; only in todolists
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Todolists only")]
     pub agent: Option<String>,
     /// Its size, S or M; only in todolists
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", help_heading = "Todolists only")]
     pub size: Option<String>,
     /// A command that proves it done
-    #[arg(long = "check", value_name = "COMMAND")]
+    #[arg(long = "check", value_name = "COMMAND", help_heading = "How it is proven")]
     pub checks: Vec<String>,
     /// Nothing can prove it: a report about it is taken as it is
-    #[arg(long, conflicts_with = "checks")]
+    #[arg(long, conflicts_with = "checks", help_heading = "How it is proven")]
     pub no_check: bool,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

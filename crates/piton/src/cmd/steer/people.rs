@@ -24,53 +24,62 @@ pub(crate) struct StopArgs {
     pub now: bool,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SkipArgs {
+    /// The task's id
     pub task: TaskId,
     /// Why
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub reason: String,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArgs {
+    /// The task's id
     pub task: TaskId,
     /// What the next agent of the task should do
     pub text: String,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UnblockArgs {
+    /// The task's id
     pub task: TaskId,
     /// Tell its next agent, as `piton answer` does
     #[arg(long, value_name = "TEXT", default_value = "")]
     pub note: String,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RaiseArgs {
+    /// The task's id
     pub task: TaskId,
     /// Attempts allowed in all
     #[arg(long, value_name = "N")]
     pub attempts: u32,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -84,6 +93,7 @@ pub(crate) struct UnparkArgs {
     pub force: bool,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -36,6 +36,7 @@ pub(crate) struct PhaseArgs {
     pub by: By,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -28,6 +28,7 @@ pub(crate) struct GateArgs {
     pub by: By,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -51,6 +52,7 @@ pub(crate) struct BatchArgs {
     pub by: By,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -18,6 +18,7 @@ pub(crate) struct CostArgs {
     pub by: CostBy,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

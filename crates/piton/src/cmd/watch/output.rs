@@ -25,6 +25,7 @@ use crate::ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
+    /// The task's id
     pub task: TaskId,
     #[command(flatten)]
     pub which: Which,

@@ -27,6 +27,7 @@ pub(crate) struct RunsArgs {
     /// The project [default: the one around this folder]
     #[arg(long, value_name = "DIR")]
     pub project_path: Option<Utf8PathBuf>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -44,6 +45,7 @@ pub(crate) struct CloseArgs {
     /// The project [default: the one around this folder, or around the plan]
     #[arg(long, value_name = "DIR")]
     pub project_path: Option<Utf8PathBuf>,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

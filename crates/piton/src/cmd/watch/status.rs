@@ -29,6 +29,7 @@ pub(crate) struct StatusArgs {
     pub what: Option<String>,
     #[command(flatten)]
     pub which: Which,
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
     /// List every task, however many there are

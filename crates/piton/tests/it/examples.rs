@@ -1,0 +1,40 @@
+//! The plans in `examples/native`: each can be used as it is.
+
+use piton_testkit::sandbox::Sandbox;
+
+use crate::{sandbox, status};
+
+/// A repository with one of the examples at its top.
+fn example(name: &str) -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.copy(format!("{}/../../examples/native/{name}", env!("CARGO_MANIFEST_DIR")), ".");
+    sandbox.commit("Begin");
+    sandbox
+}
+
+#[test]
+fn every_plan_is_read_without_a_warning() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/native");
+    let entries = std::fs::read_dir(folder).expect("the examples");
+    let names = entries.map(|entry| entry.expect("an entry")).filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> = names.map(|entry| entry.file_name().into_string().expect("UTF-8")).collect();
+    names.sort();
+    assert_eq!(names, ["claude", "codex", "monorepo", "smallest"]);
+    for name in names {
+        let sandbox = example(&name);
+        let bin = sandbox.program("claude", "exit 0");
+        sandbox.program("codex", "exit 0");
+        let plan = sandbox.piton(["plan", "plan.toml", "--strict"]).with_path(&bin).run().exits(0);
+        assert_eq!(plan.stderr, "", "{name}");
+        let plan = plan.says("critical path");
+        assert!(!plan.contains("no check"), "{name}: {plan}");
+    }
+}
+
+#[test]
+fn the_smallest_plan_runs_to_its_end() {
+    let sandbox = example("smallest");
+    let _ = sandbox.run("run plan.toml").exits(0).says("every task is completed");
+    assert_eq!(status(&sandbox, "T1"), "completed");
+    assert_eq!(sandbox.git(["show", "main:hello.txt"]), "Hello, world!");
+}

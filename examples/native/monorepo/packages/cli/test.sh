@@ -1,0 +1,1 @@
+grep -q account main.sh && ! grep -q user main.sh
