@@ -157,7 +157,7 @@ pub(crate) fn resume_point(args: &OfRun) -> Outcome<Exit> {
     if args.json {
         ui::answer_json(&json!(point));
     } else if let Some(phase) = &point.phase {
-        let batch = point.batch_id.map(|batch| format!(", BatchArgs {batch}")).unwrap_or_default();
+        let batch = point.batch_id.map(|batch| format!(", Batch {batch}")).unwrap_or_default();
         let task = point.task_id.as_ref().map(|task| format!(", Task {task}")).unwrap_or_default();
         ui::answer_line(format!("Resume from: Phase {phase}{batch}{task}"));
     }
