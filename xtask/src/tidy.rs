@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 const LONGEST: usize = 700;
 
 /// A word, where alone it may stand, and why.
-const DOORS: [(&str, &[&str], &str); 3] = [
+const DOORS: [(&str, &[&str], &str); 4] = [
     (
         "Command::new(",
         &[
@@ -25,6 +25,7 @@ const DOORS: [(&str, &[&str], &str); 3] = [
         ],
         "programs are started by the git door and the keeper only",
     ),
+    ("process::Command as", &["/tests/"], "under another name nobody sees that a program is started"),
     ("rusqlite", &["crates/engine/src/journal/", "/tests/", "/benches/"], "SQL lives in the journal only"),
     (
         "SystemTime::now()",

@@ -12,6 +12,7 @@ pub mod client;
 pub mod denied;
 pub mod diagnostic;
 mod fence;
+pub mod history;
 pub mod hook;
 pub mod mcp;
 pub mod message;

@@ -7,6 +7,7 @@ use piton_engine::drive::EngineError;
 use piton_engine::files::FilesError;
 use piton_engine::git::GitError;
 use piton_engine::journal::{CommandError, JournalError};
+use piton_engine::takeover::AdoptError;
 
 pub(crate) const ERROR: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
@@ -89,6 +90,15 @@ impl From<GitError> for Failure {
                 failure.hint("git init && git commit --allow-empty -m 'First commit'")
             }
             _ => failure,
+        }
+    }
+}
+
+impl From<AdoptError> for Failure {
+    fn from(error: AdoptError) -> Failure {
+        match error {
+            AdoptError::Worktree { path, source } => Failure::io(format!("cannot take over {path}"))(source),
+            AdoptError::Git(error) => error.into(),
         }
     }
 }

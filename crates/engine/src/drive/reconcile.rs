@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use piton_core::history::StandIn;
 use piton_core::plan::{Oid, TaskId};
 use piton_core::run::{Command, Event, Proof, Run, State, Task};
 
 use super::EngineError;
 use crate::git::{self, GitError, Landing, Repo};
 use crate::journal::Journal;
-use crate::landed::{Landed, StandIn};
+use crate::landed;
 
 /// Rescued work that the journal knows of, by ref and commit.
 #[derive(Debug, Default)]
@@ -81,16 +82,20 @@ pub fn lost_landings(repo: &Repo, run: &Run, state: &State) -> Result<Vec<Comman
     if missing.is_empty() {
         return Ok(Vec::new());
     }
-    let mut landed = Landed::read(repo, &tip, &state.tasks().map(|task| &task.id).collect())?;
-    // One that nobody has any more cannot be compared with anything.
-    for (_, commit) in &missing {
-        repo.find_commit(commit.as_str())?.into_iter().for_each(|commit| landed.miss(commit));
+    let mut held = landed::target(repo, &tip, &state.tasks().map(|task| &task.id).collect())?;
+    let mut asked = Vec::new();
+    for (task, commit) in &missing {
+        // One that nobody has any more cannot be compared with anything.
+        let there = repo.find_commit(commit.as_str())?;
+        asked.extend(there.map(|commit| (task.id.clone(), commit)));
     }
+    let missed = asked.iter().map(|(_, commit)| commit.clone()).collect();
+    landed::compare(repo, &tip, &mut held, &missed, &asked)?;
     let mut lost = Vec::new();
     for (task, commit) in missing {
         let task = &task.id;
-        match landed.stand_in(task, commit)? {
-            StandIn::Found(place, _) => landed.history.give(place, task),
+        match held.stand_in(task, commit) {
+            StandIn::Found(place, _) => held.history.give(place, task),
             StandIn::Holds(_) => {}
             StandIn::OfAnother(_) | StandIn::Nothing => lost.push(Command::LandingLost {
                 task: task.clone(),

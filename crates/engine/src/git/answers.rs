@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 
+use piton_core::history::Commit;
 use piton_core::plan::{Digest, Oid};
 
-use super::{Checkout, Commit, Landing, Pin, Rescued, Status};
+use super::{Checkout, Landing, Pin, Rescued, Status};
 use super::{branch, capture, change, command, history, index, merge, refs, repo, rescue};
 
 pub fn status(list: &[u8]) -> Status {

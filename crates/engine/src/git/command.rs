@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -209,6 +209,12 @@ impl Git {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         Call { git: self, args, global: Vec::new(), env: Vec::new(), input: None, fed: None, into: None }
     }
+}
+
+/// Send something away, by `git push` or `gh`. It is done as the person would do it: with their settings, hooks and
+/// credentials, and with what the program says shown to them.
+pub fn send(program: &str, args: &[&str], dir: &Utf8Path) -> io::Result<ExitStatus> {
+    Command::new(program).args(args).current_dir(dir).stdin(Stdio::null()).status()
 }
 
 pub(super) fn parse_version(answer: &str) -> Option<Version> {

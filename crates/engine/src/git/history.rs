@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
-use piton_core::message::{CONTENT_TRAILER, RUN_TRAILER, TASK_TRAILER, merged_task};
+use piton_core::history::Commit;
+use piton_core::message::{CONTENT_TRAILER, RUN_TRAILER, TASK_TRAILER};
 use piton_core::plan::{Content, Oid};
 
 use super::command::{Git, fields, lossy, oid, portions};
@@ -15,34 +16,6 @@ const REVERTS: &str = "This reverts commit ";
 
 /// The run in a commit's trailers, for git's formats.
 const OF_RUN: &str = "%(trailers:key=Piton-Run,valueonly,separator=%x2C)";
-
-/// A commit in a history, as far as its message tells whose work it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
-    pub id: Oid,
-    pub tree: Oid,
-    /// The commit it was made on.
-    pub parent: Option<Oid>,
-    /// What it merges into that.
-    pub merges: Vec<Oid>,
-    pub subject: String,
-    /// The task that a trailer names.
-    pub task: Option<String>,
-    /// The run of ours that made it.
-    pub run: Option<String>,
-    /// What the task asked for that it lands.
-    pub content: Option<Content>,
-}
-
-impl Commit {
-    /// The task that it lands, if it can be a merge that a run of ours made: one commit merged into the target, with the
-    /// subject and the trailers that we write. Whether it is depends on where it stands, too.
-    pub fn lands(&self) -> Option<&str> {
-        let task = merged_task(&self.subject)?;
-        let is_ours = self.merges.len() == 1 && self.run.is_some() && self.task.as_deref() == Some(task);
-        is_ours.then_some(task)
-    }
-}
 
 /// A landing by its trailers.
 #[derive(Debug, Clone, PartialEq, Eq)]

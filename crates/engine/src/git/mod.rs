@@ -46,10 +46,10 @@ mod worktree;
 
 pub use branch::{Pin, RefChange};
 pub use capture::{BroughtUp, Captured};
-pub use command::{Git, NEEDED, Version};
+pub use command::{Git, NEEDED, Version, send};
 pub use error::GitError;
 pub use exact::{Deviation, ExactWorktree, Ignored, last_in};
-pub use history::{Commit, Landing};
+pub use history::Landing;
 pub use index::Extra;
 pub use merge::Merged;
 pub(crate) use metadata::is_changed as metadata_is_changed;

@@ -4,6 +4,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::system::Folder;
 use piton_core::system::iterative::context;
 use piton_core::system::iterative::plan::{self, BRIEFS, Given, LISTS};
+pub(crate) use piton_core::system::iterative::takeover::ARCHIVE;
 use piton_core::toolchain;
 
 use super::issue::{files_at, is_issue, root};
@@ -16,8 +17,6 @@ use crate::runs::find::{here, shown, typed};
 pub(crate) const PLACE: &str = ".claude/iterative";
 /// Where an older layout of it kept them.
 pub(crate) const OLDER: &str = ".claude/iterative-dev";
-/// What lies there and is no plan: those that are finished.
-pub(crate) const ARCHIVE: &str = "archive";
 
 /// Files by which a folder is known wherever it lies; others have a list, too.
 const OWN: [&str; 4] = ["brief.md", "progress.md", "guardrails.md", "context.md"];

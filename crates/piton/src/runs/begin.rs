@@ -19,13 +19,14 @@ use piton_engine::project::{Project, new_run_id};
 use piton_engine::{clock, disk, files};
 
 use crate::args::Which;
-use crate::cmd::integrate::import::{self, TakeOver};
+use crate::cmd::integrate::import;
 use crate::cmd::system::{issue, iterative, rwkit};
 use crate::failure::{Failure, Outcome};
 use crate::plans::{self, Aside, FoundPlan, How};
 use crate::runs::find::{self, FoundRun, typed};
 use crate::runs::flags::RunArgs;
 use crate::runs::same_plan;
+use crate::runs::takeover::{self, Place, TakeOver};
 use crate::ui;
 
 /// The project a plan is for: where the command line says, else where its run is, else where the plan says or lies.
@@ -351,13 +352,15 @@ fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mu
         return Ok(run);
     }
     let run = new_run_id(&found.plan.name);
-    let past = issue::past(found, project, args.onto.as_deref(), Aside::Put)?.into_iter();
-    let past = past.chain(rwkit::past(found, project, journal, Aside::Put)?);
+    let here = Place { project, tip: None, onto: args.onto.as_deref() };
+    // What a target holds is known once there is one; whether it was there, only before that.
+    let by_git = found.iterative.is_some();
+    let mut past = if by_git { anew } else { takeover::past(found, here, journal, Aside::Put)? };
     let creation = creation(args, found, project, &run)?;
-    let tip = if let Command::Create(new) = &creation { new.base.clone() } else { None };
     // Who begins anew wants nothing of what was done.
-    let before = if args.reset { anew } else { iterative::past(found, project, tip.as_ref(), Aside::Put)? };
-    let past = past.chain(before);
+    if let (Command::Create(new), true, false) = (&creation, by_git, args.reset) {
+        past = takeover::past(found, Place { tip: new.base.as_ref(), ..here }, journal, Aside::Put)?;
+    }
     let landed = if args.reset { Vec::new() } else { landed_before(&creation, found, project, journal)? };
     let commands: Vec<Command> = [creation].into_iter().chain(past).chain(landed).collect();
     begin(journal, project, &run, &commands)?;
@@ -423,9 +426,7 @@ pub(crate) fn create_for_ledger(
     if found.iterative.is_some() && project.repo()?.is_some() {
         return create(args, found, project, journal);
     }
-    let past = issue::past(found, project, None, Aside::Put)?.into_iter();
-    let past = past.chain(rwkit::past(found, project, journal, Aside::Put)?);
-    let past: Vec<Command> = past.chain(iterative::past(found, project, None, Aside::Put)?).collect();
+    let past = takeover::past(found, Place { project, tip: None, onto: None }, journal, Aside::Put)?;
     let run = new_run_id(&found.plan.name);
     let target = project.repo()?.and_then(|repo| repo.current_branch().ok());
     // What is committed from here on may be work on its tasks.
@@ -456,8 +457,8 @@ fn take_over(
     if found.plan.settings.dialect != Dialect::Execute {
         return Ok(None);
     }
-    let Some(state) = import::look(&found.path, project, Aside::Put)? else { return Ok(None) };
-    let taken = TakeOver::new(args, found, project, journal, state)?;
+    let Some(left) = takeover::look(&found.path, project, Aside::Put)? else { return Ok(None) };
+    let taken = TakeOver::new(args, found, project, journal, (&left, Aside::Put))?;
     let run = taken.begin(args, found, project, journal)?;
     if !args.loudness.json && !args.loudness.quiet {
         taken.tell(false);

@@ -7,3 +7,4 @@ pub(crate) mod gone;
 pub(crate) mod refusals;
 pub(crate) mod same_plan;
 pub(crate) mod siblings;
+pub(crate) mod takeover;

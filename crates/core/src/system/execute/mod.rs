@@ -3,3 +3,4 @@
 pub mod context;
 pub mod plan;
 pub mod state;
+pub mod takeover;

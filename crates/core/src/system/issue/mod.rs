@@ -6,4 +6,5 @@ pub mod journal;
 pub mod plan;
 pub mod progress;
 pub mod state;
+pub mod takeover;
 pub mod tell;

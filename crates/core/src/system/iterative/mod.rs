@@ -17,5 +17,6 @@ pub mod progress;
 pub mod prompt;
 pub mod rebuild;
 pub mod state;
+pub mod takeover;
 
 pub use ending::ending;

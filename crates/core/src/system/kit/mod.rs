@@ -8,4 +8,5 @@ pub(in crate::system) mod found;
 pub(crate) mod json;
 pub mod mojibake;
 pub(in crate::system) mod shape;
+pub mod takeover;
 pub mod text;

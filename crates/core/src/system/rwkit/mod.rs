@@ -21,6 +21,7 @@ mod siblings;
 pub mod state;
 mod tables;
 mod tags;
+pub mod takeover;
 #[cfg(test)]
 mod tests;
 mod todolist;

@@ -2,17 +2,17 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Domain;
-use piton_core::run::{Command, Note};
 use piton_core::system::iterative::guardrails;
 use piton_core::system::iterative::plan::starter;
+use piton_core::system::iterative::takeover::Lessons;
 use piton_engine::clock;
 
 use super::write;
-use crate::cmd::system::iterative;
 use crate::cmd::{Exit, FINE};
 use crate::failure::{Failure, Outcome};
 use crate::plans::{ARCHIVE, ITERATIVE};
 use crate::runs::find::{here, shown};
+use crate::runs::takeover;
 use crate::ui;
 
 pub(super) fn new(slug: &str, domain: Domain, force: bool) -> Outcome<Exit> {
@@ -43,11 +43,9 @@ pub(super) fn new(slug: &str, domain: Domain, force: bool) -> Outcome<Exit> {
 
 /// Put what was learned in finished work into its guardrails.
 fn seed(folder: &Utf8Path) -> Outcome {
-    let learned = iterative::lessons(folder).into_iter().filter_map(|command| match command {
-        Command::Note { note: Note::Guardrail { text }, .. } => Some(text),
-        _ => None,
-    });
-    let learned = learned.collect::<Vec<_>>().join("\n\n");
+    let new = takeover::lessons(folder).new_here();
+    Lessons::line(&new).into_iter().for_each(ui::say);
+    let learned = new.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n\n");
     let file = folder.join(guardrails::FILE);
     let before = std::fs::read_to_string(&file).ok();
     match guardrails::seed(before.as_deref(), &learned) {

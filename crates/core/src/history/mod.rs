@@ -1,17 +1,48 @@
 //! The history of a target: which commit is whose work, which took another one back, and which stands for one that is
 //! no longer there. Everything here is decided on what was read; git is asked elsewhere.
 
+mod target;
+
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use piton_core::plan::{Digest, Oid, TaskId, TaskSpec};
+pub use target::{Change, Lost, Recorded, Target, Whole};
 
-use crate::git::Commit;
+use crate::message::merged_task;
+use crate::plan::{Content, Digest, Oid, TaskId, TaskSpec};
+
+/// A commit in a history, as far as its message tells whose work it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub id: Oid,
+    pub tree: Oid,
+    /// The commit it was made on.
+    pub parent: Option<Oid>,
+    /// What it merges into that.
+    pub merges: Vec<Oid>,
+    pub subject: String,
+    /// The task that a trailer names.
+    pub task: Option<String>,
+    /// The run of ours that made it.
+    pub run: Option<String>,
+    /// What the task asked for that it lands.
+    pub content: Option<Content>,
+}
+
+impl Commit {
+    /// The task that it lands, if it can be a merge that a run of ours made: one commit merged into the target, with the
+    /// subject and the trailers that we write. Whether it is depends on where it stands, too.
+    pub fn lands(&self) -> Option<&str> {
+        let task = merged_task(&self.subject)?;
+        let is_ours = self.merges.len() == 1 && self.run.is_some() && self.task.as_deref() == Some(task);
+        is_ours.then_some(task)
+    }
+}
 
 /// A commit by its place in the history: the smaller, the newer.
-pub(crate) type Place = usize;
+pub type Place = usize;
 
-#[derive(Debug)]
-pub(crate) struct History {
+#[derive(Clone, Debug)]
+pub struct History {
     commits: Vec<Commit>,
     /// Sorted, to find short hashes.
     ids: Vec<(String, Place)>,
@@ -32,24 +63,14 @@ pub(crate) struct History {
 
 /// The end of a task's story in the target.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum LastWord {
+pub enum LastWord {
     Landed(Place),
     TakenBack(Place),
 }
 
-/// Work that the target does not have as it was recorded.
-#[derive(Debug)]
-pub(super) struct Lost {
-    pub tree: Oid,
-    /// All of it as one change.
-    pub whole: Digest,
-    /// The same, commit by commit.
-    pub steps: Vec<Digest>,
-}
-
 /// What the target has in place of lost work.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum StandIn {
+pub enum StandIn {
     Found(Place, &'static str),
     /// More than this work, as one.
     Holds(Place),
@@ -60,11 +81,7 @@ pub(crate) enum StandIn {
 
 impl History {
     /// `commits` newest first; `reverts` with the commits that each says it takes back; `tasks` that can own one.
-    pub(super) fn new(
-        commits: Vec<Commit>,
-        reverts: &[(Oid, Vec<String>)],
-        tasks: &HashSet<&TaskId>,
-    ) -> History {
+    pub fn new(commits: Vec<Commit>, reverts: &[(Oid, Vec<String>)], tasks: &HashSet<&TaskId>) -> History {
         let mut ids: Vec<(String, Place)> =
             commits.iter().enumerate().map(|(place, commit)| (commit.id.to_string(), place)).collect();
         ids.sort_unstable();
@@ -151,7 +168,7 @@ impl History {
 
     /// The merges by which a task landed that asked for the same. One that does not say what the task asked for was made by
     /// an earlier version: there the title decides.
-    pub(crate) fn landings(&self, spec: &TaskSpec) -> Vec<Place> {
+    pub fn landings(&self, spec: &TaskSpec) -> Vec<Place> {
         let mut own = self.naming(spec);
         let named = self.by_task.get(&spec.id).map(Vec::as_slice).unwrap_or_default();
         own.extend(named.iter().filter(|place| self.commits[**place].content.is_some()));
@@ -162,20 +179,20 @@ impl History {
     }
 
     /// Whether a commit may be a task's work: it did not land as another task that had its id.
-    pub(crate) fn is_of(&self, place: Place, spec: &TaskSpec) -> bool {
+    pub fn is_of(&self, place: Place, spec: &TaskSpec) -> bool {
         let landing = Some(place).filter(|place| self.landings.contains(place));
         let landing = landing.or_else(|| self.brought.get(&place).copied());
         let content = landing.and_then(|place| self.commits[place].content);
         !content.is_some_and(|content| spec.is_another_than(content))
     }
 
-    pub(crate) fn commit(&self, place: Place) -> &Commit {
+    pub fn commit(&self, place: Place) -> &Commit {
         &self.commits[place]
     }
 
     /// The commit a hash stands for, if it is part of the history and no other one is meant.
-    pub(crate) fn find(&self, hash: &str) -> Option<Place> {
-        let hash = hash.trim().to_ascii_lowercase();
+    pub fn find(&self, hash: &str) -> Option<Place> {
+        let hash = name_of(hash);
         if !is_hash(&hash) {
             return None;
         }
@@ -188,7 +205,7 @@ impl History {
     }
 
     /// The commits that name a task by its id and its title: ids come back in every plan, titles rarely.
-    pub(crate) fn naming(&self, spec: &TaskSpec) -> Vec<Place> {
+    pub fn naming(&self, spec: &TaskSpec) -> Vec<Place> {
         let title = plain(&spec.title);
         let places = self.by_task.get(&spec.id).map(Vec::as_slice).unwrap_or_default();
         let titled = |place: &Place| plain(&self.commits[*place].subject).ends_with(&title);
@@ -197,12 +214,12 @@ impl History {
     }
 
     /// Somebody says, or it was found, that a commit is a task's work.
-    pub(crate) fn give(&mut self, place: Place, task: &TaskId) {
+    pub fn give(&mut self, place: Place, task: &TaskId) {
         self.owners.entry(place).or_default().insert(task.clone());
     }
 
     /// Whose work a commit is, if it is not this task's alone. Its message tells more than a note beside it.
-    pub(crate) fn other_owner(&self, place: Place, task: &TaskId) -> Option<&TaskId> {
+    pub fn other_owner(&self, place: Place, task: &TaskId) -> Option<&TaskId> {
         match self.named.get(&place) {
             Some(named) => Some(named).filter(|named| *named != task),
             None => self.owners.get(&place)?.iter().find(|owner| *owner != task),
@@ -210,7 +227,7 @@ impl History {
     }
 
     /// What came last: one of a task's commits, or one that took it back.
-    pub(crate) fn last_word(&self, own: &[Place]) -> Option<LastWord> {
+    pub fn last_word(&self, own: &[Place]) -> Option<LastWord> {
         let landed = own.iter().copied().min()?;
         let back = own.iter().filter_map(|place| self.undone.get(place)).copied().min();
         Some(match back.filter(|back| *back < landed) {
@@ -220,7 +237,7 @@ impl History {
     }
 
     /// A commit that came in by a merge: one that was itself the tip once may be where a branch began.
-    pub(crate) fn merged(&self, id: &Oid) -> Option<Place> {
+    pub fn merged(&self, id: &Oid) -> Option<Place> {
         let mut tip = self.commits.first();
         while let Some(commit) = tip {
             if commit.id == *id {
@@ -232,17 +249,9 @@ impl History {
         self.find(id.as_str())
     }
 
-    /// What stands for lost work among the commits `later` than where it began. `changes`: what those change.
-    ///
-    /// Nothing that was taken back does; for the work of one `task`, nothing that is another's.
-    pub(super) fn stand_in(
-        &self,
-        task: Option<&TaskId>,
-        lost: &Lost,
-        later: &[Oid],
-        changes: &HashMap<Oid, Digest>,
-    ) -> StandIn {
-        let mut later: Vec<Place> = later.iter().filter_map(|id| self.find(id.as_str())).collect();
+    /// What stands for lost work. Nothing that was taken back does; for the work of one `task`, nothing that is another's.
+    pub fn stand_in(&self, task: Option<&TaskId>, tree: &Oid, work: &Change) -> StandIn {
+        let mut later: Vec<Place> = work.later.iter().filter_map(|id| self.find(id.as_str())).collect();
         later.retain(|place| !self.undone.contains_key(place));
         later.sort_unstable();
         // Agents can write any trailer. Only a merge of ours says by it what landed, or a commit that somebody made of such
@@ -254,12 +263,11 @@ impl History {
         if let Some(place) = later.iter().find(names) {
             return StandIn::Found(*place, "names it");
         }
-        let change = |place: Place| changes.get(&self.commits[place].id);
+        let change = |place: Place| work.changes.get(&self.commits[place].id);
         let same = |place: &Place| {
-            self.commits[*place].tree == lost.tree
-                || change(*place).is_some_and(|change| *change == lost.whole)
+            self.commits[*place].tree == *tree || change(*place).is_some_and(|change| *change == work.whole)
         };
-        let steps: HashSet<&Digest> = lost.steps.iter().collect();
+        let steps: HashSet<&Digest> = work.steps.iter().collect();
         let step = |place: &Place| change(*place).is_some_and(|change| steps.contains(change));
         let all: Vec<Place> = later.iter().copied().filter(same).collect();
         let found: Vec<Place> = later.iter().copied().filter(step).collect();
@@ -269,7 +277,7 @@ impl History {
         match (found.first(), found.iter().find(others)) {
             (None, _) => StandIn::Nothing,
             (Some(_), Some(others)) => StandIn::OfAnother(*others),
-            (Some(place), None) if self.commits[*place].tree == lost.tree => {
+            (Some(place), None) if self.commits[*place].tree == *tree => {
                 StandIn::Found(*place, "leaves the same files")
             }
             (Some(place), None) => StandIn::Found(*place, "makes the same change"),
@@ -277,8 +285,13 @@ impl History {
     }
 }
 
+/// A commit's name as somebody recorded it, in the form in which names are compared.
+pub fn name_of(hash: &str) -> String {
+    hash.trim().to_ascii_lowercase()
+}
+
 /// Whether a text can be the beginning of a commit's name.
-pub(crate) fn is_hash(text: &str) -> bool {
+pub fn is_hash(text: &str) -> bool {
     text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 

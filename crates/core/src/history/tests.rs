@@ -1,4 +1,4 @@
-use piton_core::plan::Content;
+use crate::plan::Content;
 
 use super::*;
 
@@ -97,6 +97,10 @@ fn a_branch_that_began_at_the_tip_was_not_merged_by_that() {
     assert_eq!(history.merged(&oid(9)), None, "it is not there at all");
 }
 
+fn change(steps: Vec<Digest>, later: Vec<Oid>, changes: HashMap<Oid, Digest>) -> Change {
+    Change { whole: digest("whole"), steps, later, changes, is_taken_back: false }
+}
+
 struct World {
     history: History,
     changes: HashMap<Oid, Digest>,
@@ -111,9 +115,9 @@ impl World {
 
     fn stand_in(&self, later: &[usize], steps: &[&str]) -> StandIn {
         let steps = steps.iter().map(|step| digest(step)).collect();
-        let lost = Lost { tree: oid(103), whole: digest("whole"), steps };
         let later: Vec<Oid> = later.iter().map(|n| oid(*n)).collect();
-        self.history.stand_in(Some(&id("T1")), &lost, &later, &self.changes)
+        let work = change(steps, later, self.changes.clone());
+        self.history.stand_in(Some(&id("T1")), &oid(103), &work)
     }
 }
 
@@ -208,9 +212,9 @@ fn a_trailer_counts_where_no_agent_wrote_it() {
     assert_eq!(trailer.stand_in(&[5, 4], &[]), StandIn::Found(0, "names it"));
     assert_eq!(trailer.stand_in(&[4], &[]), StandIn::Nothing, "a fix alone is not the work");
     let stands_in = |all: Vec<Commit>| {
-        let (tasks, lost) = ([id("T1")], Lost { tree: oid(900), whole: digest("whole"), steps: Vec::new() });
-        let history = History::new(all, &[], &tasks.iter().collect());
-        history.stand_in(Some(&id("T1")), &lost, &[oid(3), oid(2)], &HashMap::new())
+        let work = change(Vec::new(), vec![oid(3), oid(2)], HashMap::new());
+        let history = History::new(all, &[], &[id("T1")].iter().collect());
+        history.stand_in(Some(&id("T1")), &oid(900), &work)
     };
     let mut forged = commits(&["Squashed | T1", "b", "a"]);
     forged[0].run = Some("run-1".to_owned());

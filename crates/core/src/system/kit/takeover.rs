@@ -1,0 +1,325 @@
+//! Taking over what another system left: its files say what it believes, git and the disk say what is there.
+//!
+//! A system says what it wants to know ([`Questions`]); whoever can look answers ([`Evidence`]); the system judges each
+//! task on that and comes to a [`Takeover`]: what to tell the run, and what to tell people. All of it is plain values,
+//! so that the simulator lives through a take-over as an engine does.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::history::Target;
+use crate::plan::{Oid, Settings, TaskId, TaskSpec};
+use crate::run::{Command, Note, Past, Proof, Report, Status};
+use crate::time::Timestamp;
+use crate::view::counted;
+
+/// What another system left about the tasks of a plan.
+pub trait Legacy {
+    /// What a run was begun with holds, unless somebody says otherwise now.
+    fn keep_settings(&self, _settings: &mut Settings) {}
+
+    /// What has to be known to judge it.
+    fn questions(&self, specs: &[TaskSpec]) -> Questions;
+
+    /// Judge every task.
+    fn take_over(&self, specs: &[TaskSpec], evidence: &Evidence) -> Result<Takeover, Refused>;
+}
+
+/// What a system wants to know before it judges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Questions {
+    /// The commits by which tasks prove themselves, newest first, named as in [`Target::elsewhere`]. `None`: nobody asks
+    /// what the target holds.
+    pub commits: Option<BTreeMap<TaskId, Vec<String>>>,
+    /// Commits that somebody says are the work of a task, whatever they prove.
+    pub owned: BTreeMap<TaskId, Vec<String>>,
+    /// Which of those are compared with the target where it does not hold them.
+    pub compared: Compared,
+    /// Where work that is not part of the target may lie.
+    pub places: BTreeMap<TaskId, Place>,
+    pub files: Files,
+}
+
+impl Questions {
+    /// Give the commits of a target to the tasks whose work somebody says they are.
+    pub fn give(&self, target: &mut Target) {
+        for (task, hashes) in &self.owned {
+            for hash in hashes {
+                target.history.find(hash).into_iter().for_each(|place| target.history.give(place, task));
+            }
+        }
+    }
+}
+
+/// Files that have to be there where tasks are done that were to make them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    pub of: BTreeMap<TaskId, Vec<String>>,
+    /// The branch that they are on; otherwise, and as long as there is no such branch, in the project's folder.
+    pub onto: Option<String>,
+    /// One that is there and empty is there.
+    pub may_be_empty: bool,
+}
+
+/// Which lost commits are compared with the target. It takes git a while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compared {
+    /// The newest of each task that the target does not name.
+    #[default]
+    Newest,
+    /// All of them.
+    Each,
+}
+
+/// Where the work of a task may lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The folder that a state file names as its worktree.
+    pub worktree: Option<String>,
+    pub branch: String,
+    /// It was done: also its branch is looked at, and whether its worktree is clean.
+    pub is_done: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    pub now: Timestamp,
+    /// A run begins with it. Otherwise somebody only wants to know.
+    pub begins: bool,
+    pub target: Option<Target>,
+    pub worktrees: BTreeMap<TaskId, Worktree>,
+    pub branches: BTreeMap<TaskId, Branch>,
+    /// The first file of each task that is not there.
+    pub missing: BTreeMap<TaskId, String>,
+    pub onto: Onto,
+}
+
+/// The branch that files were to be on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Onto {
+    /// None was named, or there is no repository.
+    #[default]
+    Nowhere,
+    /// It is yet to be made.
+    Missing,
+    At(Oid),
+}
+
+/// A place where the next attempt of a task would go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Worktree {
+    Gone,
+    /// Another run works there.
+    Taken,
+    /// The one that was named is there, but not where Piton looks for it: it is left to whoever made it.
+    Elsewhere {
+        named: String,
+        dir: String,
+    },
+    There {
+        path: String,
+        tip: Option<Tip>,
+        is_clean: bool,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch {
+    pub name: String,
+    pub tip: Tip,
+}
+
+/// The end of a line of work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tip {
+    pub head: Oid,
+    pub tree: Oid,
+    /// Where it parted from the target; `None`: they have nothing in common.
+    pub base: Option<Oid>,
+}
+
+/// What is believed about one task, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Belief {
+    pub task: TaskId,
+    /// What the state file says of it.
+    pub claimed: Option<&'static str>,
+    /// What is taken over; `None`: there is nothing to take over.
+    pub past: Option<Past>,
+    pub why: String,
+    /// The claim was not borne out, or there was none.
+    pub corrected: bool,
+    /// A worktree that goes on with the task.
+    pub worktree: Option<String>,
+}
+
+/// What a take-over comes to.
+#[derive(Clone, Debug, Default)]
+pub struct Takeover {
+    pub beliefs: Vec<Belief>,
+    /// Tasks that only the state file has.
+    pub orphans: Vec<TaskId>,
+    /// What the run begins with, after it was made.
+    pub commands: Vec<Command>,
+    pub lines: Vec<Line>,
+}
+
+/// A line for people. What stands in files of others may hold anything: whoever shows it makes it plain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    Title(String),
+    Answer(String),
+    Say(String),
+}
+
+/// Open tasks that only the state file has: nobody can work on them, and a run without them would be called complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub open: Vec<TaskId>,
+    pub lines: Vec<Line>,
+}
+
+impl Refused {
+    /// A run that would leave out open tasks does not begin. Somebody who only wants to know is told of them.
+    pub(in crate::system) fn unless_none<'i>(
+        open: impl Iterator<Item = &'i TaskId>,
+        lines: &[Line],
+        evidence: &Evidence,
+    ) -> Result<(), Refused> {
+        let open: Vec<TaskId> = open.cloned().collect();
+        if evidence.begins && !open.is_empty() {
+            return Err(Refused { open, lines: lines.to_vec() });
+        }
+        Ok(())
+    }
+}
+
+impl Takeover {
+    pub(in crate::system) fn say(&mut self, text: String) {
+        self.lines.push(Line::Say(text));
+    }
+
+    /// With the tasks that only the state file has, not the `plan`; it is refused if one of them is open.
+    pub(in crate::system) fn with_orphans<'i>(
+        mut self,
+        plan: &str,
+        specs: &[TaskSpec],
+        told: impl Iterator<Item = &'i TaskId>,
+        is_open: impl Fn(&TaskId) -> bool,
+        evidence: &Evidence,
+    ) -> Result<Takeover, Refused> {
+        self.orphans = orphans(specs, told);
+        if !self.orphans.is_empty() {
+            let names: Vec<&str> = self.orphans.iter().map(TaskId::as_str).collect();
+            self.say(format!("not in the {plan} any more, and kept: {}", names.join(", ")));
+        }
+        Refused::unless_none(self.orphans.iter().filter(|id| is_open(id)), &self.lines, evidence)?;
+        Ok(self)
+    }
+
+    /// The same for programs.
+    pub fn document(&self) -> Value {
+        let belief = |belief: &Belief| {
+            json!({
+                "task": belief.task,
+                "claimed": belief.claimed,
+                "believed": believed(belief),
+                "corrected": belief.corrected,
+                "why": belief.why,
+            })
+        };
+        let tasks: Vec<Value> = self.beliefs.iter().map(belief).collect();
+        json!({ "tasks": tasks, "counts": tally(&self.beliefs), "orphans": self.orphans })
+    }
+}
+
+/// A run that takes over says so to each task of which there is something to take over.
+pub(in crate::system) fn adopt(task: &TaskId, by: &str, past: Past) -> Command {
+    Command::Adopt { task: task.clone(), by: by.to_owned(), past: Box::new(past) }
+}
+
+/// What a state file tells of the work on a task, if it tells anything.
+pub(in crate::system) fn told(task: &TaskId, by: &str, report: &Report) -> Option<Command> {
+    let note = Note::Told { task: task.clone(), report: Box::new(report.clone()) };
+    (*report != Report::default()).then(|| Command::Note { by: by.to_owned(), note })
+}
+
+/// A claim that a file does not bear out.
+pub(in crate::system) fn not_there(task: &TaskId, file: &str, is: &str) -> Line {
+    Line::Say(format!("{task} is called done, but {file} {is}: it is to be done"))
+}
+
+/// How many tasks are taken for done by what people wrote.
+pub(in crate::system) fn done_before(done: u64) -> Option<Line> {
+    let line = || Line::Say(format!("{} done before, by the list or the state file", counted(done, "task")));
+    (done > 0).then(line)
+}
+
+/// What a state file says of the whole: when it began, and fields of others that go on with the run.
+pub(in crate::system) fn notes(by: &str, began: Option<Timestamp>, carried: Value) -> Vec<Command> {
+    let mut notes = Vec::new();
+    notes.extend(began.map(|began| Note::Began { began }));
+    if carried.as_object().is_some_and(|fields| !fields.is_empty()) {
+        notes.push(Note::Carried { file: by.to_owned(), fields: carried });
+    }
+    notes.into_iter().map(|note| Command::Note { by: by.to_owned(), note }).collect()
+}
+
+/// Tasks of a state file that the plan lacks.
+pub(in crate::system) fn orphans<'i>(
+    specs: &[TaskSpec],
+    told: impl Iterator<Item = &'i TaskId>,
+) -> Vec<TaskId> {
+    told.filter(|id| !specs.iter().any(|spec| spec.id == **id)).cloned().collect()
+}
+
+/// A task whose work is a commit of the target.
+pub(in crate::system) fn landed(commit: &Oid) -> Proof {
+    Proof::Landed { commit: commit.clone(), verified: commit.clone() }
+}
+
+/// What is believed of every task and what is not, in words.
+pub(in crate::system) fn lines(beliefs: &[Belief], orphans: &[TaskId]) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (title, corrected) in [("believed", false), ("corrected", true)] {
+        let is_worth = |belief: &&Belief| belief.corrected == corrected && belief.past.is_some();
+        let worth: Vec<&Belief> = beliefs.iter().filter(is_worth).collect();
+        if worth.is_empty() {
+            continue;
+        }
+        lines.push(Line::Title(format!("{title} {}", counted(worth.len() as u64, "task"))));
+        for belief in worth {
+            let (claimed, now) = (belief.claimed.unwrap_or("not mentioned"), believed(belief));
+            let change = if claimed == now { now.to_owned() } else { format!("{claimed} → {now}") };
+            lines.push(Line::Answer(format!("  {:8} {change}: {}", belief.task, belief.why)));
+        }
+    }
+    let carried =
+        |id: &TaskId| format!("  {id:8} is in the state file but not in the plan; it is carried along");
+    lines.extend(orphans.iter().map(|id| Line::Answer(carried(id))));
+    let told: Vec<String> = tally(beliefs).iter().map(|(word, count)| format!("{count} {word}")).collect();
+    lines.push(Line::Answer(told.join(", ")));
+    lines
+}
+
+fn believed(belief: &Belief) -> &'static str {
+    belief.past.as_ref().map_or("pending", |past| past.status.name())
+}
+
+/// How many of each claim were borne out, and how many were not.
+fn tally(beliefs: &[Belief]) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for belief in beliefs {
+        let word = match belief.past.as_ref().map(|past| past.status) {
+            Some(Status::Completed) => "completed",
+            Some(Status::Abandoned) => "abandoned",
+            Some(Status::Failed) => "to be tried again",
+            Some(_) if belief.worktree.is_some() => "under way",
+            _ => "to be done",
+        };
+        *counts.entry(word).or_default() += 1;
+    }
+    counts
+}
