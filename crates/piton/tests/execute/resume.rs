@@ -211,7 +211,7 @@ fn a_worktree_that_somebody_locked_goes_on_and_is_not_taken_away() {
         let path = worktree_with_work(&sandbox);
         sandbox.git(["worktree", "lock", "--reason", reason, path.as_str()]);
         left_as(&sandbox, "in_progress", 1);
-        let run = sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-001   attempt 1 started");
+        let run = sandbox.run(&format!("run {PLAN}")).exits(0).says("L1-001   attempt 1 resumed");
         let _ = run.says("worktree kept: ").says(told);
         assert_eq!(statuses(&sandbox), DONE);
         assert!(path.join("src/L1-001.txt").exists());
