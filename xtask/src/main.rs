@@ -2,7 +2,7 @@
 //!
 //! `cargo xtask generate [--check]` writes the files that are made from the code.
 //! `cargo xtask tidy` looks after the house rules.
-//! `cargo xtask simulate [--seeds N | --queues N] [--from S] [--seed S | --queue S] [--trace]` lives through seeds
+//! `cargo xtask simulate [--seeds N | --queues N | --takeovers N] [--from S] [--seed S | --queue S | --takeover S] [--trace]` lives through seeds
 //! of the simulator. For many of them: `cargo run --release -p xtask -- simulate --seeds 100000`.
 //! `cargo xtask makespan [--plans N]` measures the scheduler against the least time there is.
 //! `cargo xtask fuzz [TARGET…] [--minutes N]` looks for inputs that a reader does not stand.
@@ -60,6 +60,8 @@ fn simulate(mut words: impl Iterator<Item = String>) -> Result<()> {
             "--from" => from = number()?,
             "--seed" => one = Some(number()?),
             "--queue" => (one, options.world) = (Some(number()?), World::Queue),
+            "--takeovers" => (seeds, options.world) = (number()?, World::TakeOver),
+            "--takeover" => (one, options.world) = (Some(number()?), World::TakeOver),
             "--trace" => options.trace = true,
             _ => bail!("unknown option {word}"),
         }

@@ -22,6 +22,28 @@ fn no_queue_is_ever_red() {
     assert_eq!(coverage.queue_blind_spots(), Vec::<&str>::new(), "never seen in a thousand queues");
 }
 
+/// Many more: `cargo run --release -p xtask -- simulate --takeovers 10000`.
+#[test]
+fn a_take_over_believes_what_is_borne_out_and_nothing_else() {
+    let coverage = match simulate_wide(0..600, Options { world: World::TakeOver, ..Options::default() }) {
+        Ok(coverage) => coverage,
+        Err(violation) => panic!("{violation}"),
+    };
+    assert_eq!(coverage.takeover_blind_spots(), Vec::<&str>::new(), "never seen in any take-over");
+}
+
+#[test]
+fn a_take_over_that_does_not_look_is_noticed() {
+    let law = |sabotage| {
+        let options = Options { world: World::TakeOver, trace: false, sabotage: Some(sabotage) };
+        simulate_all(0..50, options).expect_err("a take-over that does not look is found out").law
+    };
+    assert_eq!(law(Sabotage::BelieveTheFile), "taken_over_is_borne_out");
+    let forgotten = law(Sabotage::ForgetTheFile);
+    let noticed = matches!(forgotten, "what_landed_is_not_done_again" | "attempts_are_not_refilled");
+    assert!(noticed, "{forgotten}");
+}
+
 #[test]
 fn a_seed_is_one_run() {
     let live = |seed| {

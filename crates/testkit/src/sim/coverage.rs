@@ -147,6 +147,19 @@ pub const QUEUE_SITUATIONS: &[&str] = &[
     "all completed",
 ];
 
+/// Situations that take-overs exist for.
+pub const TAKEOVER_SITUATIONS: &[&str] = &[
+    "a claim was borne out",
+    "a claim was not borne out",
+    "completed, and nobody claims it",
+    "rewritten work was found",
+    "only checks are run again",
+    "goes on in a worktree",
+    "taken over as it was told",
+    "a take-over was begun again",
+    "all completed",
+];
+
 #[derive(Clone, Debug, Default)]
 pub struct Coverage {
     pub seen: BTreeMap<&'static str, u64>,
@@ -176,5 +189,10 @@ impl Coverage {
     /// The same of queues.
     pub fn queue_blind_spots(&self) -> Vec<&'static str> {
         QUEUE_SITUATIONS.iter().filter(|what| !self.seen.contains_key(*what)).copied().collect()
+    }
+
+    /// The same of take-overs.
+    pub fn takeover_blind_spots(&self) -> Vec<&'static str> {
+        TAKEOVER_SITUATIONS.iter().filter(|what| !self.seen.contains_key(*what)).copied().collect()
     }
 }

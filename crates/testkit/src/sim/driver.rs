@@ -17,6 +17,7 @@ use super::laws::{self, Broken};
 use super::people::People;
 use super::providers;
 use super::scenario::Scenario;
+use super::takeover::Before;
 use super::{Options, Sabotage, World};
 use crate::rng::Rng;
 
@@ -58,6 +59,8 @@ pub(super) struct Sim {
     pub(super) late: Vec<LateResult>,
     pub(super) faults_left: u32,
     pub(super) calm: bool,
+    takes_over: bool,
+    pub(super) before: Before,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,6 +87,7 @@ impl Sim {
         let mut scenario = match options.world {
             World::Any => Scenario::new(&mut rng),
             World::Queue => Scenario::queue(&mut rng),
+            World::TakeOver => Scenario::taken_over(&mut rng),
         };
         Sim {
             git: Git::new(),
@@ -110,6 +114,8 @@ impl Sim {
             late: Vec::new(),
             faults_left: scenario.weather.faults,
             calm: false,
+            takes_over: options.world == World::TakeOver,
+            before: Before::default(),
             scenario,
             rng,
         }
@@ -133,6 +139,7 @@ impl Sim {
 
     /// From the first event to rest.
     pub(super) fn live(&mut self) -> Result<(), Broken> {
+        let left = self.takes_over.then(|| self.others_work());
         let new = NewRun {
             run: RunId::new("sim").expect("a word"),
             plan: self.scenario.plan.clone(),
@@ -144,6 +151,9 @@ impl Sim {
         let plan = self.scenario.plan.clone();
         self.note(|| describe(&plan));
         self.submit(&Command::Create(Box::new(new)))?;
+        if let Some(left) = &left {
+            self.take_over(left)?;
+        }
         self.at(0, Happening::EngineStarts);
         if self.faults_left > 0 {
             let delay = self.rng.between(1, 600_000);

@@ -39,10 +39,14 @@ pub(super) struct Git {
     pub(super) worktrees: BTreeMap<usize, Worktree>,
     /// The user's checkout of the target has changes of their own.
     pub(super) dirty: bool,
+    /// What messages say, where they say anything.
+    said: BTreeMap<CommitNo, String>,
+    /// Commits that take back others.
+    pub(super) reverts: Vec<(CommitNo, CommitNo)>,
 }
 
 /// Trees and commits must not share ids.
-const TREES: usize = 1 << 40;
+pub(super) const TREES: usize = 1 << 40;
 
 impl Git {
     pub(super) fn new() -> Git {
@@ -53,6 +57,8 @@ impl Git {
             target: 0,
             worktrees: BTreeMap::new(),
             dirty: false,
+            said: BTreeMap::new(),
+            reverts: Vec::new(),
         };
         git.target = git.commit(Tree::new(), &[], None);
         git
@@ -84,6 +90,18 @@ impl Git {
         let no = self.commit(tree, parents, Some(task));
         self.commits[no].content = content;
         no
+    }
+
+    pub(super) fn say(&mut self, commit: CommitNo, subject: String) {
+        self.said.insert(commit, subject);
+    }
+
+    pub(super) fn said(&self, commit: CommitNo) -> &str {
+        self.said.get(&commit).map(String::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn parent(&self, commit: CommitNo) -> Option<CommitNo> {
+        self.commits[commit].parent
     }
 
     pub(super) fn content_of(&self, commit: CommitNo) -> Option<Content> {

@@ -42,6 +42,7 @@ pub(super) fn before(sim: &Sim, event: &Event) -> Result<(), Broken> {
     named("gates_hold_at_the_end", super::gates::hold_at_the_end(sim, event))?;
     named("complete_but_for_what_people_skip", super::bounds::complete_but_for_skips(sim, event))?;
     named("the_closed_rest", super::bounds::the_closed_rest(sim, event))?;
+    named("what_landed_is_not_done_again", super::takeover::stays_completed(sim, event))?;
     named("the_description_comes_last", the_description_comes_last(sim, event))
 }
 

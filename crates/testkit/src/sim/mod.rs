@@ -26,12 +26,13 @@ mod rest;
 mod reviews;
 mod scenario;
 mod siblings;
+mod takeover;
 mod world;
 
 use std::fmt;
 use std::ops::Range;
 
-pub use coverage::{Coverage, KINDS, QUEUE_SITUATIONS, SITUATIONS};
+pub use coverage::{Coverage, KINDS, QUEUE_SITUATIONS, SITUATIONS, TAKEOVER_SITUATIONS};
 
 /// A world that breaks its word, to prove that the laws notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,10 @@ pub enum Sabotage {
     ForgetLastEvent,
     /// An engine that was overtaken puts the current fence on its old results, and the name of the other engine.
     ForgeFences,
+    /// A take-over believes what a state file says.
+    BelieveTheFile,
+    /// A take-over takes over nothing.
+    ForgetTheFile,
 }
 
 /// What a seed is made into.
@@ -67,6 +72,8 @@ pub enum World {
     /// A landing queue under pressure: tasks that are green alone and red together, checks that fail or pass
     /// without a reason, a target that moves, an engine that crashes.
     Queue,
+    /// A run that begins by taking over what another system left, whose word is true or false.
+    TakeOver,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,6 +103,7 @@ impl fmt::Display for Violation {
         let kind = match self.world {
             World::Any => "--seed",
             World::Queue => "--queue",
+            World::TakeOver => "--takeover",
         };
         write!(f, "see it again: cargo xtask simulate {kind} {} --trace", self.seed)
     }

@@ -194,6 +194,18 @@ impl Scenario {
         }
     }
 
+    /// A plan as another system has them: nothing in it judges the whole, and nobody confirms.
+    pub(super) fn taken_over(rng: &mut Rng) -> Scenario {
+        let mut scenario = Scenario { promise: false, ..Scenario::new(rng) };
+        let settings = &mut scenario.plan.settings;
+        (settings.dialect, settings.no_commits) = (Dialect::Execute, false);
+        for spec in scenario.plan.tasks.iter_mut().chain(&mut scenario.later) {
+            (spec.gate, spec.confirm) = (false, false);
+            spec.outside.clear();
+        }
+        scenario
+    }
+
     pub(super) fn spec(&self, id: &TaskId) -> Option<&TaskSpec> {
         self.plan.tasks.iter().find(|spec| &spec.id == id)
     }

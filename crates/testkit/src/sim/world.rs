@@ -81,6 +81,7 @@ impl Sim {
         let mut landed = self.run().landed;
         let fresh_start = task.attempt == 1 && task.failure_seq.is_none();
         let known = self.git.worktrees.contains_key(&place);
+        let fresh_start = fresh_start && !self.before.goes_on.remove(&task.id);
         if !known || task.progress.base.is_none() || fresh_start {
             if known && let Some((commit, _)) = self.git.capture(place) {
                 commands.push(Command::Rescued {
