@@ -30,12 +30,15 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
     let job = order.agent_job(order.task.progress.confirmations);
     // One of an earlier try is let go: nobody is going to tell it anything.
     drop(called.take(task, &job));
-    let made = make_place(order, || {
+    let made = make_place(order, |worktree| {
         let files = [PROMPT, agent::OUTBOX_FILE, fence::BEFORE];
         // Where none can be called, whoever needs it calls again, and says why.
         if let Ok(Some(keeper)) = job.call_ahead(&order.site.keeper, &files) {
             called.put(task, job.clone(), keeper);
             order.guard().make_room(&job);
+        }
+        if order.guard().encloses() {
+            worktree.make_ahead();
         }
     });
     if made.is_err() {
@@ -44,7 +47,7 @@ pub(super) fn prepare(order: &Order) -> Result<Vec<Command>, Trouble> {
     made
 }
 
-fn make_place(order: &Order, meanwhile: impl FnOnce()) -> Result<Vec<Command>, Trouble> {
+fn make_place(order: &Order, meanwhile: impl FnOnce(&Worktree)) -> Result<Vec<Command>, Trouble> {
     let mut commands = settle_earlier_jobs(order)?;
     // Read before the tip: what lands in between is then counted as landed since, never forgotten.
     let mut landed = order.run.landed;
@@ -71,7 +74,7 @@ fn worktree_on_base(
     order: &Order,
     landed: &mut u32,
     commands: &mut Vec<Command>,
-    meanwhile: impl FnOnce(),
+    meanwhile: impl FnOnce(&Worktree),
 ) -> Result<(Worktree, Oid, bool), Trouble> {
     let _slot = order.site.slots.take();
     let (repo, path) = (order.repo()?, order.workplace()?);

@@ -36,6 +36,7 @@ mod refs;
 mod repo;
 mod rescue;
 mod resident;
+mod skeleton;
 mod status;
 mod store;
 mod surroundings;

@@ -25,8 +25,9 @@ use super::lfs;
 use super::reflog::named_in;
 use super::refs::{self, OF_ONE_WORKTREE};
 use super::repo::{ObjectFormat, Repo};
+use super::skeleton::{self, AHEAD};
 use super::status::heads_in;
-use super::view::{OPERATION, SERIES, link};
+use super::view::{OPERATION, SERIES};
 use super::worktree::{Worktree, named_by, point_to, remove_if_there, write};
 use crate::{clock, crash, disk};
 
@@ -58,15 +59,14 @@ const DISK: [&str; 8] = [
 impl Worktree {
     /// Give it a private git directory, at the commit and with the index that it has now. Nobody may be working in it.
     pub fn isolate(&self) -> Result<(), GitError> {
-        self.rejoin()?;
+        self.rejoin_clearing(&[MAKING, LEAVING])?;
         let (repo, entry) = (self.repo(), self.git_dir());
         let head = self.head()?.ok_or_else(|| GitError::EmptyRepository { path: self.path().to_owned() })?;
-        let (own, new) = (entry.join(OWN), entry.join(MAKING));
-        for folder in ["refs/heads", "objects/info", "objects/pack", "info", "logs"] {
-            let folder = new.join(folder);
-            fs::create_dir_all(&folder).map_err(GitError::io(folder))?;
+        let (own, new, common) = (entry.join(OWN), entry.join(MAKING), repo.common_dir());
+        match fs::rename(entry.join(AHEAD), &new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(GitError::io(new)(error)),
+            _ => skeleton::make(&new, common)?,
         }
-        let common = repo.common_dir();
         write(&new.join("HEAD"), head.as_str())?;
         write(&new.join("objects/info/alternates"), common.join("objects").as_str())?;
         fill(&new.join("config"), &self.settings()?)?;
@@ -79,9 +79,8 @@ impl Worktree {
         if !is_file(&index) {
             self.view()?.index().keep_if_made(entry)?;
         }
-        copy_with_age(&index, &new.join("index"))?;
+        fill_with_age(&index, &new.join("index"))?;
         carry_operation(entry, &new)?;
-        link(&common.join("hooks"), &new.join("hooks"))?;
         if own.exists() {
             if own.join(MODULES).exists() {
                 fs::rename(own.join(MODULES), new.join(MODULES)).map_err(GitError::io(&own))?;
@@ -121,8 +120,13 @@ impl Worktree {
     /// Bring over what an attempt has made in a private git directory, and take that away. Nobody may be working in it.
     /// Says what could not be brought over, if anything: its files are where they were.
     pub fn rejoin(&self) -> Result<Option<String>, GitError> {
+        self.rejoin_clearing(&[AHEAD, MAKING, LEAVING])
+    }
+
+    /// The same, with these removed of what may be half made or half gone.
+    fn rejoin_clearing(&self, halves: &[&str]) -> Result<Option<String>, GitError> {
         let entry = self.git_dir();
-        clear_halves(entry)?;
+        clear(entry, halves)?;
         let own = entry.join(OWN);
         let is_used = is_used(&own);
         let mut lost = None;
@@ -138,7 +142,7 @@ impl Worktree {
         if is_used {
             fs::rename(&own, entry.join(LEAVING)).map_err(GitError::io(own))?;
             crash::point("rejoin.left");
-            clear_halves(entry)?;
+            clear(entry, &[LEAVING])?;
         }
         Ok(lost)
     }
@@ -445,9 +449,9 @@ fn is_used(own: &Utf8Path) -> bool {
 }
 
 /// Remove what is half made or half gone, but for the repositories of submodules, which go back to their place.
-fn clear_halves(entry: &Utf8Path) -> Result<(), GitError> {
+fn clear(entry: &Utf8Path, halves: &[&str]) -> Result<(), GitError> {
     let own = entry.join(OWN);
-    for half in [MAKING, LEAVING].map(|name| entry.join(name)) {
+    for half in halves.iter().map(|name| entry.join(name)) {
         if half.symlink_metadata().is_err() {
             continue;
         }
@@ -571,6 +575,15 @@ fn copy_plain(from: &Utf8Path, to: &Utf8Path) -> Result<(), GitError> {
 fn read_small(path: &Utf8Path) -> Option<Vec<u8>> {
     let meta = path.symlink_metadata().ok()?;
     (meta.is_file() && meta.len() <= LARGEST).then(|| fs::read(path).ok()).flatten()
+}
+
+/// Copy the index into a file of our own. Its age says which files git has to look at again.
+fn fill_with_age(from: &Utf8Path, to: &Utf8Path) -> Result<(), GitError> {
+    let (bytes, age) = fs::read(from)
+        .and_then(|bytes| Ok((bytes, fs::metadata(from)?.modified()?)))
+        .map_err(GitError::io(from))?;
+    let set = || File::options().write(true).open(to)?.set_modified(age);
+    disk::fill(to, &bytes).and_then(|()| set()).map_err(GitError::io(to))
 }
 
 fn is_file(path: &Utf8Path) -> bool {

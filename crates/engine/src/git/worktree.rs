@@ -68,7 +68,7 @@ impl Worktree {
     /// holds is put under a name of its own.
     pub fn add(repo: &Repo, path: &Utf8Path, base: &Oid) -> Result<Added, GitError> {
         let rescue = Rescue::at(&format!("worktrees/{}", ref_part(path)), "Left in a broken worktree");
-        Worktree::add_rescuing(repo, path, base, &rescue, || ())
+        Worktree::add_rescuing(repo, path, base, &rescue, |_| ())
     }
 
     /// The same, with what a broken one holds put under `rescue`. While git writes the files of a new one, there is time for
@@ -78,7 +78,7 @@ impl Worktree {
         path: &Utf8Path,
         base: &Oid,
         rescue: &Rescue,
-        meanwhile: impl FnOnce(),
+        meanwhile: impl FnOnce(&Worktree),
     ) -> Result<Added, GitError> {
         let path = absolute(path)?;
         let Added { worktree, how } = {
@@ -91,7 +91,7 @@ impl Worktree {
             // Nobody has worked in it yet, so its git directory is as git has made it.
             let index = worktree.git_dir.join("index");
             let git = repo.git().told(&worktree.path, &worktree.git_dir, repo.common_dir(), &index);
-            git.call(["reset", "--quiet", "--hard"]).run_while(meanwhile)?;
+            git.call(["reset", "--quiet", "--hard"]).run_while(|| meanwhile(&worktree))?;
             // A mark that says nothing yet: to make a file takes a busy file system longer than to fill it.
             let (locked, mark) = (worktree.git_dir.join("locked"), worktree.git_dir.join(READY));
             fs::rename(&locked, &mark).map_err(GitError::io(locked))?;

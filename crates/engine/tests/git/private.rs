@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_engine::git::*;
@@ -328,6 +328,33 @@ fn what_is_half_made_or_half_gone_is_put_right() {
         assert_eq!(agent(&sandbox, &found, "rev-parse HEAD"), captured.commit.as_str(), "{state}");
         assert_healthy(&sandbox, state);
     }
+}
+
+#[test]
+fn what_is_made_ahead_is_filled_by_the_next_attempt_and_by_no_later_one() {
+    let sandbox = Sandbox::new();
+    let (worktree, own) = (sandbox.worktree("T1"), own(&sandbox, "T1"));
+    worktree.make_ready("run/T1").unwrap();
+    let ahead = own.with_file_name("piton-own.ahead");
+    // A kill may come while it is made.
+    fs::create_dir_all(ahead.join("objects")).unwrap();
+    worktree.make_ahead();
+    let file = |path: &Utf8Path| fs::metadata(path).unwrap().ino();
+    let made = file(&ahead.join("index"));
+    worktree.isolate().unwrap();
+    assert_eq!(file(&own.join("index")), made);
+    assert!(!ahead.exists());
+    assert_eq!(agent(&sandbox, &worktree, "status --porcelain"), "");
+    write(&worktree.path().join("a"), "work\n");
+    agent(&sandbox, &worktree, "commit --all --message one");
+    // Of somebody who worked here without a fence.
+    write(&ahead.join("commondir"), "elsewhere\n");
+    worktree.rejoin().unwrap();
+    assert!(!ahead.exists());
+    worktree.isolate().unwrap();
+    assert!(!own.join("commondir").exists());
+    assert_eq!(agent(&sandbox, &worktree, "log -1 --format=%s"), "one");
+    assert_healthy(&sandbox, "afterwards");
 }
 
 /// A merge that Piton has begun is concluded by the agent, and one that the agent has begun is seen by Piton.

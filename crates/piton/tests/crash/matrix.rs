@@ -15,7 +15,7 @@ use crate::sandbox::{Ended, Sandbox};
 use crate::syscalls::{seed, wish};
 
 /// Points that no reference run passes, each with the test that does. Keep it short.
-const ELSEWHERE: [(&str, &str); 15] = [
+const ELSEWHERE: [(&str, &str); 16] = [
     ("add.before-write", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("add.written", "it: what_a_killed_add_left_in_the_plan_is_taken_up_by_the_next"),
     ("archive.completed", "iterative: a_finished_folder_is_put_away_by_day_and_what_was_learned_goes_on"),
@@ -25,6 +25,7 @@ const ELSEWHERE: [(&str, &str); 15] = [
     ("feedback.ended", "it: a_writer_that_has_written_is_not_called_again_after_a_crash"),
     ("files.added", "rwkit: a_task_that_is_added_by_the_recipe_is_there_once_wherever_we_die"),
     ("import.adopted", "execute: a_take_over_that_dies_is_begun_again"),
+    ("isolate.ahead", FENCED),
     ("isolate.made", FENCED),
     ("older.moved", "iterative: a_folder_of_the_layout_before_is_brought_to_its_place_and_taken_over"),
     ("rejoin.brought", FENCED),
