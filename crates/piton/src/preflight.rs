@@ -137,17 +137,22 @@ fn not_installed(name: &str, agent: &Agent) -> Finding {
 /// Programs that checks begin with and that are not here. A check that cannot be run proves nothing, whatever agents do.
 fn programs(plan: &Plan, start: Start<'_>) -> Vec<Finding> {
     let mut missing: BTreeMap<String, (String, Vec<&TaskSpec>)> = BTreeMap::new();
+    // The checks of a large plan begin with few programs, and a look for one asks for many files.
+    let mut known: BTreeMap<String, bool> = BTreeMap::new();
+    let mut missing_in = |check: &Check| {
+        let program = first_program(check)?;
+        let is_here = known.entry(program.clone()).or_insert_with(|| is_runnable(&program, start.root));
+        (!*is_here).then_some(program)
+    };
     for task in &plan.tasks {
         for check in &task.checks {
-            let program = first_program(check).filter(|program| !is_runnable(program, start.root));
-            if let Some(program) = program {
+            if let Some(program) = missing_in(check) {
                 missing.entry(program).or_insert_with(|| (check.run.to_string(), Vec::new())).1.push(task);
             }
         }
     }
     for check in &plan.settings.landing_checks {
-        let program = first_program(check).filter(|program| !is_runnable(program, start.root));
-        missing.extend(program.map(|program| (program, (check.run.to_string(), Vec::new()))));
+        missing.extend(missing_in(check).map(|program| (program, (check.run.to_string(), Vec::new()))));
     }
     let is_final = !can_be_made(plan, start);
     let found = missing.into_iter().map(|(program, (line, tasks))| {
