@@ -1,7 +1,6 @@
-//! The JSON Schemas of our files.
+//! The JSON Schemas of our files, as `cargo xtask generate` writes them: what makes them is not part of the program.
 
 use clap::{Args, ValueEnum};
-use piton_core::system::{execute, issue, iterative, native, rwkit};
 
 use crate::cmd::{Exit, FINE};
 use crate::failure::Outcome;
@@ -30,13 +29,13 @@ pub(crate) enum SchemaName {
 }
 
 pub(crate) fn schema(args: &SchemaArgs) -> Outcome<Exit> {
-    ui::answer_json(&match args.name {
-        SchemaName::Plan => native::schema(),
-        SchemaName::Config => native::config_schema(),
-        SchemaName::ExecuteState => execute::state::schema(),
-        SchemaName::ExecutionState => issue::state::schema(),
-        SchemaName::RwKitState => rwkit::state::schema(),
-        SchemaName::IterativeState => iterative::state::schema(),
+    ui::answer(match args.name {
+        SchemaName::Plan => include_str!("../../../../../schemas/plan.schema.json"),
+        SchemaName::Config => include_str!("../../../../../schemas/config.schema.json"),
+        SchemaName::ExecuteState => include_str!("../../../../../schemas/execute-state.schema.json"),
+        SchemaName::ExecutionState => include_str!("../../../../../schemas/execution-state.schema.json"),
+        SchemaName::RwKitState => include_str!("../../../../../schemas/rw-kit.state.schema.json"),
+        SchemaName::IterativeState => include_str!("../../../../../schemas/iterative-state.schema.json"),
     });
     Ok(FINE)
 }
