@@ -34,6 +34,51 @@ const DOORS: [(&str, &[&str], &str); 4] = [
     ),
 ];
 
+/// The rooms of the systems in `crates/core/src/system`. None knows another; the rules and the engine ask the table.
+const ROOMS: [&str; 5] = ["native", "execute", "issue", "rwkit", "iterative"];
+
+/// The same as variants.
+const VARIANTS: [&str; 6] = ["Native", "Execute", "Issue", "Rwkit", "Iterative", "Added"];
+
+/// Places in the engine that carry out what one system alone has: its description of a project, and taking over its runs.
+const OF_ONE_SYSTEM: [&str; 3] = [
+    "crates/engine/src/drive/context.rs",
+    "crates/engine/src/takeover/",
+    // A run for tests.
+    "crates/core/src/chronicle/bench.rs",
+];
+
+/// Which wall around the systems a line of code breaks.
+fn broken_wall(name: &str, line: &str) -> Option<String> {
+    let rooms_named = || {
+        let (_, path) = line.split_once("system::").or_else(|| line.split_once("super::"))?;
+        let mut words =
+            path.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+        let is_list = path.starts_with('{');
+        let first = words.next()?;
+        let named = std::iter::once(first).chain(words.take_while(|_| is_list));
+        Some(named.filter(|word| ROOMS.contains(word)).collect::<Vec<_>>())
+    };
+    if let Some(inside) = name.strip_prefix("crates/core/src/system/") {
+        let own =
+            inside.split('/').next().filter(|room| ROOMS.contains(room) && !inside.contains("tests"))?;
+        let is_import = line.trim_start().starts_with("use ") || line.trim_start().starts_with("pub use ");
+        let of_tests = line.contains("native::testing");
+        let other = rooms_named()?.into_iter().find(|room| *room != own && is_import && !of_tests)?;
+        return Some(format!("`{own}` does not know `{other}`: what both need is in `kit`"));
+    }
+    let is_walled = name.starts_with("crates/core/src/") || name.starts_with("crates/engine/src/");
+    if !is_walled || OF_ONE_SYSTEM.iter().any(|place| name.starts_with(place)) {
+        return None;
+    }
+    let named = !line.contains("native::testing")
+        && line.contains("system::")
+        && rooms_named().is_some_and(|rooms| !rooms.is_empty());
+    let is_one = |rest: &str| VARIANTS.iter().any(|variant| rest.starts_with(variant));
+    let variant = ["Dialect::", "Form::"].iter().any(|word| line.split(word).skip(1).any(is_one));
+    (named || variant).then(|| "only `system` names a system: ask its policy, or its row".to_owned())
+}
+
 pub(crate) fn tidy(root: &Path) -> Result<()> {
     let mut problems = crate::sabotage::rotten(root)?;
     let mut files = Vec::new();
@@ -61,8 +106,11 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
                     problems.push(format!("{at}: `{mark}` has no place here"));
                 }
             }
+            let code = !line.trim_start().starts_with("//");
+            if let Some(why) = broken_wall(&name, line).filter(|_| code) {
+                problems.push(format!("{at}: {why}"));
+            }
             for (word, places, why) in DOORS {
-                let code = !line.trim_start().starts_with("//");
                 if code && line.contains(word) && !places.iter().any(|place| name.contains(place)) {
                     problems.push(format!("{at}: `{word}`: {why}"));
                 }
@@ -83,4 +131,23 @@ pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::broken_wall;
+
+    #[test]
+    fn rooms_do_not_know_each_other_and_the_rules_know_none() {
+        let room = "crates/core/src/system/issue/plan/read.rs";
+        assert!(broken_wall(room, "use crate::system::execute::plan::removes_git;").is_some());
+        assert!(broken_wall(room, "use crate::system::{Folder, native};").is_some());
+        assert!(broken_wall(room, "use crate::system::issue::plan::VALIDATION;").is_none());
+        assert!(broken_wall(room, "use crate::system::kit::outline::Word;").is_none());
+        assert!(broken_wall("crates/core/src/run/schedule.rs", "if form == Form::Execute {").is_some());
+        assert!(broken_wall("crates/engine/src/drive/work.rs", "use piton_core::system::rwkit;").is_some());
+        assert!(
+            broken_wall("crates/engine/src/drive/work.rs", "use piton_core::system::kept::Told;").is_none()
+        );
+    }
 }

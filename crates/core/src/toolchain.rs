@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::plan::{Argv, Check};
 use crate::system::Folder;
+use crate::system::config::{CHECK_TIMEOUT, check_name};
 use crate::system::kit::text;
-use crate::system::native::{CHECK_TIMEOUT, check_name};
 
 /// Files whose content says something. Of all others at the root the name is enough.
 pub const READ: [&str; 11] = [
@@ -87,7 +87,7 @@ impl Toolchain<'_> {
     }
 
     fn text(&self, name: &str) -> String {
-        self.root.files.get(name).map(|bytes| text::decode(bytes, false).text).unwrap_or_default()
+        self.root.files.get(name).map(|bytes| text::decode(bytes).text).unwrap_or_default()
     }
 
     fn add(&mut self, about: About, from: &str, command: &str) {

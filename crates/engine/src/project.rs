@@ -102,9 +102,8 @@ impl Project {
 
     /// What of a run's work counts wherever git would pass over it, from the root.
     pub fn outputs(&self, run: &Run) -> Vec<RepoPath> {
-        let Some(about) = &run.settings.iterative else { return Vec::new() };
         let root = self.root.canonicalize_utf8().unwrap_or_else(|_| self.root.clone());
-        about.makes(Utf8Path::new(&run.plan).strip_prefix(root).ok().map(Utf8Path::as_str))
+        run.settings.form.outputs(Utf8Path::new(&run.plan).strip_prefix(root).ok().map(Utf8Path::as_str))
     }
 
     /// A plan in `.claude` is about the folder that holds it.

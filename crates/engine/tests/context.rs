@@ -8,13 +8,14 @@ use std::process::Command as Process;
 
 use camino::Utf8PathBuf;
 use piton_core::plan::{
-    Budget, Dialect, Export, Fences, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
+    Budget, Export, Fences, Group, GroupId, Oid, Plan, RunId, Schedule, Settings, TaskId, TaskSpec,
 };
 use piton_core::prompt::Prompts;
 use piton_core::run::{
     Claim, Command, ContextUpdate, Event, NewRun, Note, Recorded, Report, Selection, Session, State,
     StopReason,
 };
+use piton_core::system::Form;
 use piton_core::system::execute::context::{self, FILE};
 use piton_core::time::{Span, Timestamp};
 use piton_engine::clock;
@@ -122,7 +123,7 @@ impl Shop {
     fn begin(&self) {
         let project = Project::around(&self.root).unwrap();
         let mut journal = Journal::open(&project.home).unwrap();
-        let settings = Settings { dialect: Dialect::Execute, landing_wait: Span(0), ..Settings::default() };
+        let settings = Settings { form: Form::Execute, landing_wait: Span(0), ..Settings::default() };
         let group = Group { id: GroupId::new("1-foundation").unwrap(), title: String::new() };
         let plan = Plan { name: "shop".to_owned(), groups: vec![group], tasks: Shop::specs(), settings };
         let new = NewRun {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use piton_core::diagnostic::Severity;
 use piton_core::plan::{Argv, Graph, TaskId};
+use piton_core::system::config::Config;
 use piton_core::system::execute::plan::{lint, read};
 use piton_core::system::kit::text;
-use piton_core::system::native::Config;
 use piton_core::system::{Folder, Problem, Reading};
 
 use crate::names::safe_path;
@@ -160,14 +160,14 @@ pub(crate) const BYTES: &[&str] =
 
 /// Any bytes become text with lines that end in one way, or are refused.
 pub(crate) fn decode(bytes: &[u8]) {
-    let decoded = same(|| text::decode(bytes, false));
+    let decoded = same(|| text::decode(bytes));
     point_inside(&decoded.text, &[]);
     decoded.problems.iter().for_each(|problem| assert!(decoded.text.get(problem.span.clone()).is_some()));
     assert!(!decoded.text.contains(['\r', '\0']));
     let refused = decoded.problems.iter().any(|problem| problem.severity == Severity::Error);
     assert!(!refused || decoded.text.is_empty());
     if !refused {
-        let again = text::decode(decoded.text.as_bytes(), true);
+        let again = text::decode_with(decoded.text.as_bytes(), true);
         assert!(
             again.problems.is_empty() || decoded.text.starts_with('\u{feff}'),
             "what was decoded is text"

@@ -7,9 +7,10 @@ use piton_core::chronicle::Chronicle;
 use piton_core::diagnostic::place;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{Claim, Command, NewRun, Note, Recorded, Report, State, decide};
+use piton_core::system::config::Config;
 use piton_core::system::issue::journal::{added, appended, parse, settle, text};
 use piton_core::system::issue::state::{Issue, commands, edits, read};
-use piton_core::system::native::{self, Config, Overrides};
+use piton_core::system::native::{self, Overrides};
 use piton_core::time::Timestamp;
 use serde_json::Value;
 

@@ -7,9 +7,10 @@ use std::sync::LazyLock;
 use piton_core::chronicle::Chronicle;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{self, Command, NewRun, Note, Recorded, Report, State, Status, decide};
+use piton_core::system::config::Config;
 use piton_core::system::iterative::rebuild::{Claim, Unit, logged, rebuild};
 use piton_core::system::iterative::{context, guardrails, progress};
-use piton_core::system::native::{self, Config, Overrides};
+use piton_core::system::native::{self, Overrides};
 use piton_core::time::Timestamp;
 
 use crate::same;

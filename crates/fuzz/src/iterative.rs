@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use piton_core::diagnostic::place;
 use piton_core::plan::{Argv, Graph, Iterative, TaskId};
-use piton_core::system::issue::boxes;
+use piton_core::system::config::Config;
 use piton_core::system::issue::plan::Word;
 use piton_core::system::iterative::plan::{Given, IterativeReading, fit, read as read_plan, write};
 use piton_core::system::iterative::state::{What, commands, edits, read};
+use piton_core::system::kit::boxes;
 use piton_core::system::kit::checklist::{self, Mark};
-use piton_core::system::native::Config;
 use serde_json::Value;
 
 use crate::folders::{folder, shown_in_their_files};

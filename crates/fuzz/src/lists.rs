@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::TaskId;
-use piton_core::system::issue::boxes;
+use piton_core::system::config::Config;
 use piton_core::system::issue::plan::{Given, IssueReading, Word, lint, read};
+use piton_core::system::kit::boxes;
 use piton_core::system::kit::checklist::{self, Kind, Mark};
 use piton_core::system::kit::mojibake;
 use piton_core::system::kit::text;
-use piton_core::system::native::Config;
 use piton_core::toolchain;
 
 use crate::folders::{folder, shown_in_their_files};
@@ -73,7 +73,7 @@ pub(crate) const WORDS: &[&str] = &[
 
 /// The lines of a text and its boxes.
 pub(crate) fn list(bytes: &[u8]) {
-    let decoded = text::decode(bytes, false);
+    let decoded = text::decode(bytes);
     let source = &decoded.text;
     let list = same(|| checklist::scan(source));
     point_inside(source, &list.problems);
@@ -91,7 +91,7 @@ pub(crate) fn list(bytes: &[u8]) {
                 Some(bytes),
                 "nothing ticked is nothing changed"
             );
-            let again = checklist::scan(&text::decode(&new, false).text);
+            let again = checklist::scan(&text::decode(&new).text);
             assert_eq!(again.lines.len(), list.lines.len());
             for (nth, then) in items {
                 let Kind::Item(now) = &again.lines[nth].kind else {

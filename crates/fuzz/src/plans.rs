@@ -3,8 +3,11 @@
 
 use piton_core::diagnostic::{Diagnostic, place};
 use piton_core::message;
-use piton_core::plan::{Agent, Argv, Check, Graph, Plan, PromptBy, RunId, Schedule, Settings, TaskSpec};
-use piton_core::system::native::{Config, Overrides, diff, name_from, read, read_config};
+use piton_core::plan::{
+    Agent, Argv, Check, Graph, Plan, PromptBy, RunId, Schedule, Settings, TaskSpec, diff,
+};
+use piton_core::system::config::{Config, name_from, read_config};
+use piton_core::system::native::{Overrides, read};
 use piton_core::time::Span;
 use toml::{Table, Value};
 

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use piton_core::plan::About;
 use piton_core::plan::{Plan, TaskId};
+use piton_core::system::config::Config;
 use piton_core::system::issue::plan::Word;
 use piton_core::system::kit::checklist::{self, Mark};
 use piton_core::system::kit::text;
-use piton_core::system::native::Config;
 use piton_core::system::rwkit::batches::LARGEST;
 use piton_core::system::rwkit::boxes;
 use piton_core::system::rwkit::master::{self, Standing};
@@ -169,7 +169,7 @@ fn ticked(found: &RwkitReading, bytes: &[u8]) {
 }
 
 fn brought_up_to_date(bytes: &[u8]) {
-    let decoded = text::decode(bytes, false);
+    let decoded = text::decode(bytes);
     let found = same(|| master::read(&decoded.text));
     point_inside(&decoded.text, &found.problems);
     let lists: Vec<_> = found.entries.iter().filter_map(|entry| entry.list.clone()).collect();
@@ -178,7 +178,7 @@ fn brought_up_to_date(bytes: &[u8]) {
     let standing = Standing { status: Word::Completed, done: 2, total: 2 };
     for list in lists.iter().take(3) {
         let Some(new) = master::update(bytes, list.as_str(), standing) else { continue };
-        let text = text::decode(&new, false).text;
+        let text = text::decode(&new).text;
         assert_eq!(text.lines().count(), decoded.text.lines().count());
         assert_eq!(
             master::update(&new, list.as_str(), standing).as_deref(),

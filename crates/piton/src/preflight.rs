@@ -111,7 +111,7 @@ fn undefined(plan: &Plan, name: &str) -> Finding {
     let known: Vec<&str> = plan.settings.agents.keys().map(String::as_str).collect();
     let failure = Failure::usage(format!("the agent `{name}` is not defined in the plan or piton.toml"));
     let failure = if known.is_empty() {
-        let place = if plan.settings.dialect.is_native() { "the plan" } else { "piton.toml" };
+        let place = if plan.settings.dialect().is_native() { "the plan" } else { "piton.toml" };
         failure.hint(format!(
             "add to {place}:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
         ))
@@ -231,7 +231,7 @@ mod tests {
             let reading = piton_core::system::native::read(
                 &text,
                 "plan",
-                &piton_core::system::native::Config::default(),
+                &piton_core::system::config::Config::default(),
                 &piton_core::system::native::Overrides::default(),
             );
             reading.plan.tasks.into_iter().next().expect("a task")

@@ -9,8 +9,9 @@ use piton_core::prompt::{
 };
 use piton_core::run::{CheckResult, Verdict, verdict};
 use piton_core::system::Folder;
+use piton_core::system::config::{Config, read_config};
 use piton_core::system::iterative::prompt::Iteration;
-use piton_core::system::native::{Config, Overrides};
+use piton_core::system::native::Overrides;
 use piton_core::system::{execute, issue, native, rwkit};
 use piton_core::time::Span;
 
@@ -237,7 +238,7 @@ fn issue_task() -> TaskSpec {
         "tasks.md",
         "# Issue 12: Show spending\n\n- [ ] 1. Sum the entries\n  - one number for each month\n",
     )]);
-    let (config, problems) = native::read_config("[defaults]\nchecks = [\"sh check.sh\"]\n");
+    let (config, problems) = read_config("[defaults]\nchecks = [\"sh check.sh\"]\n");
     assert!(problems.is_empty(), "{problems:?}");
     let given = issue::plan::Given {
         name: "issue-12-spending",
@@ -252,7 +253,7 @@ fn issue_task() -> TaskSpec {
 fn rwkit_tasks() -> Vec<TaskSpec> {
     let list = "plans/shop-todolist.md";
     let (config, problems) =
-        native::read_config("[defaults]\nchecks = [\"npm test\"]\n[gates.unit_tests]\nrun = \"npm test\"\n");
+        read_config("[defaults]\nchecks = [\"npm test\"]\n[gates.unit_tests]\nrun = \"npm test\"\n");
     assert!(problems.is_empty(), "{problems:?}");
     let files = folder(&[(list, "# Shop\n\n## Tasks\n\n- [ ] T001 Show the cart in src/cart.ts\n")]);
     let given =

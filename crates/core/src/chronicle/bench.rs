@@ -2,7 +2,7 @@
 
 use super::Chronicle;
 use crate::plan::{
-    Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Oid, Plan, RunId, Settings, TaskId, TaskSpec,
+    Argv, Check, Digest, Exhausted, Group, GroupId, Oid, Plan, RunId, Settings, TaskId, TaskSpec,
 };
 use crate::run::{
     AgentEnd, CheckResult, Claim, Closing, Command, CommitMade, Holder, Intent, NewRun, Note, Recorded,
@@ -56,7 +56,7 @@ pub(crate) fn layer(name: &str) -> Group {
 
 pub(crate) fn plan(layers: &[&str], tasks: Vec<TaskSpec>) -> Plan {
     let settings = Settings {
-        dialect: Dialect::Execute,
+        form: crate::system::Form::Execute,
         exhausted: Exhausted::Stop,
         backoff: Span::seconds(1),
         ..Settings::default()

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Dialect, Digest, Export, RepoPath, TaskSpec};
+use super::{Digest, Export, RepoPath, TaskSpec};
 
 /// A digest of what a plan's author wrote about one task: its title, prompt, files, criteria and exports. Layout does not
 /// count. Nor do its id, place, dependencies, limits and agent, nor its checks, which have digests of their own.
@@ -61,14 +61,13 @@ impl TaskSpec {
         self.source.unwrap_or_else(|| Content::of_spec(self))
     }
 
-    /// The same as a journal has it: one of an earlier version does not know the author's own words.
-    pub(crate) fn journaled_content(&self, dialect: Dialect) -> Content {
-        match (self.source, dialect) {
+    /// The same as a journal has it: one of an earlier version does not know the author's own words, unless all of it is
+    /// `as_written`.
+    pub(crate) fn journaled_content(&self, as_written: bool) -> Content {
+        match (self.source, as_written) {
             (Some(source), _) => source,
-            (None, Dialect::Native) => Content::of_spec(self),
-            (None, Dialect::Execute | Dialect::Issue | Dialect::Rwkit | Dialect::Iterative) => {
-                Content::of_fields(self)
-            }
+            (None, true) => Content::of_spec(self),
+            (None, false) => Content::of_fields(self),
         }
     }
 

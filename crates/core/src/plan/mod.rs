@@ -4,6 +4,7 @@ mod about;
 mod budget;
 mod check;
 mod content;
+mod diff;
 mod fences;
 mod graph;
 mod id;
@@ -13,17 +14,19 @@ mod programs;
 mod scripts;
 mod shell;
 
+pub use crate::system::Dialect;
 pub use about::{About, AboutTask, Story};
 pub use budget::Budget;
 pub use check::{Argv, Check};
 pub use content::{BadContent, Content, Words};
+pub use diff::{Changed, PlanDiff, diff, difference};
 pub use fences::{Fences, Pattern, Protect, Protected, Sandbox, executed};
 pub use graph::{Cycle, Graph};
 pub use id::{BadId, GroupId, Oid, RepoPath, RunId, TaskId};
 pub use iterative::{AboutUnit, Domain, Iterative, Mode, SHELVES};
 pub use model::{
-    Adapter, Agent, Dialect, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Outside, Permissions,
-    Plan, PromptBy, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
+    Adapter, Agent, Digest, Exhausted, Export, Group, Issue, MAX_PARALLEL, Outside, Permissions, Plan,
+    PromptBy, SILENCE, Schedule, Settings, TaskSpec, WorktreeSetup,
 };
 pub use programs::first_program;
 pub use scripts::scripts;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{About, Argv, Budget, Check, Content, Fences, GroupId, Iterative, RepoPath, TaskId};
+use super::{Argv, Budget, Check, Content, Fences, GroupId, RepoPath, TaskId};
+use crate::system::{Dialect, Form, Policy, SystemRef};
 use crate::time::Span;
 
 /// Beyond this, agents fight for the machine rather than help each other.
@@ -34,7 +35,7 @@ impl Plan {
     /// A task of this plan, or of an earlier version of it, as far as the plan's author wrote it. A gate of another system is
     /// nothing that the author wrote, nor is what says whose words these are. Older journals have neither, and the same hash.
     pub(crate) fn as_authored<'s>(&self, spec: &'s TaskSpec) -> Cow<'s, TaskSpec> {
-        let says_gates = self.settings.dialect.is_native();
+        let says_gates = self.settings.policy().as_written;
         let spec = as_written(spec);
         if !(spec.gate && !says_gates || spec.source.is_some()) {
             return spec;
@@ -163,17 +164,8 @@ pub enum Export {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// The system whose plan it is: its state files are kept, its habits followed.
-    #[serde(default, skip_serializing_if = "Dialect::is_native")]
-    pub dialect: Dialect,
-    /// What it is about, where its system works on issues.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub issue: Option<Issue>,
-    /// What its list says beside the tasks, where its system works on lists.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub list: Option<Box<About>>,
-    /// What its brief says, where its system works in iterations.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub iterative: Option<Box<Iterative>>,
+    #[serde(flatten)]
+    pub form: Form,
     pub schedule: Schedule,
     pub max_parallel: u32,
     pub exhausted: Exhausted,
@@ -226,6 +218,20 @@ impl Settings {
     /// Conflicts in the life of a task.
     pub const CONFLICTS: u32 = 3;
 
+    /// The system whose plan it is.
+    pub fn system(&self) -> SystemRef {
+        self.form.system()
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.system().into()
+    }
+
+    /// What holds for all plans of that system.
+    pub fn policy(&self) -> Policy {
+        self.form.policy()
+    }
+
     /// Who takes over a task that has failed so often.
     pub fn rung(&self, failures: u32) -> Option<&str> {
         let nth = usize::try_from(failures).unwrap_or(usize::MAX).min(self.escalation.len());
@@ -236,17 +242,14 @@ impl Settings {
 impl Settings {
     /// Whether each task waits for all before it, whatever it depends on. Journals of earlier versions do not say it of issues.
     pub fn is_sequence(&self) -> bool {
-        self.in_sequence || self.dialect.is_sequence()
+        self.in_sequence || self.policy().in_sequence
     }
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            dialect: Dialect::Native,
-            issue: None,
-            list: None,
-            iterative: None,
+            form: Form::default(),
             schedule: Schedule::Layered,
             max_parallel: 3,
             exhausted: Exhausted::Continue,
@@ -415,47 +418,6 @@ impl WorktreeSetup {
     /// Where a task's worktree is, below the folder of the run's worktrees.
     pub fn place<'a>(&'a self, task: &'a TaskId) -> &'a str {
         self.shared.as_deref().unwrap_or(task.as_str())
-    }
-}
-
-/// A system that people have plans and state files of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dialect {
-    /// `plan.toml`.
-    #[default]
-    Native,
-    /// A folder with `manifest.json`, `layer_plan.json` and a task XML per task.
-    Execute,
-    /// A folder `issue-N-slug` with `tasks.md`, whose boxes are the tasks.
-    Issue,
-    /// A todolist with stories, tags and batches.
-    Rwkit,
-    /// A folder with `brief.md` and `tasks.md` or `plan.md`, whose units are worked on in iterations.
-    Iterative,
-}
-
-impl Dialect {
-    pub const ALL: [Dialect; 5] =
-        [Dialect::Native, Dialect::Execute, Dialect::Issue, Dialect::Rwkit, Dialect::Iterative];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Dialect::Native => "native",
-            Dialect::Execute => "execute",
-            Dialect::Issue => "issue",
-            Dialect::Rwkit => "rwkit",
-            Dialect::Iterative => "iterative",
-        }
-    }
-
-    /// Whether its tasks are worked on in the order of the list, each on top of all before it.
-    fn is_sequence(&self) -> bool {
-        *self == Dialect::Issue
-    }
-
-    pub fn is_native(&self) -> bool {
-        *self == Dialect::Native
     }
 }
 

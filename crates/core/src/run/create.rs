@@ -79,8 +79,7 @@ pub(super) fn settings(run: &Run, plan: &Plan) -> Settings {
     settings.commit_prefix = settings.commit_prefix.or_else(|| began.commit_prefix.clone());
     settings.author = settings.author.or_else(|| began.author.clone());
     settings.worktree.shared.clone_from(&began.worktree.shared);
-    let list = settings.list.take().map(|list| list.known_from(began.list.as_deref()));
-    settings.list = list.map(Box::new);
+    settings.form = settings.form.known_from(&began.form);
     settings
 }
 
@@ -119,14 +118,13 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
         known.extend(state.task(&spec.id)?.filter(|task| !task.removed).map(|task| (&spec.id, task)));
     }
     old.tasks.retain(|spec| known.contains_key(&spec.id));
-    // The batches of a list are made of its tasks: they shift as it grows, and that is no difference.
-    if run.settings.list.is_some() {
+    if run.settings.policy().shifting_groups {
         old.groups.clone_from(&run.groups);
         old.tasks.iter_mut().for_each(|spec| spec.group = known[&spec.id].group);
     }
     // A review waits for whatever there is.
-    if let Some(about) = &plan.settings.iterative {
-        let last = old.tasks.iter_mut().filter(|spec| !about.units.contains_key(&spec.id));
+    if plan.settings.policy().review_of_all {
+        let last = old.tasks.iter_mut().filter(|spec| !plan.settings.form.lists(&spec.id));
         last.for_each(|spec| spec.depends_on.retain(|need| known.contains_key(need)));
     }
     if old.hash() != run.plan_hash {
@@ -135,15 +133,11 @@ pub(super) fn extend(state: &State, run: &Run, plan: &Plan) -> Result<Vec<Event>
             "`piton run PLAN` shows what differs, and how to go on",
         ));
     }
-    let list = plan.settings.list.clone().map(|list| list.known_from(run.settings.list.as_deref()));
+    let form = run.settings.form.grown(&plan.settings.form);
     let mut events = vec![Event::PlanAdopted {
         plan_hash: plan.hash(),
         groups: plan.groups.clone(),
-        settings: Box::new(Settings {
-            list: list.map(Box::new),
-            iterative: plan.settings.iterative.clone(),
-            ..run.settings.clone()
-        }),
+        settings: Box::new(Settings { form, ..run.settings.clone() }),
     }];
     for (spec, (level, tail)) in plan.tasks.iter().zip(places(plan)?) {
         let spec_event = Box::new(spec.clone());
@@ -193,7 +187,7 @@ pub(super) fn look_again(state: &State, plan: &Plan, events: &mut Vec<Event>) {
             Status::Pending | Status::Skipped | Status::Merging => None,
             // A review that is under way has not seen it, either. One that was given up looks again, with the rounds of
             // fixes that it has left.
-            _ if plan.settings.iterative.is_none() => None,
+            _ if !plan.settings.policy().review_of_all => None,
             _ => Some(open_again()),
         });
     }

@@ -88,8 +88,7 @@ impl Revision {
     }
 
     fn task(&self, run: &Run, task: &Task, spec: &TaskSpec, place: (u32, u32)) -> Result<Vec<Event>, Stop> {
-        // Batches of a list are made of its tasks: they shift as it changes.
-        let is_regrouped = run.settings.list.is_none() && self.group(spec) != group(run, task);
+        let is_regrouped = !run.settings.policy().shifting_groups && self.group(spec) != group(run, task);
         let judges =
             Judges { own: self.judged.contains(&task.id), landing: lands_otherwise(run, &self.plan) };
         let is_rejudged = judges.landing && task.failed_by_checks() == Some(Red::Landing);

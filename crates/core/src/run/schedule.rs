@@ -11,7 +11,7 @@ use super::state::{Run, State};
 use super::tally::Horizon;
 use super::task::{Status, Task};
 use super::usage::over_budget;
-use crate::plan::{Dialect, Exhausted, Schedule, Settings, TaskId};
+use crate::plan::{Exhausted, Schedule, Settings, TaskId};
 use crate::time::{Span, Timestamp};
 
 /// Something to be done outside. The fence names the attempt it belongs to.
@@ -193,7 +193,7 @@ fn is_last(state: &State, run: &Run, now: Timestamp) -> bool {
 /// leaves it alone.
 pub fn owes_context(state: &State, run: &Run) -> bool {
     run.context.is_none()
-        && run.settings.dialect == Dialect::Execute
+        && run.settings.policy().keeps_description
         && !run.settings.no_commits
         && run.session.selection == Selection::All
         && state.is_complete()

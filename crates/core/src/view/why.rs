@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{after_attempts, age, counted};
-use crate::plan::{Dialect, Fences, TaskId};
+use crate::plan::{Fences, TaskId};
 use crate::run::{
     Ending, Holder, Proof, Run, SILENT, SLOW_CHECK, State, Status, TIMED_OUT, Task, concerning, shell_word,
     stand_in, waits_for, worker,
@@ -420,14 +420,14 @@ impl Search<'_> {
 
     /// Where settings of a task stand. Plans of other systems have no words for them.
     fn of_task(&self, id: &TaskId) -> String {
-        match self.run.settings.dialect {
-            Dialect::Native => format!("task {id} of {}", self.run.plan),
-            _ => "[defaults] of piton.toml".to_owned(),
+        match self.run.settings.policy().holds_settings {
+            true => format!("task {id} of {}", self.run.plan),
+            false => "[defaults] of piton.toml".to_owned(),
         }
     }
 
     fn settings_file(&self) -> &str {
-        if self.run.settings.dialect == Dialect::Native { &self.run.plan } else { "piton.toml" }
+        if self.run.settings.policy().holds_settings { &self.run.plan } else { "piton.toml" }
     }
 
     /// What the agent said last, unless a check has the last word.

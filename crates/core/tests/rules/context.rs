@@ -1,6 +1,6 @@
 //! The project's description at the end of a run of the execute system.
 
-use piton_core::plan::{Dialect, Plan, Schedule, Settings};
+use piton_core::plan::{Plan, Schedule, Settings};
 use piton_core::run::{Action, AgentEnd, Command, Holder, Selection, Session, StopReason, is_current, next};
 use piton_core::view::at_rest;
 
@@ -17,7 +17,7 @@ fn done(settings: Settings, selection: Selection) -> Bench {
 }
 
 fn execute() -> Settings {
-    Settings { dialect: Dialect::Execute, ..Settings::default() }
+    Settings { form: piton_core::system::Form::Execute, ..Settings::default() }
 }
 
 fn settled() -> Command {

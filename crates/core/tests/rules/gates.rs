@@ -1,10 +1,11 @@
 //! Gates: a pass is bound to the tree that was seen. And agents whose verdicts are carried over.
 
-use piton_core::plan::{AboutUnit, Argv, Check, Dialect, Exhausted, Iterative, Schedule, TaskSpec};
+use piton_core::plan::{AboutUnit, Argv, Check, Exhausted, Iterative, Schedule, TaskSpec};
 use piton_core::run::{
     Action, AgentEnd, CheckResult, Claim, Class, Command, Event, Evidence, Next, Reopening, Status,
     StopReason, Verdict, Work, next,
 };
+use piton_core::system::Form;
 use piton_core::time::Span;
 
 use crate::bench::{Bench, evidence, id, oid, plan, session, spec, work};
@@ -165,12 +166,11 @@ fn a_review_that_was_given_up_looks_again_at_what_is_added_with_what_it_has_left
         ..review.clone()
     };
     let mut first = plan(vec![spec("a", &[]), after(&["a"])]);
-    first.settings.dialect = Dialect::Iterative;
     let about = |ids: &[&str]| {
         let units = ids.iter().map(|name| (id(name), AboutUnit::default())).collect();
-        Some(Box::new(Iterative { units, ..Iterative::default() }))
+        Form::Iterative(Box::new(Iterative { units, ..Iterative::default() }))
     };
-    first.settings.iterative = about(&["a"]);
+    first.settings.form = about(&["a"]);
     let mut grown = first.clone();
     let mut bench = Bench::new(first);
     bench.accept(&Command::Attach { engine: "e1".to_owned(), session: session(Schedule::Flow) });
@@ -180,7 +180,7 @@ fn a_review_that_was_given_up_looks_again_at_what_is_added_with_what_it_has_left
     bench.fail("r", Class::Code);
     assert_eq!((bench.task("r").decided, bench.task("r").spent), (Status::Abandoned, 2));
     grown.tasks = vec![spec("a", &[]), spec("b", &[]), after(&["a", "b"])];
-    grown.settings.iterative = about(&["a", "b"]);
+    grown.settings.form = about(&["a", "b"]);
     bench.accept(&Command::Extend(Box::new(grown)));
     let review = bench.task("r");
     assert_eq!((review.decided, review.spent, review.budget), (Status::Pending, 2, 2), "nothing is refilled");

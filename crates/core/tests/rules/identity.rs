@@ -1,6 +1,6 @@
 //! A task is what its plan asks for: under the same id, another content is another task.
 
-use piton_core::plan::{Content, Dialect, RepoPath, TaskSpec, Words};
+use piton_core::plan::{Content, RepoPath, TaskSpec, Words};
 use piton_core::run::{Command, Event, Proof, Reopening, Status, StopReason, Verdict, Work, next};
 
 use crate::bench::{Bench, check, evidence, id, oid, plan, spec, work};
@@ -207,7 +207,7 @@ fn an_older_journal_of_another_system_opens_nothing_for_words_that_all_tasks_sha
     };
     let foreign = |task: TaskSpec| {
         let mut plan = plan(vec![task]);
-        plan.settings.dialect = Dialect::Rwkit;
+        plan.settings.form = piton_core::system::Form::Rwkit(Box::default());
         plan
     };
     let mut bench = Bench::new(foreign(of("Do it.", "Cart", "Shop", false)));

@@ -10,6 +10,7 @@ mod context;
 mod ending;
 mod gates;
 mod identity;
+mod journals;
 mod overload;
 mod promises;
 mod properties;

@@ -344,7 +344,8 @@ fn a_list_that_grew_is_taken_up_in_its_new_batches_and_its_gates_are_looked_at_a
         plan.groups.truncate(1 + tasks.iter().map(|(_, group)| *group as usize).max().unwrap_or(0));
         let listed = tasks.iter().filter(|(name, _)| *name != "gate");
         let listed = listed.map(|(name, _)| (id(name), AboutTask::default())).collect();
-        plan.settings.list = Some(Box::new(About { tasks: listed, ..About::default() }));
+        let about = About { tasks: listed, ..About::default() };
+        plan.settings.form = piton_core::system::Form::Rwkit(Box::new(about));
         plan
     };
     let mut bench = Bench::new(grown(&[("a", 0), ("b", 0), ("gate", 1)]));

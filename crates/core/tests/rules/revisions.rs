@@ -118,7 +118,8 @@ fn a_list_may_be_batched_otherwise() {
     let listed = |tasks: Vec<TaskSpec>| {
         let mut plan = plan(tasks);
         let about = plan.tasks.iter().map(|spec| (spec.id.clone(), AboutTask::default())).collect();
-        plan.settings.list = Some(Box::new(piton_core::plan::About { tasks: about, ..Default::default() }));
+        let about = piton_core::plan::About { tasks: about, ..Default::default() };
+        plan.settings.form = piton_core::system::Form::Rwkit(Box::new(about));
         plan
     };
     let old = vec![spec("a", &[]), TaskSpec { group: 1, ..spec("b", &[]) }];

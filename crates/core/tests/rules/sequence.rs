@@ -1,7 +1,8 @@
 //! Lists that are worked on in their order, whatever boxes were ticked before.
 
-use piton_core::plan::{Dialect, Exhausted, Plan, Schedule, Settings};
+use piton_core::plan::{Exhausted, Issue, Plan, Schedule, Settings};
 use piton_core::run::{Action, Command, Holder, Past, Proof, Status, next};
+use piton_core::system::Form;
 
 use crate::bench::{Bench, id, plan, session, spec};
 
@@ -23,7 +24,7 @@ fn starts(bench: &Bench) -> Vec<Action> {
 #[test]
 fn a_ticked_box_lets_no_later_one_overtake() {
     let settings = Settings { exhausted: Exhausted::Stop, ..Settings::default() };
-    let issue = Settings { dialect: Dialect::Issue, ..settings.clone() };
+    let issue = Settings { form: Form::Issue(Issue::default()), ..settings.clone() };
     let said = Settings { in_sequence: true, ..settings };
     [issue, said].into_iter().for_each(lets_none_overtake);
 }

@@ -13,7 +13,6 @@ use piton_core::prompt::Prompts;
 use piton_core::run::{
     AgentEnd, ByModel, CheckResult, Command, Entry, Note, Pass, Run, SLOW_CHECK, Verdict, verdict,
 };
-use piton_core::system::kept;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{prompt, review, runners};
@@ -500,9 +499,8 @@ pub fn as_if_passed(spec: &TaskSpec) -> Vec<CheckResult> {
 pub(crate) fn is_work(project: &Project, run: &Run, file: &str) -> bool {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let plan = Utf8Path::new(&run.plan).strip_prefix(root).ok();
-    let dialect = run.settings.dialect;
-    let is_state = kept::is_of_project(dialect)
-        && kept::state_file(dialect).is_some_and(|state| file.starts_with(state));
+    let files = run.settings.system().files();
+    let is_state = files.of_project && files.state.is_some_and(|state| file.starts_with(state));
     !is_state && plan.is_none_or(|plan| !Utf8Path::new(file).starts_with(plan))
 }
 

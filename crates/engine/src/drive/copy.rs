@@ -4,25 +4,24 @@
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::Dialect;
 use piton_core::run::{Command, Note, Report};
 use piton_core::system::edit::What;
-use piton_core::system::iterative::progress;
-use piton_core::system::kept::{self, Told};
+use piton_core::system::kept::Told;
 
 use super::order::{Order, Trouble};
 use crate::agent::{Message, Said};
 use crate::keeper::Job;
 use crate::{disk, files};
 
-/// The files of which there are copies, with their places in the project. In place there are none: there it is the log
-/// that an agent of the iterative system writes into.
+/// The files of which there are copies, with their places in the project. In place there are none: there an agent writes
+/// into the log itself, where its system has one.
 fn places(order: &Order) -> Result<Vec<(&'static str, Utf8PathBuf)>, Trouble> {
-    if order.run.settings.no_commits && order.run.settings.dialect == Dialect::Iterative {
-        return Ok(vec![(progress::FILE, Utf8Path::new(&order.run.plan).join(progress::FILE))]);
+    let files = order.run.settings.system().files();
+    if let Some(log) = files.log_in_place.filter(|_| order.run.settings.no_commits) {
+        return Ok(vec![(log, Utf8Path::new(&order.run.plan).join(log))]);
     }
     let Some(inside) = inside(order)? else { return Ok(Vec::new()) };
-    let names = kept::offered(order.run.settings.dialect).iter();
+    let names = files.offered.iter();
     Ok(names.map(|name| (*name, inside.join(name))).collect())
 }
 
@@ -32,12 +31,12 @@ fn inside(order: &Order) -> Result<Option<Utf8PathBuf>, Trouble> {
         return Ok(None);
     }
     let plan = Utf8Path::new(&order.run.plan);
-    Ok(files::folder_in_project(&order.site.project, order.run.settings.dialect, plan))
+    Ok(files::folder_in_project(&order.site.project, order.run.settings.system(), plan))
 }
 
 /// Where one of these files really is: with the plan, which may lie outside of the project.
 fn source(order: &Order, name: &str) -> Utf8PathBuf {
-    match kept::is_of_project(order.run.settings.dialect) {
+    match order.run.settings.system().files().of_project {
         true => order.site.project.root.join(name),
         false => Utf8Path::new(&order.run.plan).join(name),
     }
@@ -71,7 +70,7 @@ pub(super) fn offer(order: &Order, job: &Job) -> Result<(), Trouble> {
 /// What the agent is to read where its worktree lacks it, since nobody has committed it.
 fn show(order: &Order) -> Result<(), Trouble> {
     let Some(inside) = inside(order)? else { return Ok(()) };
-    for name in kept::shown_along(order.run.settings.dialect) {
+    for name in order.run.settings.system().files().shown_along {
         let place = inside.join(name);
         let copy = order.workplace()?.join(&place);
         if let (false, Ok(text)) = (copy.exists(), fs::read(source(order, name))) {
@@ -95,7 +94,7 @@ pub(super) fn told(order: &Order, job: &Job) -> Vec<Told> {
     let told = |(name, place): (&str, Utf8PathBuf)| {
         let before = fs::read(kept_at(job, name)).ok()?;
         let after = disk::read_plain(&order.workplace().ok()?.join(place)).ok()?;
-        kept::told(order.run.settings.dialect, &order.task.id, name, &before, &after)
+        order.run.settings.system().told(&order.task.id, name, &before, &after)
     };
     places.into_iter().filter_map(told).collect()
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use piton_core::plan::{Agent, Dialect, Oid};
+use piton_core::plan::{Agent, Oid};
 use piton_core::prompt::{self, feedback_writer};
 use piton_core::run::{self, CheckResult, Command, Note, Report, Verdict, verdict};
 use piton_core::time::Span;
@@ -61,8 +61,7 @@ fn is_of_use(order: &Order, results: &[CheckResult]) -> bool {
     let task = &order.task;
     let last = task.spent + 1 + task.progress.reworked >= task.budget;
     let impossible = results.iter().any(|result| matches!(result.verdict, Verdict::Impossible { .. }));
-    // Iterations are told to look into files, and nothing else.
-    let told = order.run.settings.dialect != Dialect::Iterative;
+    let told = order.run.settings.policy().tells_failures;
     verdict::reason(results).is_some() && !last && !impossible && told
 }
 

@@ -3,11 +3,10 @@
 use std::time::Instant;
 
 use camino::Utf8Path;
-use piton_core::plan::Plan;
+use piton_core::plan::{Plan, difference};
 use piton_core::run::{
     Command, Note, Refusal, Revision, Session, follows_settings, settings_that_wait, shell_word,
 };
-use piton_core::system::native;
 
 use super::{EngineError, LOOK, Loop};
 
@@ -97,7 +96,7 @@ impl Loop<'_> {
             return Ok(PlanSeen::Followed);
         }
         let specs = self.journal.specs(&self.run)?;
-        let difference = native::difference(&specs, &read.plan.tasks);
+        let difference = difference(&specs, &read.plan.tasks);
         let revision = Revision::new(read.plan.clone(), &from, &specs).for_session(read.session.clone());
         let followed = self.commit(&[Command::Follow(Box::new(revision))])?;
         Ok(match followed.into_iter().next() {

@@ -1,11 +1,10 @@
 //! From the start of an attempt to its verdict: worktree, agent, commit, checks.
 
 use camino::Utf8Path;
-use piton_core::plan::{Agent, Argv, Check, Dialect, Oid};
+use piton_core::plan::{Agent, Argv, Check, Oid};
 use piton_core::run::{
     self, AgentEnd, ByModel, CheckResult, Class, Command, CommitMade, Note, SELF_ANSWERED, Verdict, Work,
 };
-use piton_core::system::rwkit;
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 use piton_core::{answer, message};
@@ -59,7 +58,7 @@ fn make_place(order: &Order, meanwhile: impl FnOnce(&Worktree)) -> Result<Vec<Co
             set_up(order)?;
         }
         worktree.make_ready(&order.owner())?;
-        if order.run.settings.dialect == Dialect::Execute {
+        if order.run.settings.policy().early_branch {
             show_branch(order, &base)?;
         }
         base
@@ -306,7 +305,7 @@ fn equip(order: &Order, pass: u32, name: &str, client: &Agent, job: &Job) -> Res
     disk::fill(&path, text.as_bytes())?;
     let session = agent::Session::of(job, client, name, order.task.attempt)?;
     let prompt = agent::prompt_of(session.as_ref(), &path)?;
-    let asked = order.run.settings.dialect == Dialect::Native;
+    let asked = order.run.settings.policy().asks_for_report;
     let tools = piton.map(|piton| agent::Tools { piton, asked });
     let place =
         agent::Place { cwd: &order.workplace()?, prompt: &prompt, tools, fenced: guard.is_in_force() };
@@ -336,10 +335,8 @@ fn noted(order: &Order, note: Note) -> Command {
 
 /// What agents of a system that has words for it say at the end.
 fn said_in_words(order: &Order, tail: &str) -> Option<agent::Message> {
-    if order.run.settings.dialect != Dialect::Rwkit {
-        return None;
-    }
-    rwkit::said::said(tail).map(|report| agent::Message { said: agent::Said::Done, report })
+    let report = order.run.settings.system().said(tail)?;
+    Some(agent::Message { said: agent::Said::Done, report })
 }
 
 /// A question that may be answered without a person is: the next try is told the answer. Who ended with one, and with no

@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 use piton_core::plan::TaskId;
 use piton_core::run::Command;
 use piton_core::system::edit::{Edit, What, commands};
-use piton_core::system::kept::{self, Beside, Put, Settled};
+use piton_core::system::kept::{Companion, Put, Settled};
 
 use super::mirror::{Aide, FilesError, Mirror, ROUNDS, read};
 use crate::journal::Journal;
@@ -20,7 +20,7 @@ impl Mirror {
         &mut self,
         journal: &mut Journal,
         aide: &mut dyn Aide,
-        beside: Beside,
+        beside: &dyn Companion,
     ) -> Result<bool, FilesError> {
         let path = self.real_path(&self.path_of(beside))?;
         let name = self.name_of(beside);
@@ -45,7 +45,7 @@ impl Mirror {
             }
             crash::point("files.before-write");
             let settled = self.look(beside, found.as_deref());
-            let is_list = matches!(beside, Beside::Boxes(_) | Beside::List);
+            let is_list = beside.is_list();
             let bytes = match settled.put {
                 Put::Nothing => {
                     self.remember_ticks(&name, settled.ticks, is_list);
@@ -95,20 +95,20 @@ impl Mirror {
         Ok(())
     }
 
-    pub(super) fn beside(&self) -> Vec<Beside> {
-        kept::beside(self.dialect, |name| self.plan.join(name).is_file())
+    pub(super) fn beside(&self) -> Vec<&'static dyn Companion> {
+        self.system.companions(&|name| self.plan.join(name).is_file())
     }
 
-    pub(super) fn path_of(&self, beside: Beside) -> Utf8PathBuf {
+    pub(super) fn path_of(&self, beside: &dyn Companion) -> Utf8PathBuf {
         beside.name().map_or_else(|| self.plan.clone(), |name| self.plan.join(name))
     }
 
     /// Who speaks through it.
-    fn name_of(&self, beside: Beside) -> String {
+    fn name_of(&self, beside: &dyn Companion) -> String {
         self.path_of(beside).file_name().unwrap_or_default().to_owned()
     }
 
-    fn look(&self, beside: Beside, found: Option<&[u8]>) -> Settled {
+    fn look(&self, beside: &dyn Companion, found: Option<&[u8]>) -> Settled {
         let none = BTreeSet::new();
         let shown = self.shown.ticks.get(&self.name_of(beside)).unwrap_or(&none);
         beside.settle(found, &self.state, &self.chronicle, &self.claimed, shown)
@@ -124,7 +124,7 @@ impl Mirror {
         &mut self,
         journal: &mut Journal,
         aide: &mut dyn Aide,
-        beside: Beside,
+        beside: &dyn Companion,
         edit: &Edit,
     ) -> Result<(), FilesError> {
         let name = self.name_of(beside);
@@ -139,7 +139,7 @@ impl Mirror {
             _ => commands(edit, &name, &name),
         };
         let refusals = self.commit(journal, &wishes)?;
-        if matches!(beside, Beside::Boxes(_) | Beside::List) && matches!(edit.what, What::Nonsense { .. }) {
+        if beside.is_list() && matches!(edit.what, What::Nonsense { .. }) {
             // Said once, whatever becomes of the write.
             self.shown.ticks.remove(&name);
             self.log_rejected(journal, &name, edit)?;

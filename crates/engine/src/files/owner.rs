@@ -3,8 +3,8 @@
 use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Dialect, RunId};
-use piton_core::system::kept;
+use piton_core::plan::RunId;
+use piton_core::system::{SystemRef, kept};
 
 use super::mirror::{Aide, FilesError, Mirror, read};
 use crate::journal::Journal;
@@ -15,13 +15,13 @@ use crate::project::Project;
 /// where each plan has its own. Otherwise the plan that an engine works on, if it has said so yet.
 pub fn alone(
     project: &Project,
-    dialect: Dialect,
+    system: SystemRef,
     plan: &Utf8Path,
 ) -> io::Result<Result<Option<Lock>, Utf8PathBuf>> {
-    if !kept::is_of_project(dialect) {
+    if !system.files().of_project {
         return Ok(Ok(None));
     }
-    let path = project.home.join(format!("locks/engine-{}.lock", dialect.name()));
+    let path = project.home.join(format!("locks/engine-{}.lock", system.name()));
     match Lock::try_take(&path)? {
         Some(lock) => {
             fs::write(&path, plan.as_str())?;
@@ -50,7 +50,7 @@ impl Mirror {
     ) -> Result<Option<Mirror>, FilesError> {
         let Some(mirror) = Mirror::open(project, journal, run)? else { return Ok(None) };
         match mirror.owner(journal)? {
-            Some(other) if other != *run && kept::is_of_project(mirror.dialect) => {
+            Some(other) if other != *run && mirror.system.files().of_project => {
                 if let Some(mut theirs) = Mirror::open(project, journal, &other)? {
                     theirs.settle(journal, aide, true)?;
                 }
@@ -64,14 +64,14 @@ impl Mirror {
     /// The run that the file is of: the newest one of the plan. One file for all plans is of the run that it shows.
     fn owner(&self, journal: &Journal) -> Result<Option<RunId>, FilesError> {
         let plan = self.plan.as_str();
-        if !kept::is_of_project(self.dialect) {
+        if !self.system.files().of_project {
             return Ok(journal.runs()?.into_iter().find(|other| other.plan == plan).map(|other| other.id));
         }
         // One that cannot be read shows nobody; why not is told when it is to be written.
         let shown = read(&self.path).ok().flatten().and_then(|bytes| kept::parse(&bytes).ok());
         let shown = shown.as_ref().and_then(|(file, _)| RunId::new(file.get("piton_run")?.as_str()?).ok());
         let is_ours = |run: &RunId| -> Result<bool, FilesError> {
-            Ok(journal.facts(run)?.is_some_and(|facts| facts.settings.dialect == self.dialect))
+            Ok(journal.facts(run)?.is_some_and(|facts| facts.settings.system() == self.system))
         };
         if let Some(shown) = shown
             && is_ours(&shown)?

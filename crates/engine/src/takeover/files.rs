@@ -61,7 +61,7 @@ impl Ground<'_> {
 
 /// The text of a file; one that is not there says nothing.
 pub fn text_of(path: &Utf8Path) -> String {
-    std::fs::read(path).map(|bytes| text::decode(&bytes, false).text).unwrap_or_default()
+    std::fs::read(path).map(|bytes| text::decode(&bytes).text).unwrap_or_default()
 }
 
 /// A file of every folder in an archive, each with the name of its folder, in their order.

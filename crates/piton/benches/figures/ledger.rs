@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use piton_core::system::native::Config;
+use piton_core::system::config::Config;
 use piton_core::system::rwkit::plan::Given;
 use piton_core::system::{Folder, rwkit};
 

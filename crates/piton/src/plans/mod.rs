@@ -19,6 +19,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
 use piton_core::plan::{Check, Dialect, Plan};
 use piton_core::run::shell_word;
+use piton_core::system::config::{Config, read_config};
 use piton_core::system::issue::plan::IssueReading;
 use piton_core::system::iterative::plan::IterativeReading;
 use piton_core::system::rwkit as lists;
@@ -390,10 +391,10 @@ pub(crate) fn folder_of(plan: &Utf8Path) -> &Utf8Path {
 }
 
 /// The nearest piton.toml in a folder or above it, inside its repository.
-pub(crate) fn config(folder: &Utf8Path) -> Outcome<Option<native::Config>> {
+pub(crate) fn config(folder: &Utf8Path) -> Outcome<Option<Config>> {
     let Some(path) = config_file(&here()?.join(folder)) else { return Ok(None) };
     let text = text_of(&path)?;
-    let (config, diagnostics) = native::read_config(&text);
+    let (config, diagnostics) = read_config(&text);
     let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
     if !diagnostics.is_empty() {
         let picture = picture::draw(&shown(&path), &text, &diagnostics);

@@ -84,7 +84,7 @@ fn siblings(path: &Utf8Path, root: &Utf8Path) -> Vec<Sibling> {
 /// The files of the lists that a master list names, in its order.
 fn lists_of(master: &Utf8Path) -> Vec<Utf8PathBuf> {
     let Ok(bytes) = file_of(master, folder_of(master)) else { return Vec::new() };
-    let read = rwkit::master::read(&text::decode(&bytes, false).text);
+    let read = rwkit::master::read(&text::decode(&bytes).text);
     let lists = read.entries.iter().filter_map(|entry| list_of(master, entry.list.as_ref()?.as_str()));
     let inside = lists.filter(|list| stays_inside(list, folder_of(master)).is_ok());
     inside.filter_map(|list| list.canonicalize_utf8().ok()).collect()

@@ -103,7 +103,7 @@ fn committed(project: &Project, path: &Utf8Path) -> Outcome<Option<Vec<u8>>> {
 }
 
 fn understand<T>(bytes: &[u8], read: impl Fn(&str) -> (T, Vec<Diagnostic>)) -> (String, T, Vec<Diagnostic>) {
-    let decoded = text::decode(bytes, false);
+    let decoded = text::decode(bytes);
     let (state, problems) = read(&decoded.text);
     (decoded.text, state, decoded.problems.into_iter().chain(problems).collect())
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec, difference};
 use piton_core::run::{
     Closed, Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, State, Status,
     StopReason, follows_settings, settings_that_wait,
 };
 use piton_core::system::iterative::plan::LISTS;
-use piton_core::system::{kept, native};
 use piton_core::view;
 use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
@@ -37,14 +36,14 @@ pub(crate) fn project_of(args: &RunArgs, found: &FoundPlan) -> Outcome<Project> 
 /// Held while an engine works on a plan whose state file is that of the whole project. A second engine, on another such plan,
 /// would overwrite what the first one shows, and what people write into it.
 pub(crate) fn alone(project: &Project, found: &FoundPlan) -> Outcome<Option<Lock>> {
-    let dialect = found.plan.settings.dialect;
-    let taken = files::alone(project, dialect, &found.path);
+    let dialect = found.plan.settings.dialect();
+    let taken = files::alone(project, dialect.system(), &found.path);
     match taken.map_err(Failure::io(format!("cannot lock {}", project.home)))? {
         Ok(lock) => Ok(lock),
         // Whoever begins the run says that it is worked on.
         Err(other) if other == found.path => Ok(None),
         Err(other) => {
-            let file = kept::state_file(dialect).unwrap_or_default();
+            let file = dialect.system().files().state.unwrap_or_default();
             let (shown, plan) = match other.as_str() {
                 "" => ("another plan".to_owned(), "PLAN".to_owned()),
                 _ => (find::shown(&other), typed(&other)),
@@ -154,7 +153,7 @@ pub(crate) fn settle_run(
     }
     if found.list.is_some() || found.iterative.is_some() && !args.replan {
         // What was found in the project when the run began holds: by now its agents have changed it.
-        let dialect = found.plan.settings.dialect;
+        let dialect = found.plan.settings.dialect();
         let tests = checks_found(dialect, &journal.specs(&run)?).unwrap_or_default();
         let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
         let plan = plans::read(&found.path, dialect, how)?.0.plan;
@@ -217,7 +216,7 @@ fn adopt_settings(found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outc
 
 fn adopt_or_refuse(args: &RunArgs, found: &FoundPlan, journal: &mut Journal, run: &RunId) -> Outcome {
     let specs = journal.specs(run)?;
-    let difference = native::difference(&specs, &found.plan.tasks);
+    let difference = difference(&specs, &found.plan.tasks);
     if !args.replan {
         let from = journal.facts(run)?.map(|facts| facts.plan_hash).unwrap_or_else(|| found.plan.hash());
         let revision = Revision::new(found.plan.clone(), &from, &specs);
@@ -288,7 +287,7 @@ fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Resul
 /// that cannot be read, or is gone, asks for nothing.
 pub(crate) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<TaskId>> {
     let Some(facts) = journal.facts(run)? else { return Ok(Vec::new()) };
-    let dialect = facts.settings.dialect;
+    let dialect = facts.settings.dialect();
     let tests = checks_found(dialect, &journal.specs(run)?).unwrap_or_default();
     let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
     let Ok((found, _)) = plans::read(Utf8Path::new(&facts.plan), dialect, how) else {
@@ -379,7 +378,7 @@ fn landed_before(
     journal: &Journal,
 ) -> Outcome<Vec<Command>> {
     let Command::Create(new) = creation else { return Ok(Vec::new()) };
-    let (Some(repo), Some(tip), true) = (project.repo()?, &new.base, new.plan.settings.dialect.is_native())
+    let (Some(repo), Some(tip), true) = (project.repo()?, &new.base, new.plan.settings.dialect().is_native())
     else {
         return Ok(Vec::new());
     };
@@ -454,7 +453,7 @@ fn take_over(
     project: &Project,
     journal: &mut Journal,
 ) -> Outcome<Option<RunId>> {
-    if found.plan.settings.dialect != Dialect::Execute {
+    if found.plan.settings.dialect() != Dialect::Execute {
         return Ok(None);
     }
     let Some(left) = takeover::look(&found.path, project, Aside::Put)? else { return Ok(None) };
@@ -507,7 +506,7 @@ pub(crate) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outco
     {
         settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
     }
-    let Some(about) = settings.iterative.as_ref().filter(|about| about.mode == Mode::Knowledge) else {
+    let Some(about) = settings.form.brief().filter(|about| about.mode == Mode::Knowledge) else {
         return Ok(());
     };
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());

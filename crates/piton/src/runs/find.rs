@@ -164,7 +164,7 @@ impl FoundRun {
 
     /// Whether its system keeps a file that people and scripts read and write.
     pub(crate) fn has_state_file(&self) -> Outcome<bool> {
-        Ok(self.journal.facts(&self.run)?.is_some_and(|facts| !facts.settings.dialect.is_native()))
+        Ok(self.journal.facts(&self.run)?.is_some_and(|facts| !facts.settings.dialect().is_native()))
     }
 
     fn mirror(&mut self) -> Outcome<Option<Mirror>> {
@@ -395,7 +395,7 @@ pub(crate) fn run_of_plan(journal: &Journal, plan: &Utf8Path) -> Outcome<Option<
 
 /// Whether the folder of a run of the iterative system was archived: it says so itself, and what is there now is not its.
 pub(crate) fn is_put_away(journal: &Journal, run: &RunSummary) -> Outcome<bool> {
-    let dialect = journal.facts(&run.id)?.map(|facts| facts.settings.dialect);
+    let dialect = journal.facts(&run.id)?.map(|facts| facts.settings.dialect());
     if dialect != Some(Dialect::Iterative) || run.engine.is_some() {
         return Ok(false);
     }

@@ -3,7 +3,6 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Dialect, RunId};
-use piton_core::system::kept;
 use piton_engine::journal::Journal;
 
 use crate::runs::find;
@@ -28,7 +27,7 @@ pub(crate) fn told(plan: &Utf8Path, dialect: Dialect, run: &RunId) -> Option<Str
 pub(crate) fn say(journal: &Journal, run: &RunId) {
     let is_agent = find::attempt().map_or(true, |attempt| attempt.is_some());
     let Some(facts) = journal.facts(run).ok().flatten().filter(|_| !is_agent) else { return };
-    if let Some(told) = told(Utf8Path::new(&facts.plan), facts.settings.dialect, run) {
+    if let Some(told) = told(Utf8Path::new(&facts.plan), facts.settings.dialect(), run) {
         ui::say(format!("{run}: {told}; the journal keeps the run"));
     }
 }
@@ -37,12 +36,12 @@ pub(crate) fn say(journal: &Journal, run: &RunId) {
 fn moved_to(plan: &Utf8Path, dialect: Dialect, run: &RunId) -> Option<Utf8PathBuf> {
     let around = plan.parent()?;
     let archives = ARCHIVES.iter().map(|archive| around.join(archive));
-    if kept::is_of_project(dialect) {
+    if dialect.system().files().of_project {
         return archives
             .map(|archive| archive.join(plan.file_name().unwrap_or_default()))
             .find(|to| to.is_file());
     }
-    let file = kept::state_file(dialect)?;
+    let file = dialect.system().files().state?;
     let is_it = |folder: &Utf8PathBuf| {
         std::fs::read_to_string(folder.join(file)).is_ok_and(|text| text.contains(run.as_str()))
     };

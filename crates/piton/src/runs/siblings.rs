@@ -17,7 +17,7 @@ use crate::failure::Outcome;
 
 /// Look at the other lists, and record what has become of the tasks that this run waits for.
 pub(crate) fn look(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
-    if !journal.facts(run)?.is_some_and(|facts| facts.settings.dialect == Dialect::Rwkit) {
+    if !journal.facts(run)?.is_some_and(|facts| facts.settings.dialect() == Dialect::Rwkit) {
         return Ok(());
     }
     let state = journal.load(run)?;
@@ -60,7 +60,7 @@ fn completed_in(project: &Project, journal: &mut Journal, list: &str) -> Outcome
 /// What a state file that somebody else left calls completed, if it is about this list.
 fn said_in_state_file(project: &Project, list: &str) -> BTreeSet<TaskId> {
     let Ok(bytes) = std::fs::read(project.root.join(state::FILE)) else { return BTreeSet::new() };
-    let found = state::read(&text::decode(&bytes, false).text).state;
+    let found = state::read(&text::decode(&bytes).text).state;
     let is_ours = found.piton_run.is_some();
     let is_about = found.todolist_path.as_deref().is_some_and(|path| {
         let path = Utf8Path::new(path.trim());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use piton_core::plan::{Check, Dialect, Digest, Exhausted, Oid, Schedule, TaskId};
+use piton_core::plan::{Check, Digest, Exhausted, Oid, Schedule, TaskId};
 use piton_core::run::{
     Action, Class, Counts, Event, Holder, Next, Proof, Reopening, Selection, State, Status, StopReason, Task,
     is_current,
@@ -176,7 +176,7 @@ fn budgets_end_as_planned(sim: &Sim, event: &Event) -> Verdict {
 /// The project's description is settled when every task is completed, and before an engine calls that the end.
 fn the_description_comes_last(sim: &Sim, event: &Event) -> Verdict {
     let Some(run) = sim.state.run() else { return Ok(()) };
-    let kept = run.settings.dialect == Dialect::Execute && !run.settings.no_commits;
+    let kept = run.settings.policy().keeps_description && !run.settings.no_commits;
     match event {
         Event::ContextUpdated { .. } => {
             ensure(kept, || "it is settled where nobody keeps one".to_owned())?;

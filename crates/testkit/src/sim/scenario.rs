@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use piton_core::plan::{
-    Agent, Argv, Check, Dialect, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId,
-    TaskSpec,
+    Agent, Argv, Check, Digest, Exhausted, Group, GroupId, Plan, Schedule, Settings, TaskId, TaskSpec,
 };
+use piton_core::system::Form;
 use piton_core::time::Span;
 
 use super::content::{Predicate, Subjects};
@@ -198,7 +198,7 @@ impl Scenario {
     pub(super) fn taken_over(rng: &mut Rng) -> Scenario {
         let mut scenario = Scenario { promise: false, ..Scenario::new(rng) };
         let settings = &mut scenario.plan.settings;
-        (settings.dialect, settings.no_commits) = (Dialect::Execute, false);
+        (settings.form, settings.no_commits) = (Form::Execute, false);
         for spec in scenario.plan.tasks.iter_mut().chain(&mut scenario.later) {
             (spec.gate, spec.confirm) = (false, false);
             spec.outside.clear();
@@ -332,7 +332,7 @@ fn plan(
         exhausted: *rng.pick(&Exhausted::ALL).expect("not empty"),
         landing_checks,
         no_commits,
-        dialect: if rng.chance(40) { Dialect::Execute } else { Dialect::Native },
+        form: if rng.chance(40) { Form::Execute } else { Form::Native },
         agents: agents(rng),
         ..Settings::default()
     };

@@ -3,8 +3,7 @@
 use super::super::state::{Missing, State};
 use super::super::task::{Awaited, Progress, Status, Task};
 use super::super::usage::Bill;
-use crate::plan::{Check, Content, Dialect, Outside, TaskId, TaskSpec};
-use crate::system::issue::plan::VALIDATION;
+use crate::plan::{Check, Content, Outside, TaskId, TaskSpec};
 use crate::time::{Span, Timestamp};
 
 impl State {
@@ -113,20 +112,14 @@ impl State {
     }
 
     fn content_of(&self, spec: &TaskSpec) -> Content {
-        let dialect = self.run.as_ref().map_or(Dialect::Native, |run| run.settings.dialect);
-        spec.journaled_content(dialect)
+        let as_written = self.run.as_ref().is_none_or(|run| run.settings.policy().as_written);
+        spec.journaled_content(as_written)
     }
 
     /// Whether a task judges the whole. Journals of earlier versions do not say it: there the lists of its system do.
     fn enter_gate(&mut self, spec: &TaskSpec) -> bool {
         let Some(run) = &mut self.run else { return spec.gate };
-        let settings = &run.settings;
-        let listed = match (&settings.list, &settings.iterative) {
-            (Some(list), _) => list.tasks.contains_key(&spec.id),
-            (None, Some(about)) => about.units.contains_key(&spec.id),
-            (None, None) => settings.dialect != Dialect::Issue || spec.id.as_str() != VALIDATION,
-        };
-        let gate = spec.gate || spec.check_first && !listed;
+        let gate = spec.gate || spec.check_first && !run.settings.form.lists(&spec.id);
         run.gates.retain(|id| id != &spec.id);
         run.gates.extend(gate.then(|| spec.id.clone()));
         gate

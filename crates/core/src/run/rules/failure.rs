@@ -1,7 +1,7 @@
 //! What failures cost and lead to.
 
 use super::Rules;
-use crate::plan::{Dialect, Exhausted, Oid, Settings, TaskId};
+use crate::plan::{Exhausted, Oid, Settings, TaskId};
 use crate::run::closing::Asks;
 use crate::run::ending::{ALSO_ASKED, ASKED, DENIED, IDLE, NO_WHY};
 use crate::run::event::{AgentEnd, CheckResult, Class, Event, Next, Verdict};
@@ -149,15 +149,15 @@ impl Rules<'_> {
         };
         let mut failed = pointing_to(failed, &Pointers::to_logs(results));
         // Units of iterations are looked at so often and no more; their review as a whole has a budget for that.
-        let counts = self.run.settings.dialect == Dialect::Iterative && !task.check_first;
+        let most = self.run.settings.policy().max_rejections.filter(|_| !task.check_first);
         let rejected = results.iter().any(|result| matches!(result.verdict, Verdict::Rejected { .. }));
         if let Event::Failed { next: next @ Next::Again { .. }, reason, .. } = &mut failed
-            && counts
+            && let Some(most) = most
             && rejected
-            && task.progress.rejections + 1 >= Settings::REJECTIONS
+            && task.progress.rejections + 1 >= most
         {
             *next = Next::Blocked;
-            *reason += &format!("; it has found gaps {} times", Settings::REJECTIONS);
+            *reason += &format!("; it has found gaps {most} times");
         }
         Some(failed)
     }

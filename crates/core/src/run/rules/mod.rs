@@ -16,7 +16,7 @@ use super::schedule::{Gate, is_current};
 use super::state::{Missing, Run, State};
 use super::task::{Holder, Proof, Status, Task};
 use super::usage::priced;
-use crate::plan::{Dialect, Digest, MAX_PARALLEL, Oid, TaskId};
+use crate::plan::{Digest, MAX_PARALLEL, Oid, TaskId};
 use crate::time::Timestamp;
 
 pub use claims::waits_for;
@@ -233,7 +233,7 @@ pub fn decide(state: &State, command: &Command, now: Timestamp) -> Decision {
             Ok(vec![Event::Noted { by: by.clone(), note }])
         }
         Command::ContextUpdated(update) => {
-            if run.settings.dialect != Dialect::Execute || run.settings.no_commits {
+            if !run.settings.policy().keeps_description || run.settings.no_commits {
                 return Err(Refusal::because(
                     "only plans of the execute system keep a project's description",
                 ));

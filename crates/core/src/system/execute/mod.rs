@@ -2,5 +2,8 @@
 
 pub mod context;
 pub mod plan;
+mod row;
 pub mod state;
 pub mod takeover;
+
+pub use row::Execute;

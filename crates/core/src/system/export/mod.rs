@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::native::{self, Config, Overrides};
-use super::{Folder, execute, issue, iterative, rwkit};
+use super::config::Config;
+use super::kept::Place;
+use super::{Folder, Problem, Reading, System};
 use crate::chronicle::Chronicle;
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::plan::{Agent, Dialect, Plan, Settings, TaskId};
+use crate::diagnostic::Severity;
+use crate::plan::{Agent, Plan, Settings, TaskId, diff};
 use crate::run::{State, Status};
 
 #[cfg(test)]
@@ -44,133 +45,53 @@ pub struct Note {
 }
 
 impl Note {
-    fn of_run(field: &str, text: impl Into<String>) -> Note {
+    pub fn of_run(field: &str, text: impl Into<String>) -> Note {
         Note { task: None, field: field.to_owned(), text: text.into() }
     }
 
-    fn of_task(task: &TaskId, field: &str, text: impl Into<String>) -> Note {
+    pub fn of_task(task: &TaskId, field: &str, text: impl Into<String>) -> Note {
         Note { task: Some(task.clone()), field: field.to_owned(), text: text.into() }
     }
 }
 
 /// Write a run for another system. `config` is what the project says where the files are going to be, and `place` is
 /// for state files that name it.
-pub fn export(source: Source<'_>, to: Dialect, config: &Config, place: &execute::state::Place) -> Exported {
-    let fitted = match to {
-        Dialect::Native => native::fit(source.plan),
-        Dialect::Execute => execute::plan::fit(source.plan),
-        Dialect::Issue => issue::plan::fit(source.plan),
-        Dialect::Rwkit => rwkit::write::fit(source.plan),
-        Dialect::Iterative => iterative::plan::fit(source.plan),
-    };
+pub fn export(source: Source<'_>, to: &dyn System, config: &Config, place: &Place) -> Exported {
+    let fitted = to.fit(source.plan);
     let names = Names::new(source.plan, &fitted);
     let is_done = |id: &TaskId| names.is_done(source.state, id);
-    let Written { mut files, back, wrong } = write(&fitted, to, config, &is_done);
+    let Written { mut files, back, wrong } = to.write(&fitted, config, &is_done);
     let mut notes = renamed(source.plan, &fitted);
     notes.extend(differences(source.plan, &fitted, &back));
     notes.extend(wrong);
-    match to {
-        Dialect::Native => {
-            let text =
-                "not written: a plan of Piton's own has no state file, and its runs are in the journal";
-            notes.push(Note::of_run("state", text));
-        }
-        Dialect::Execute => {
-            files.extend(state_file(source, &names, place));
-            notes.extend(untold(source));
-        }
-        Dialect::Issue => {
-            files.extend(issue_files(source, &names));
-            notes.extend(other_words(source, |status| issue::state::TaskWord::of(status).word()));
-        }
-        Dialect::Rwkit => {
-            files.extend(rwkit_state(source, &names, place));
-            notes.extend(other_words(source, |status| rwkit::state::TaskWord::of(status).word()));
-        }
-        Dialect::Iterative => {
-            files.extend(iterative_state(source, &names));
-            notes.extend(other_words(source, |status| iterative::state::UnitWord::of(status).word()));
-        }
-    }
+    files.extend(to.write_state(source, &names, place));
+    notes.extend(to.untold(source));
     Exported { files, notes }
 }
 
 /// The files of a plan, what its room's own reader makes of them, and what that cannot use.
-struct Written {
-    files: Vec<(String, String)>,
-    back: Plan,
-    wrong: Vec<Note>,
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub files: Vec<(String, String)>,
+    pub back: Plan,
+    pub wrong: Vec<Note>,
 }
 
-fn write(fitted: &Plan, to: Dialect, config: &Config, is_done: &dyn Fn(&TaskId) -> bool) -> Written {
-    let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
-    match to {
-        Dialect::Native => {
-            // What the project says already is not said again: it may hold what belongs in one place only.
-            let mut own = fitted.clone();
-            own.settings.agents.retain(|name, agent| config.agents.get(name) != Some(agent));
-            let text = native::write(&own);
-            let read = native::read(&text, &fitted.name, config, &Overrides::default());
-            let wrong = read.diagnostics.into_iter().filter(is_error);
-            let wrong = wrong.map(|problem| Note::of_run("plan", problem.message)).collect();
-            Written { files: vec![(format!("{}.toml", fitted.name), text)], back: read.plan, wrong }
-        }
-        Dialect::Execute => {
-            let files = execute::plan::write(fitted);
-            let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
-            let mut read =
-                execute::plan::read(&Folder { files: bytes.collect() }, &fitted.name, config, false);
-            let poor = execute::plan::lint(&read);
-            read.problems.extend(poor);
-            let wrong = read.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
-            let wrong =
-                wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
-            Written { files, back: read.plan, wrong }
-        }
-        Dialect::Issue => {
-            let files = issue::plan::write(fitted, is_done);
-            let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
-            let given =
-                issue::plan::Given { name: &fitted.name, place: "", config, detected: &[], strict: false };
-            let read = issue::plan::read(&Folder { files: bytes.collect() }, &given);
-            let wrong = read.reading.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
-            let wrong =
-                wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
-            Written { files, back: read.reading.plan, wrong }
-        }
-        Dialect::Rwkit => {
-            let files = rwkit::write::write(fitted, is_done);
-            let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
-            let list = files.first().map(|(name, _)| name.as_str()).unwrap_or_default();
-            let given =
-                rwkit::plan::Given { list, plan: None, config, detected: &[], siblings: &[], strict: false };
-            let read = rwkit::plan::read(&Folder { files: bytes.collect() }, &given);
-            let wrong = read.reading.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
-            let wrong =
-                wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
-            Written { files, back: read.reading.plan, wrong }
-        }
-        Dialect::Iterative => {
-            let files = iterative::plan::write(fitted, is_done);
-            let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
-            let given = iterative::plan::Given {
-                name: &fitted.name,
-                place: "",
-                config,
-                detected: &[],
-                strict: false,
-            };
-            let read = iterative::plan::read(&Folder { files: bytes.collect() }, &given);
-            let wrong = read.reading.problems.into_iter().filter(|problem| is_error(&problem.diagnostic));
-            let wrong =
-                wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
-            Written { files, back: read.reading.plan, wrong }
-        }
+impl Written {
+    /// Files that are read back as a folder.
+    pub fn read_back(files: Vec<(String, String)>, read: impl FnOnce(&Folder) -> Reading) -> Written {
+        let bytes = files.iter().map(|(name, text)| (name.clone(), text.clone().into_bytes()));
+        let read = read(&Folder { files: bytes.collect() });
+        let is_error = |problem: &Problem| problem.diagnostic.severity == Severity::Error;
+        let wrong = read.problems.into_iter().filter(is_error);
+        let wrong = wrong.map(|problem| Note::of_run(&problem.file, problem.diagnostic.message)).collect();
+        Written { files, back: read.plan, wrong }
     }
 }
 
 /// What tasks and groups of the run are called in the other form.
-struct Names {
+#[derive(Clone, Debug)]
+pub struct Names {
     tasks: BTreeMap<String, String>,
     groups: BTreeMap<String, String>,
 }
@@ -185,57 +106,20 @@ impl Names {
         }
     }
 
+    /// What a task is called there. One that nobody renamed keeps its name.
+    pub fn task<'a>(&'a self, old: &'a str) -> &'a str {
+        self.tasks.get(old).map_or(old, String::as_str)
+    }
+
+    pub fn group<'a>(&'a self, old: &'a str) -> &'a str {
+        self.groups.get(old).map_or(old, String::as_str)
+    }
+
     /// Whether the task that is called so there is completed here.
     fn is_done(&self, state: &State, new: &TaskId) -> bool {
         let old = self.tasks.iter().find(|(_, name)| *name == new.as_str()).map(|(old, _)| old.as_str());
         state.tasks().any(|task| Some(task.id.as_str()) == old && task.status() == Status::Completed)
     }
-}
-
-fn state_file(source: Source<'_>, names: &Names, place: &execute::state::Place) -> Option<(String, String)> {
-    let mut file = execute::state::project(source.state, source.chronicle, place)?;
-    let name =
-        |names: &BTreeMap<String, String>, old: &str| names.get(old).map_or(old, String::as_str).to_owned();
-    file.rename(&|task| name(&names.tasks, task), &|group| name(&names.groups, group));
-    Some((execute::state::FILE.to_owned(), execute::state::text(&file)))
-}
-
-/// The state file of a list. It has one place in the project, and is not of the list's folder.
-fn rwkit_state(source: Source<'_>, names: &Names, place: &execute::state::Place) -> Option<(String, String)> {
-    let mut file = rwkit::state::project(source.state, source.chronicle, &place.project_path)?;
-    // It is the picture of no run: whoever finds it takes it over.
-    (file.piton_run, file.piton_seq) = (String::new(), 0);
-    file.rename(&|old| names.tasks.get(old).map_or(old, String::as_str).to_owned());
-    let name = rwkit::state::FILE.rsplit('/').next().unwrap_or_default();
-    Some((name.to_owned(), rwkit::state::text(&file)))
-}
-
-fn iterative_state(source: Source<'_>, names: &Names) -> Option<(String, String)> {
-    let mut file = iterative::state::project(source.state, source.chronicle)?;
-    let units = [&mut file.tasks, &mut file.phases].into_iter().flatten();
-    let current = [&mut file.current_task, &mut file.current_phase].into_iter().flatten().flatten();
-    for id in units.flat_map(|units| units.0.iter_mut().map(|(id, _)| id)).chain(current) {
-        if let Some(new) = names.tasks.get(id) {
-            id.clone_from(new);
-        }
-    }
-    Some((iterative::state::FILE.to_owned(), iterative::state::text(&file)))
-}
-
-/// The state file and the journal of an issue.
-fn issue_files(source: Source<'_>, names: &Names) -> Vec<(String, String)> {
-    let about = super::kept::about(source.state);
-    let Some(mut file) = issue::state::project(source.state, source.chronicle, &about) else {
-        return Vec::new();
-    };
-    for task in &mut file.tasks {
-        if let Some(new) = names.tasks.get(&task.id) {
-            task.id.clone_from(new);
-        }
-    }
-    let journal = issue::journal::settle(None, source.state, source.chronicle, &about).append;
-    let journal = journal.map(|text| (issue::journal::FILE.to_owned(), text));
-    [(issue::state::FILE.to_owned(), issue::state::text(&file))].into_iter().chain(journal).collect()
 }
 
 fn renamed(plan: &Plan, fitted: &Plan) -> Vec<Note> {
@@ -259,7 +143,7 @@ fn differences(plan: &Plan, fitted: &Plan, back: &Plan) -> Vec<Note> {
     let known: BTreeMap<&TaskId, &TaskId> =
         plan.tasks.iter().zip(&fitted.tasks).map(|(old, new)| (&new.id, &old.id)).collect();
     let called = |id: &TaskId| known.get(id).map_or_else(|| id.clone(), |id| (*id).clone());
-    let diff = native::diff(&fitted.tasks, &back.tasks);
+    let diff = diff(&fitted.tasks, &back.tasks);
     let mut notes: Vec<Note> =
         diff.removed.iter().map(|id| Note::of_task(&called(id), "task", "cannot be written")).collect();
     for changed in &diff.changed {
@@ -276,10 +160,7 @@ fn differences(plan: &Plan, fitted: &Plan, back: &Plan) -> Vec<Note> {
 fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
     // Taken apart without `..`: a new one cannot be forgotten here.
     let Settings {
-        dialect: _,
-        issue,
-        list,
-        iterative,
+        form,
         schedule,
         max_parallel,
         exhausted,
@@ -299,9 +180,9 @@ fn settings(before: &Settings, after: &Settings) -> Vec<Note> {
         landing_wait,
     } = before;
     let pairs = [
-        ("issue", json!(issue), json!(after.issue)),
-        ("list", json!(list.is_some()), json!(after.list.is_some())),
-        ("iterative", json!(iterative.is_some()), json!(after.iterative.is_some())),
+        ("issue", json!(form.issue()), json!(after.form.issue())),
+        ("list", json!(form.list().is_some()), json!(after.form.list().is_some())),
+        ("iterative", json!(form.brief().is_some()), json!(after.form.brief().is_some())),
         ("schedule", json!(schedule), json!(after.schedule)),
         ("max_parallel", json!(max_parallel), json!(after.max_parallel)),
         ("exhausted", json!(exhausted), json!(after.exhausted)),
@@ -356,32 +237,13 @@ fn said(value: &Value) -> String {
 }
 
 /// Statuses that the other system has another word for.
-fn other_words(source: Source<'_>, word: impl Fn(Status) -> &'static str) -> Vec<Note> {
+pub(super) fn other_words(source: Source<'_>, word: impl Fn(Status) -> &'static str) -> Vec<Note> {
     let mut notes = Vec::new();
     for task in source.state.tasks().filter(|task| !task.removed) {
         let (is, word) = (task.status().name(), word(task.status()));
         if is != word {
             notes.push(Note::of_task(&task.id, "status", format!("{is} → {word}")));
         }
-    }
-    notes
-}
-
-/// What happened in the run that the state file of the execute system does not tell.
-fn untold(source: Source<'_>) -> Vec<Note> {
-    let mut notes = Vec::new();
-    notes.extend(other_words(source, |status| execute::state::TaskStatus::of(status).word()));
-    for task in source.state.tasks().filter(|task| !task.removed) {
-        let reports = source.chronicle.task(&task.id).map_or(0, |story| story.reports.len());
-        if reports > 0 {
-            let text = "what was reported, with notes, decisions and test counts, is not written";
-            notes.push(Note::of_task(&task.id, "reports", text));
-        }
-    }
-    let of_run =
-        [("guardrails", source.chronicle.guardrails.len()), ("journal", source.chronicle.entries.len())];
-    for (field, count) in of_run.into_iter().filter(|(_, count)| *count > 0) {
-        notes.push(Note::of_run(field, format!("{count} not written")));
     }
     notes
 }

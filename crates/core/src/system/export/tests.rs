@@ -5,6 +5,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::chronicle::bench::{Bench, spec};
 use crate::plan::{Argv, Check, Group, GroupId, RepoPath, TaskSpec};
+use crate::system::config::check_name;
+use crate::system::native::Overrides;
+use crate::system::{Form, execute, iterative, native, rwkit};
 use crate::time::Span;
 
 const SHOP: &str = r##"
@@ -75,10 +78,10 @@ fn shop() -> Plan {
     read.plan
 }
 
-fn exported(plan: &Plan, to: Dialect) -> Exported {
+fn exported(plan: &Plan, to: &dyn System) -> Exported {
     let bench = Bench::new(plan.clone());
     let source = Source { plan, state: &bench.state, chronicle: &bench.chronicle };
-    export(source, to, &Config::default(), &execute::state::Place::default())
+    export(source, to, &Config::default(), &Place::default())
 }
 
 fn told(exported: &Exported) -> String {
@@ -97,7 +100,7 @@ fn folder(exported: &Exported) -> crate::system::Reading {
 
 #[test]
 fn a_plan_of_pitons_own_becomes_a_folder_and_what_does_not_fit_is_told() {
-    let exported = exported(&shop(), Dialect::Execute);
+    let exported = exported(&shop(), &execute::Execute);
     insta::assert_snapshot!("notes", told(&exported));
     let names: Vec<&str> = exported.files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
@@ -125,7 +128,7 @@ fn a_plan_of_pitons_own_becomes_a_folder_and_what_does_not_fit_is_told() {
 
 #[test]
 fn its_state_file_has_the_names_of_its_plan() {
-    let exported = exported(&shop(), Dialect::Execute);
+    let exported = exported(&shop(), &execute::Execute);
     let text = &exported.files.last().expect("the state").1;
     let state: Value = serde_json::from_str(text).expect("JSON");
     let keys = |name: &str| state[name].as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
@@ -138,7 +141,7 @@ fn its_state_file_has_the_names_of_its_plan() {
 
 #[test]
 fn a_plan_of_pitons_own_becomes_a_folder_of_units() {
-    let exported = exported(&shop(), Dialect::Iterative);
+    let exported = exported(&shop(), &iterative::Iterations);
     let names: Vec<&str> = exported.files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["brief.md", "tasks.md", "context.md", "state.json"]);
     insta::assert_snapshot!("units", exported.files[1].1);
@@ -156,7 +159,7 @@ fn tasks_that_wait_for_later_groups_are_in_one_layer() {
         + "\n[[task]]\nid = \"T9\"\ntitle = \"Dig\"\nprompt = \"Dig\"\ngroup = \"roof\"\nchecks = [\"true\"]\n";
     let read = native::read(&text, "shop", &Config::default(), &Overrides::default());
     assert!(read.is_usable(), "{:?}", read.diagnostics);
-    let exported = exported(&read.plan, Dialect::Execute);
+    let exported = exported(&read.plan, &execute::Execute);
     assert!(folder(&exported).is_usable(), "{:?}", folder(&exported).problems);
     assert_eq!(folder(&exported).plan.groups.len(), 1);
     let state: Value = serde_json::from_str(&exported.files.last().expect("the state").1).expect("JSON");
@@ -168,14 +171,14 @@ fn a_folder_becomes_a_plan_of_pitons_own_and_only_exports_are_lost() {
     let files = execute::plan::starter("shop").into_iter();
     let files = Folder { files: files.map(|(name, text)| (name, text.into_bytes())).collect() };
     let plan = execute::plan::read(&files, "shop", &Config::default(), false).plan;
-    let exported = exported(&plan, Dialect::Native);
+    let exported = exported(&plan, &native::Native);
     insta::assert_snapshot!("native_notes", told(&exported));
     insta::assert_snapshot!("native", exported.files[0].1);
     let read = native::read(&exported.files[0].1, "shop", &Config::default(), &Overrides::default());
     assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
     assert_eq!(without_exports(&read.plan.tasks), without_exports(&plan.tasks));
     assert_eq!(read.plan.groups, plan.groups);
-    assert_eq!(Settings { dialect: Dialect::Execute, ..read.plan.settings }, plan.settings);
+    assert_eq!(Settings { form: Form::Execute, ..read.plan.settings }, plan.settings);
 }
 
 /// The plan in a todolist.
@@ -199,7 +202,7 @@ fn a_plan_of_pitons_own_becomes_a_list_and_what_does_not_fit_is_told() {
     let mut plan = shop();
     // Called like a gate, and a task like any other.
     plan.tasks[2].id = TaskId::new("gate-roof").expect("an id");
-    let exported = exported(&plan, Dialect::Rwkit);
+    let exported = exported(&plan, &rwkit::Rwkit);
     insta::assert_snapshot!("list_notes", told(&exported));
     insta::assert_snapshot!("list", exported.files[0].1);
     let (name, text) = exported.files.last().expect("the state");
@@ -238,7 +241,7 @@ fn task() -> impl Strategy<Value = (TaskSpec, Vec<prop::sample::Index>)> {
                 cwd: cwd
                     .filter(|_| !matches!(run, Argv::Look { .. }))
                     .map(|cwd| RepoPath::new(&cwd).expect("a path")),
-                ..Check::new(native::check_name(&run), run, Span::seconds(seconds))
+                ..Check::new(check_name(&run), run, Span::seconds(seconds))
             };
             let checks = checks.into_iter().map(check).collect();
             let title = title.trim().to_owned();
@@ -284,7 +287,7 @@ proptest! {
     /// Every task is there, waits for the same ones, and what is not the same about it is told.
     #[test]
     fn any_plan_becomes_a_folder_with_the_same_tasks(plan in any_plan()) {
-        let exported = exported(&plan, Dialect::Execute);
+        let exported = exported(&plan, &execute::Execute);
         let read = folder(&exported);
         prop_assert!(read.is_usable(), "{:#?}", read.problems);
         let fitted = execute::plan::fit(&plan);
@@ -306,7 +309,7 @@ proptest! {
     /// The same for a list.
     #[test]
     fn any_plan_becomes_a_list_with_the_same_tasks(plan in any_plan()) {
-        let exported = exported(&plan, Dialect::Rwkit);
+        let exported = exported(&plan, &rwkit::Rwkit);
         let read = list(&exported);
         prop_assert!(read.is_usable(), "{:#?}\n{}", read.problems, exported.files[0].1);
         let fitted = rwkit::write::fit(&plan);

@@ -1,10 +1,14 @@
 //! The issue system: a folder `.claude/plans/issue-N-slug` with `requirements.md`, `design.md` and `tasks.md`, and the
 //! files that a run of it keeps beside them: `execution-state.json` and `journal.md`.
 
-pub mod boxes;
+mod companions;
 pub mod journal;
 pub mod plan;
 pub mod progress;
+mod row;
 pub mod state;
 pub mod takeover;
 pub mod tell;
+
+pub use companions::{BOXES, JOURNAL, REPORT};
+pub use row::Issues;

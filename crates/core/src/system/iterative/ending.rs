@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::plan::TaskId;
     use crate::signal::{Output, Reach, heard};
-    use crate::system::kept::told_in_words;
+    use crate::system::iterative::told_in_words;
     use crate::time::Timestamp;
 
     /// An agent that prints this, and writes this below the heading of its entry.

@@ -8,6 +8,7 @@
 //! was learned on the way, `context` what everybody needs to know, `prompt` the few words each agent is told, `ending` what
 //! its end means, `rebuild` what the log and git say where a state file does not.
 
+mod companions;
 pub mod context;
 mod ending;
 mod fields;
@@ -16,7 +17,10 @@ pub mod plan;
 pub mod progress;
 pub mod prompt;
 pub mod rebuild;
+mod row;
 pub mod state;
 pub mod takeover;
 
+pub use companions::{BOXES, GUARDRAILS, PROGRESS, told_in_words};
 pub use ending::ending;
+pub use row::Iterations;

@@ -2,28 +2,73 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Beside, Put, Settled};
+use super::{Companion, Put, Settled};
 use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
 use crate::run::{Report, State, Status, Task};
 use crate::system::edit::{Edit, What};
-use crate::system::issue::plan::Word;
-use crate::system::{issue, rwkit};
+use crate::system::kit::boxes::{self, Ticked};
+use crate::system::kit::outline::Word;
 
 /// Why a ticked box does not claim a task whose work was on the branch before.
 const LOST: &str = "its work is no longer on the branch; `piton report ID done` claims it again";
 /// So many boxes are named one by one: an older version of a list that `git` puts back unticks them all.
 const NAMED: usize = 3;
 
-impl Beside {
-    /// Tasks whose boxes are ticked, with what speaks against it.
-    pub(super) fn ticked(self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
-        if self == Beside::List { rwkit::boxes::ticked(bytes) } else { issue::boxes::ticked(bytes) }
+/// A list in the plan's folder, in which boxes are ticked.
+#[derive(Clone, Copy, Debug)]
+pub struct Boxes(pub &'static str);
+
+impl Ticking for Boxes {
+    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
+        boxes::ticked(bytes)
     }
 
+    fn tick(&self, bytes: &[u8], stand: BTreeMap<TaskId, Word>) -> Option<Ticked> {
+        boxes::tick(bytes, &stand)
+    }
+}
+
+impl Companion for Boxes {
+    fn name(&self) -> Option<&'static str> {
+        Some(self.0)
+    }
+
+    fn is_list(&self) -> bool {
+        true
+    }
+
+    fn settle(
+        &self,
+        found: Option<&[u8]>,
+        state: &State,
+        chronicle: &Chronicle,
+        claimed: &[TaskId],
+        shown: &BTreeSet<TaskId>,
+    ) -> Settled {
+        found.map(|bytes| self.settle_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
+    }
+
+    fn is_like(&self, bytes: &[u8]) -> bool {
+        !self.ticked(bytes).is_empty() || String::from_utf8_lossy(bytes).contains("[ ]")
+    }
+
+    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
+        boxes::bare(now).starts_with(&boxes::bare(left))
+    }
+}
+
+/// How the boxes of a list are read and ticked.
+pub trait Ticking {
+    /// Tasks whose boxes are ticked, with what speaks against it.
+    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>>;
+
+    /// The list with its boxes as these tasks stand.
+    fn tick(&self, bytes: &[u8], stand: BTreeMap<TaskId, Word>) -> Option<Ticked>;
+
     /// A box that somebody ticked is a claim; a task that is done has its box ticked, and only such a one.
-    pub(super) fn boxes(
-        self,
+    fn settle_boxes(
+        &self,
         bytes: &[u8],
         (state, chronicle): (&State, &Chronicle),
         claimed: &[TaskId],
@@ -59,13 +104,7 @@ impl Beside {
                 stand.insert(task.id.clone(), word(task.outcome()));
             }
         }
-        let new = if self == Beside::List {
-            let done = |(id, word): (TaskId, Word)| (id, word == Word::Completed);
-            rwkit::boxes::tick(bytes, &stand.into_iter().map(done).collect())
-        } else {
-            issue::boxes::tick(bytes, &stand)
-        };
-        let put = match new {
+        let put = match self.tick(bytes, stand) {
             Some(new) if new.bytes != bytes => Put::Whole(new.bytes),
             _ => Put::Nothing,
         };

@@ -2,6 +2,7 @@
 //! problems are places in the text that comes out.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 
@@ -21,8 +22,13 @@ pub struct Decoded {
     pub problems: Vec<Diagnostic>,
 }
 
+/// Read whatever can be read; what is odd about it is a warning.
+pub fn decode(bytes: &[u8]) -> Decoded {
+    decode_with(bytes, false)
+}
+
 /// Take bytes for text. Broken UTF-8 is replaced with a warning, and refused if `strict`.
-pub fn decode(bytes: &[u8], strict: bool) -> Decoded {
+pub fn decode_with(bytes: &[u8], strict: bool) -> Decoded {
     let refused = |message: String, label: &str| Decoded {
         problems: vec![Diagnostic::error(0..0, message).label(label)],
         ..Decoded::default()
@@ -133,6 +139,13 @@ pub fn key(text: &str) -> String {
     plain.collect::<String>().trim().to_owned()
 }
 
+/// A place without the space around what stands there.
+pub(in crate::system) fn trimmed(text: &str, at: Range<usize>) -> Range<usize> {
+    let said = &text[at.clone()];
+    let start = at.start + (said.len() - said.trim_start().len());
+    start..(at.start + said.trim_end().len()).max(start)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,13 +157,13 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_is_taken_off_silently() {
-        let decoded = decode(b"\xef\xbb\xbf{}", true);
+        let decoded = decode_with(b"\xef\xbb\xbf{}", true);
         assert_eq!(decoded, Decoded { text: "{}".into(), bom: true, problems: Vec::new() });
     }
 
     #[test]
     fn every_kind_of_line_end_is_a_line_end() {
-        assert_eq!(decode(b"a\r\nb\rc\nd\r\r\n", true).text, "a\nb\nc\nd\n\n");
+        assert_eq!(decode_with(b"a\r\nb\rc\nd\r\r\n", true).text, "a\nb\nc\nd\n\n");
     }
 
     #[test]
@@ -159,7 +172,7 @@ mod tests {
             [([0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]), ([0xfe, 0xff], u16::to_be_bytes)]
         {
             let bytes: Vec<u8> = mark.into_iter().chain("{é\r\n🧗}".encode_utf16().flat_map(unit)).collect();
-            let decoded = decode(&bytes, true);
+            let decoded = decode_with(&bytes, true);
             assert_eq!(decoded.text, "{é\n🧗}");
             assert_eq!(messages(&decoded), ["Warning this file is UTF-16"]);
         }
@@ -168,38 +181,32 @@ mod tests {
     #[test]
     fn utf_16_without_a_mark_or_cut_off_is_refused() {
         let bare: Vec<u8> = "{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(
-            messages(&decode(&bare, false)),
-            ["Error this file looks like UTF-16 without a byte order mark"]
-        );
-        assert_eq!(
-            messages(&decode(b"\xff\xfe{\0}", false)),
-            ["Error this file is UTF-16, but not all of it"]
-        );
-        assert_eq!(messages(&decode(b"\xff\xfe\0\0{\0\0\0", false)), ["Error this file is UTF-32"]);
+        assert_eq!(messages(&decode(&bare)), ["Error this file looks like UTF-16 without a byte order mark"]);
+        assert_eq!(messages(&decode(b"\xff\xfe{\0}")), ["Error this file is UTF-16, but not all of it"]);
+        assert_eq!(messages(&decode(b"\xff\xfe\0\0{\0\0\0")), ["Error this file is UTF-32"]);
     }
 
     #[test]
     fn broken_utf_8_is_shown_with_its_offset_and_refused_if_strict() {
-        let decoded = decode(b"\xef\xbb\xbfab\r\n\xffc", false);
+        let decoded = decode(b"\xef\xbb\xbfab\r\n\xffc");
         assert_eq!(decoded.text, "ab\n\u{fffd}c");
         assert_eq!(messages(&decoded), ["Warning byte 7 of this file is not UTF-8"]);
         assert_eq!(&decoded.text[decoded.problems[0].span.clone()], "\u{fffd}");
-        assert!(decode(b"a\xff", true).problems[0].severity == Severity::Error);
-        assert_eq!(decode(&[0xff; 1000], false).problems.len(), SHOWN + 1);
+        assert!(decode_with(b"a\xff", true).problems[0].severity == Severity::Error);
+        assert_eq!(decode(&[0xff; 1000]).problems.len(), SHOWN + 1);
     }
 
     #[test]
     fn a_file_may_be_large_up_to_the_limit() {
         let large = vec![b'x'; LARGEST];
-        assert_eq!(decode(&large, true).text.len(), LARGEST);
+        assert_eq!(decode_with(&large, true).text.len(), LARGEST);
         let larger = vec![b'x'; LARGEST + 1];
-        assert_eq!(messages(&decode(&larger, true)), ["Error this file has 16 MiB; 16 are read"]);
+        assert_eq!(messages(&decode_with(&larger, true)), ["Error this file has 16 MiB; 16 are read"]);
     }
 
     #[test]
     fn zero_bytes_are_not_text() {
-        assert_eq!(messages(&decode(b"<task>\0", false)), ["Error byte 6 of this file is zero"]);
+        assert_eq!(messages(&decode(b"<task>\0")), ["Error byte 6 of this file is zero"]);
     }
 
     #[test]

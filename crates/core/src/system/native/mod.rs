@@ -1,32 +1,23 @@
-//! Piton's own plan, `plan.toml`, and the project's defaults for it, `piton.toml`.
+//! Piton's own plan, `plan.toml`.
 //!
 //! Text in, a value and diagnostics out: a reader never fails halfway, it returns what it understood with
 //! everything that is wrong, each at its own bytes. The room knows nothing of files, runs or agents at work.
 
 mod add;
-mod agents;
-mod checks;
-mod config;
-mod diff;
-mod keys;
 mod links;
 mod read;
+mod row;
 mod schema;
 mod starter;
 #[cfg(test)]
 mod tests;
-mod walk;
 mod write;
 
+use super::config::{Config, LONGEST_NAME, checks, keys, name_from, tables as config, walk};
+
 pub use add::add;
-pub(crate) use checks::{CHECK_TIMEOUT, check_name, hidden_failures};
-pub use config::DEFAULT_AGENT;
-pub(in crate::system) use config::PRIORITY;
-pub use config::{Config, Defaults, Policy, Worktree, read_config};
-pub use diff::{Changed, PlanDiff, diff, difference};
-pub(in crate::system) use links::shared_files;
-pub(in crate::system) use read::LONGEST_NAME;
-pub use read::{Overrides, Reading, name_from, read};
+pub use read::{Overrides, Reading, read};
+pub use row::Native;
 pub use schema::{config_schema, schema};
 pub use starter::{Worker, starter};
 pub use write::{fit, write};

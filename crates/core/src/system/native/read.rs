@@ -8,11 +8,9 @@ use super::config::{self, Config, read_defaults, read_tables};
 use super::keys::{self, quoted};
 use super::links::{Origin, link};
 use super::walk::{Said, Section, Walk};
+use super::{LONGEST_NAME, name_from};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Exhausted, Group, GroupId, Plan, RunId, Schedule, Settings, TaskId, TaskSpec};
-
-/// A run's id is the plan's name and a suffix, and must fit in a file name with it.
-pub(in crate::system) const LONGEST_NAME: usize = 60;
 
 /// The group of every task where a plan declares none.
 const ONLY_GROUP: &str = "main";
@@ -55,24 +53,6 @@ pub fn read(text: &str, stem: &str, config: &Config, overrides: &Overrides) -> R
         }
     };
     Reading { plan, diagnostics: walk.finish() }
-}
-
-/// A name made fit: what an id cannot hold becomes a dash.
-pub fn name_from(text: &str) -> String {
-    let mut name = String::new();
-    for c in text.chars().take(LONGEST_NAME - "plan-".len()) {
-        let c = if c.is_ascii_alphanumeric() || "._-#@".contains(c) { c } else { '-' };
-        // Two dashes or dots in a row say no more than one.
-        if !(matches!(c, '-' | '.') && name.ends_with(['-', '.'])) {
-            name.push(c);
-        }
-    }
-    let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    match RunId::new(name) {
-        Ok(_) => name.to_owned(),
-        // Empty, or reserved somewhere, such as `con` or `a.lock`.
-        Err(_) => format!("plan-{name}").trim_end_matches('-').replace('.', "-"),
-    }
 }
 
 fn read_plan(

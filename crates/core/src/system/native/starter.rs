@@ -1,6 +1,6 @@
 //! The plan that `piton new` writes: small, complete, and explained where one looks.
 
-use super::read::name_from;
+use super::name_from;
 use crate::plan::Adapter;
 
 /// Who does the work of a plan that is only begun.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::deps;
 use super::todolist::Todolist;
 use super::writers::{Place, Writers};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{RepoPath, TaskId, TaskSpec};
 use crate::system::kit::found::{Found, Said, cut};
+use crate::system::kit::links;
 
 /// More agents at once than this are no longer overseen by those who look on.
 pub const LARGEST: usize = 7;
@@ -190,8 +190,8 @@ pub(super) fn compare(list: &Todolist, text: &str, needs: &[BTreeSet<usize>], fo
             let message = format!("`{id}` waits for `{}`, which is {place}", list.tasks[*early].id);
             found.forgive(Diagnostic::warning(row.id.at.clone(), message).label("put in a later batch here"));
         }
-        let said = row.deps.as_ref().and_then(|at| Some((at, deps::named(text, at, &known)?)));
-        let ranged = list.tasks[task].deps.iter().any(|at| deps::named(text, at, &known).is_none());
+        let said = row.deps.as_ref().and_then(|at| Some((at, links::named(text, at, &known)?)));
+        let ranged = list.tasks[task].deps.iter().any(|at| links::named(text, at, &known).is_none());
         if let Some((at, _)) = said.filter(|(_, said)| !ranged && *said != needs[task]) {
             let ids: Vec<&str> =
                 needs[task].iter().take(8).map(|need| list.tasks[*need].id.as_str()).collect();

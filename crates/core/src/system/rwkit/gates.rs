@@ -5,7 +5,7 @@ use super::line::story_id;
 use super::state::{GATES, gate_task};
 use crate::plan::{About, Argv, Check, Content, Group, GroupId, RepoPath, TaskSpec, Words};
 use crate::review;
-use crate::system::native::{self, Config};
+use crate::system::config::{self, Config};
 use crate::time::Span;
 use crate::toolchain::{self, Detected};
 
@@ -50,7 +50,7 @@ pub(super) fn gates(
             criteria: Vec::new(),
             checks,
             priority: 1,
-            agent: defaults.agent.clone().unwrap_or_else(|| native::DEFAULT_AGENT.to_owned()),
+            agent: defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned()),
             attempts: fixes + 1,
             confirm: false,
             may_change_nothing: true,
@@ -88,7 +88,7 @@ fn coverage(config: &Config, about: &About) -> Option<(Vec<Check>, u32)> {
     let file = RepoPath::new("{**/*e2e*,**/*e2e*/**}").ok()?;
     let run = Argv::Look { file, holds };
     let name = "every story has an end-to-end test".to_owned();
-    Some((vec![Check::new(name, run, native::CHECK_TIMEOUT)], 1))
+    Some((vec![Check::new(name, run, config::CHECK_TIMEOUT)], 1))
 }
 
 /// What a gate looks at, and how often it is mended: as the project says, and for unit tests as they are found.
@@ -152,7 +152,7 @@ fn prompt(name: &str, list: &str) -> String {
 mod tests {
     use super::*;
     use crate::plan::Story;
-    use crate::system::native::read_config;
+    use crate::system::config::read_config;
 
     #[test]
     fn gates_come_in_their_order_with_their_own_fixes() {

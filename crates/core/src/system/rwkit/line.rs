@@ -6,7 +6,7 @@ use super::tables::trimmed;
 use super::tags::Tagged;
 use crate::system::kit::checklist::number;
 use crate::system::kit::found::Said;
-use crate::system::kit::text::key;
+pub(super) use crate::system::kit::links::story_id;
 
 /// A line without its tags.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,15 +60,6 @@ impl Head {
 /// Whether a text is the id of a task by itself.
 pub(super) fn is_id(text: &str) -> bool {
     number(text).is_some_and(|(id, rest)| id == text && rest.is_empty() && is_certain(id))
-}
-
-/// `US-001`, in its spellings.
-pub(super) fn story_id(word: &str) -> Option<String> {
-    let digits = word.get(..2).filter(|us| us.eq_ignore_ascii_case("us")).map(|_| &word[2..])?;
-    let digits = digits.strip_prefix(['-', '_', '\u{2011}', '\u{2013}']).unwrap_or(digits);
-    let number = digits.trim_end_matches(|c: char| c.is_ascii_lowercase());
-    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && digits.len() - number.len() <= 1 && digits.len() <= 12).then(|| key(word).to_uppercase())
 }
 
 /// Without what people put around a word.

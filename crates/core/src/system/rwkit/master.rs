@@ -7,9 +7,9 @@ use super::tables::{Columns, cells, is_rule, trimmed};
 use super::{is_list, line::plain, stem};
 use crate::diagnostic::Diagnostic;
 use crate::plan::RepoPath;
-pub use crate::system::issue::plan::Word;
 use crate::system::kit::checklist::{self, Checklist, Kind, Line, Mark};
 use crate::system::kit::found::cut;
+pub use crate::system::kit::outline::Word;
 use crate::system::kit::text::{self, key};
 
 /// The lists, in the order in which they are worked on.
@@ -56,7 +56,7 @@ pub fn read(text: &str) -> Master {
 /// The file with the row and the box of one list as they are to be, and every other byte as it was. None if the list is
 /// not in there, or the file is no UTF-8 text.
 pub fn update(bytes: &[u8], list: &str, standing: Standing) -> Option<Vec<u8>> {
-    let decoded = text::decode(bytes, false);
+    let decoded = text::decode(bytes);
     let text = &decoded.text;
     let master = read(text);
     let percent = (standing.done * 100).checked_div(standing.total).unwrap_or(0);

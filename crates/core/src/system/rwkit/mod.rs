@@ -6,14 +6,13 @@
 
 pub mod batches;
 pub mod boxes;
-pub(super) mod deps;
 mod differ;
-pub(super) mod files;
 mod gates;
 mod line;
 pub mod master;
 pub mod plan;
 mod prompt;
+mod row;
 mod rows;
 pub mod said;
 mod sections;
@@ -29,6 +28,7 @@ mod totals;
 pub mod write;
 mod writers;
 
+pub use row::{LIST, Rwkit};
 pub use siblings::{Sibling, SiblingTask};
 pub use todolist::{Task, Todolist, Told};
 

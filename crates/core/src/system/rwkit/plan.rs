@@ -6,23 +6,23 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::batches::Levels;
-use super::deps::Linked;
 use super::gates::TIMEOUT;
 use super::prompt::{self, Source};
 use super::todolist::{Task, Todolist};
-use super::{Sibling, batches, deps, differ, stem, totals};
+use super::{Sibling, batches, differ, siblings, stem, totals};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{About, AboutTask, Story};
 use crate::plan::{
-    Argv, Check, Content, Cycle, Dialect, Exhausted, Graph, Group, GroupId, Outside, Plan, Schedule,
-    Settings, TaskId, TaskSpec, Words,
+    Argv, Check, Content, Cycle, Exhausted, Graph, Group, GroupId, Outside, Plan, Schedule, Settings, TaskId,
+    TaskSpec, Words,
 };
 use crate::prompt as prompts;
+use crate::system::config::{self, Config};
 use crate::system::kit::checklist::{self, Mark};
 use crate::system::kit::found::{Found, cut};
+use crate::system::kit::links::Linked;
 use crate::system::kit::text;
-use crate::system::native::{self, Config};
-use crate::system::{Folder, Problem, Reading};
+use crate::system::{Folder, Form, Problem, Reading};
 use crate::toolchain::Detected;
 
 /// The first try and three more, each by another agent, before a task is blocked.
@@ -83,7 +83,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     let mut found = Found::new(given.strict);
     let (mut texts, mut problems) = (BTreeMap::new(), Vec::new());
     let mut decode = |file: &str, bytes: &[u8]| {
-        let decoded = text::decode(bytes, given.strict);
+        let decoded = text::decode_with(bytes, given.strict);
         let told =
             decoded.problems.into_iter().map(|diagnostic| Problem { file: file.to_owned(), diagnostic });
         problems.extend(told);
@@ -128,7 +128,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     let outside: BTreeSet<Outside> = tasks.iter().flat_map(|task| task.outside.clone()).collect();
     looks.iter_mut().for_each(|look| look.outside = outside.iter().cloned().collect());
     let plan_of = Plan {
-        name: native::name_from(stem(given.list)),
+        name: config::name_from(stem(given.list)),
         groups: groups.into_iter().chain(gates).collect(),
         tasks: tasks.into_iter().chain(looks).collect(),
         settings: settings(given.config, &about),
@@ -154,12 +154,11 @@ fn settings(config: &Config, about: &About) -> Settings {
     let ladder = || LADDER.map(str::to_owned).to_vec();
     let largest = u32::try_from(batches::LARGEST).unwrap_or(1);
     Settings {
-        dialect: Dialect::Rwkit,
+        form: Form::Rwkit(Box::new(about.clone())),
         schedule: Schedule::Layered,
         max_parallel: config.policy.max_parallel.unwrap_or(largest),
         exhausted: config.policy.exhausted.unwrap_or(Exhausted::Pass),
         escalation: config.policy.escalation.clone().unwrap_or_else(ladder),
-        list: Some(Box::new(about.clone())),
         ..config.settings()
     }
 }
@@ -180,7 +179,8 @@ struct Maker<'a, 'f> {
 impl Maker<'_, '_> {
     fn tasks(&mut self) -> (Vec<Group>, Vec<TaskSpec>) {
         let list = self.source.list;
-        let Linked { needs, outside } = deps::link(list, self.given.siblings, self.source.text, self.found);
+        let Linked { needs, outside } =
+            siblings::link(list, self.given.siblings, self.source.text, self.found);
         let mut retold = RETOLD;
         let mut specs: Vec<TaskSpec> = Vec::with_capacity(list.tasks.len());
         for ((task, needs), outside) in list.tasks.iter().zip(&needs).zip(outside) {
@@ -214,7 +214,7 @@ impl Maker<'_, '_> {
         let files: Vec<_> = task.files.iter().flatten().map(|said| said.value.clone()).collect();
         let look = |file: &crate::plan::RepoPath| {
             let run = Argv::Look { file: file.clone(), holds: Vec::new() };
-            Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT)
+            Check::new(config::check_name(&run), run, config::CHECK_TIMEOUT)
         };
         let mut checks: Vec<Check> = files.iter().map(look).collect();
         checks.extend(defaults.checks.iter().flatten().cloned());
@@ -259,7 +259,7 @@ impl Maker<'_, '_> {
     /// The profile of the agent that a task names: by its whole name, or by what stands behind the last colon.
     fn agent(&mut self, task: &Task) -> String {
         let config = self.given.config;
-        let default = || config.defaults.agent.clone().unwrap_or_else(|| native::DEFAULT_AGENT.to_owned());
+        let default = || config.defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned());
         let Some(said) = &task.agent else { return default() };
         let name = said.value.trim_matches(['`', '"', '\'']);
         let short = name.rsplit(':').next().unwrap_or(name).trim();

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::files::files;
 use super::line::{bare, is_certain, plain, priority_of, story_id};
 use super::tables::{Columns, cells, is_rule};
 use super::todolist::{Task, says_blocked, task_id};
-use crate::system::issue::plan::Word;
 use crate::system::kit::checklist::{Line, Mark, number};
+use crate::system::kit::files::files;
 use crate::system::kit::found::{Found, Said};
+use crate::system::kit::outline::Word;
 
 const TASK: [&str; 4] = ["task", "task id", "id", "tasks"];
 const STORY: [&str; 2] = ["story", "user story"];

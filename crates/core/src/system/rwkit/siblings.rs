@@ -1,13 +1,14 @@
 //! The other lists of a master list: their ids may be waited for, and their boxes say how far they are where no run does.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
-use super::deps::numbered;
 use super::stem;
 use super::todolist::Todolist;
 use crate::plan::{Outside, RepoPath, TaskId};
 use crate::system::kit::checklist;
 use crate::system::kit::found::Found;
+use crate::system::kit::links::{self, Linked, Meant, Named, Others, numbered};
 use crate::system::kit::text;
 
 /// Another list, as far as those who wait for its tasks have to know it.
@@ -33,7 +34,7 @@ pub struct SiblingTask {
 impl Sibling {
     /// Read a list; what is wrong with it is said to those who read it for itself.
     pub fn read(list: &str, bytes: &[u8]) -> Sibling {
-        let text = text::decode(bytes, false).text;
+        let text = text::decode(bytes).text;
         let todolist = Todolist::of(&checklist::scan(&text), &text, &mut Found::new(false));
         let mut sibling = Sibling { list: list.to_owned(), ..Sibling::default() };
         sibling.ambiguous.clone_from(&todolist.ambiguous);
@@ -60,17 +61,8 @@ impl Sibling {
     }
 }
 
-/// What a name may mean in other lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Meant {
-    Nothing,
-    These(Vec<Outside>),
-    /// Several lists have it, or one has it twice.
-    Several(Vec<String>),
-}
-
 /// All tasks of that name in other lists: `T090`, or `1-1-auth:T090` for that of one list.
-pub(super) fn task(siblings: &[Sibling], said: &str) -> Meant {
+fn task(siblings: &[Sibling], said: &str) -> Meant {
     let split = said.rsplit_once([':', '#', '/']);
     let split = split.filter(|(list, _)| siblings.iter().any(|sibling| sibling.is_called(list.trim())));
     let (list, id) = split.map_or((None, said), |(list, id)| (Some(list.trim()), id.trim()));
@@ -86,7 +78,7 @@ pub(super) fn task(siblings: &[Sibling], said: &str) -> Meant {
 }
 
 /// The tasks of a story that only one other list has.
-pub(super) fn story(siblings: &[Sibling], id: &str) -> Meant {
+fn story(siblings: &[Sibling], id: &str) -> Meant {
     let having: Vec<(&Sibling, &Vec<usize>)> =
         siblings.iter().filter_map(|sibling| Some((sibling, sibling.stories.get(id)?))).collect();
     match &having[..] {
@@ -97,11 +89,11 @@ pub(super) fn story(siblings: &[Sibling], id: &str) -> Meant {
 }
 
 /// The tasks of other lists that a series from one number to another takes in, but for those that the list itself has.
-pub(super) fn range(
+fn range(
     siblings: &[Sibling],
     stem: &str,
-    numbers: std::ops::RangeInclusive<u64>,
-    is_own: impl Fn(&str) -> bool,
+    numbers: RangeInclusive<u64>,
+    is_own: &dyn Fn(&str) -> bool,
 ) -> Meant {
     let (mut needs, mut twice) = (BTreeSet::new(), BTreeSet::new());
     let mut seen: HashMap<String, &str> = HashMap::new();
@@ -123,4 +115,45 @@ pub(super) fn range(
         (true, true) => Meant::Nothing,
         (true, false) => Meant::These(needs.into_iter().collect()),
     }
+}
+
+struct Siblings<'s>(&'s [Sibling]);
+
+impl Others for Siblings<'_> {
+    fn task(&self, said: &str) -> Meant {
+        task(self.0, said)
+    }
+
+    fn story(&self, id: &str) -> Meant {
+        story(self.0, id)
+    }
+
+    fn range(&self, stem: &str, numbers: RangeInclusive<u64>, is_own: &dyn Fn(&str) -> bool) -> Meant {
+        range(self.0, stem, numbers, is_own)
+    }
+
+    fn stem<'l>(&self, list: &'l str) -> &'l str {
+        stem(list)
+    }
+}
+
+/// What each task of a list waits for, by position.
+pub(super) fn link(list: &Todolist, siblings: &[Sibling], text: &str, found: &mut Found) -> Linked {
+    let mut stories: HashMap<String, Vec<usize>> =
+        list.stories.iter().map(|told| (told.story.id.to_lowercase(), Vec::new())).collect();
+    for (nth, task) in list.tasks.iter().enumerate() {
+        if let Some(story) = task.story {
+            stories.entry(list.stories[story].story.id.to_lowercase()).or_default().push(nth);
+        }
+    }
+    let named = Named {
+        ids: list.tasks.iter().map(|task| &task.id).collect(),
+        deps: list.tasks.iter().map(|task| task.deps.as_slice()).collect(),
+        ambiguous: list.ambiguous.clone(),
+        dropped: list.dropped.clone(),
+        stories,
+        help: "name the tasks, like `[deps: T001, T004-T006]`, or a story, like `[deps: All US-001 tasks]`",
+        others: &Siblings(siblings),
+    };
+    links::link_named(&named, text, found)
 }

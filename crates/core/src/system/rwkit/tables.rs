@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::system::kit::text::key;
+pub(super) use crate::system::kit::text::trimmed;
 
 /// The columns of a table, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,10 +52,4 @@ pub(super) fn is_rule(text: &str, cells: &[Range<usize>]) -> bool {
     let dashes =
         |cell: &Range<usize>| text[cell.clone()].bytes().all(|byte| matches!(byte, b'-' | b':' | b' '));
     !cells.is_empty() && cells.iter().all(dashes) && cells.iter().any(|cell| text[cell.clone()].contains('-'))
-}
-
-pub(super) fn trimmed(text: &str, at: Range<usize>) -> Range<usize> {
-    let said = &text[at.clone()];
-    let start = at.start + (said.len() - said.trim_start().len());
-    start..(at.start + said.trim_end().len()).max(start)
 }

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::files::files;
 use super::line::{Head, is_certain, plain, story_id};
 use super::rows::TaskRow;
 use super::sections::{Section, is_criteria, story_heading};
@@ -13,6 +12,7 @@ use super::totals::{self, Total};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{RepoPath, Story, TaskId};
 use crate::system::kit::checklist::{Checklist, Item, Kind, Line, Mark, number};
+use crate::system::kit::files::files;
 use crate::system::kit::found::{Found, Said, cut};
 
 /// So many lines below a task may go on with its tags.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::todolist::{Task, Todolist};
-use crate::plan::{About, AboutTask, Dialect, Plan, RepoPath, TaskId, TaskSpec};
+use crate::plan::{About, AboutTask, Plan, RepoPath, TaskId, TaskSpec};
 use crate::run::Refusal;
 use crate::system::Folder;
 use crate::system::addition::{Addition, refused};
@@ -14,7 +14,7 @@ use crate::system::kit::text;
 /// The same plan with ids that such a list can have: `T` and digits. Others are counted. Gates are the project's.
 pub fn fit(plan: &Plan) -> Plan {
     let mut fitted = plan.clone();
-    if plan.settings.dialect == Dialect::Rwkit {
+    if plan.settings.form.list().is_some() {
         fitted.tasks.retain(|task| super::state::gate_of(&task.id).is_none());
     }
     if fitted.tasks.iter().all(|task| super::line::is_id(task.id.as_str())) {
@@ -37,7 +37,7 @@ pub fn fit(plan: &Plan) -> Plan {
 /// The list, as a file of its plan's name. What it says about a task stands below its box, as bullets.
 pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String)> {
     let none = About::default();
-    let about = plan.settings.list.as_deref().unwrap_or(&none);
+    let about = plan.settings.form.list().unwrap_or(&none);
     let mut text = format!("# Todolist: {}\n", plan.name);
     let mut part: Option<String> = None;
     for task in &plan.tasks {
@@ -111,7 +111,7 @@ pub fn add(
     task: &Addition,
     about: &AboutTask,
 ) -> Result<Option<(String, Vec<u8>)>, Refusal> {
-    let name = plan.settings.list.as_ref().map(|about| about.todolist_path.clone()).unwrap_or_default();
+    let name = plan.settings.form.list().map(|about| about.todolist_path.clone()).unwrap_or_default();
     let bytes = folder.files.get(&name).ok_or_else(|| refused("the plan has no list of tasks", None))?;
     if task.checks.is_some() || task.layer.is_some() {
         let hint = "in `piton.toml`: `[defaults]` with `checks = [\"make test\"]`".to_owned();
@@ -120,7 +120,7 @@ pub fn add(
     if !super::line::is_id(task.id.as_str()) {
         return Err(refused(format!("{} cannot be a task of a list", task.id), Some("like T012".to_owned())));
     }
-    let text = text::decode(bytes, false).text;
+    let text = text::decode(bytes).text;
     let list = Todolist::of(&checklist::scan(&text), &text, &mut Found::new(false));
     let title = task.title.trim();
     if let Some(known) = list.tasks.iter().find(|known| known.id.folded() == task.id.folded()) {
@@ -161,7 +161,7 @@ pub fn add(
 /// What was read back out of the grown list has to be what was asked for.
 pub fn is_said(grown: &Plan, task: &TaskId, about: &AboutTask) -> Result<(), Refusal> {
     let none = AboutTask::default();
-    let read = grown.settings.list.as_ref().and_then(|list| list.tasks.get(task)).unwrap_or(&none);
+    let read = grown.settings.form.list().and_then(|list| list.tasks.get(task)).unwrap_or(&none);
     let pairs = [
         ("story", &about.story, &read.story),
         ("agent", &about.agent, &read.agent),

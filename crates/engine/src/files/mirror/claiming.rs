@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
-use piton_core::plan::{Dialect, TaskId, TaskSpec};
+use piton_core::plan::{TaskId, TaskSpec};
 use piton_core::run::{Claim, Command, Event, Evidence, Holder, Note, Report, Status, Task};
 use piton_core::system::edit::{Edit, What};
 use serde_json::Value;
@@ -169,7 +169,7 @@ impl Mirror {
         id: Option<&TaskId>,
         text: &str,
     ) -> Result<(), FilesError> {
-        if !matches!(self.dialect, Dialect::Issue | Dialect::Iterative) {
+        if !self.system.policy().logs_rejections {
             return Ok(());
         }
         // An entry is about a task of the run, or about none.

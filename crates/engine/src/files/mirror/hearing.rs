@@ -77,7 +77,7 @@ impl Mirror {
         for said in &twice {
             self.refuse(journal, said, "the last one counts")?;
         }
-        for edit in kept::edits(self.dialect, &base, &found) {
+        for edit in self.system.edits(&base, &found) {
             if !self.is_heard(shown, &edit) {
                 self.take(journal, aide, &edit, shown, bytes)?;
             }
@@ -95,7 +95,7 @@ impl Mirror {
         };
         // The recipes change the time with whatever else they change.
         let untouched = ["updated_at", "updated"].iter().all(|name| found.get(name) == base.get(name));
-        if !untouched || !kept::edits(self.dialect, &base, &found).is_empty() {
+        if !untouched || !self.system.edits(&base, &found).is_empty() {
             return Ok(());
         }
         // Said once, whatever becomes of the write.
@@ -157,9 +157,9 @@ impl Mirror {
     /// Fields of others that are not shown, since the run has its own there.
     fn refuse_overruled(&mut self, journal: &mut Journal, edit: &Edit) -> Result<(), FilesError> {
         let What::Carried { fields } = &edit.what else { return Ok(()) };
-        let picture = kept::picture(&self.state, &self.chronicle, &self.place(), &self.claimed);
+        let picture = self.system.picture(&self.state, &self.chronicle, &self.place(), &self.claimed);
         let Some(picture) = picture else { return Ok(()) };
-        for (what, why) in kept::overruled(self.dialect, fields, &picture.value) {
+        for (what, why) in self.system.overruled(fields, &picture.value) {
             self.refuse(journal, &what, &why)?;
         }
         Ok(())

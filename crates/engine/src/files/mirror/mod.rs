@@ -15,11 +15,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::chronicle::{Chronicle, Heard};
-use piton_core::plan::{AboutTask, Dialect, Digest, RunId, TaskId, TaskSpec};
+use piton_core::plan::{AboutTask, Digest, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Recorded, State, Task};
-use piton_core::system::Addition;
 use piton_core::system::edit::Edit;
 use piton_core::system::kept::{self, Workplace};
+use piton_core::system::{Addition, SystemRef};
 use serde_json::Value;
 
 use super::shown::Shown;
@@ -92,7 +92,7 @@ pub trait Aide {
 pub struct Mirror {
     pub(super) project: Project,
     run: RunId,
-    pub(super) dialect: Dialect,
+    pub(super) system: SystemRef,
     /// What the state file is called, which also is who speaks through it.
     file: &'static str,
     pub(super) path: Utf8PathBuf,
@@ -141,15 +141,15 @@ impl Mirror {
         run: &RunId,
     ) -> Result<Option<Mirror>, FilesError> {
         let Some(facts) = journal.facts(run)? else { return Ok(None) };
-        let dialect = facts.settings.dialect;
-        let Some(file) = kept::state_file(dialect) else { return Ok(None) };
+        let system = facts.settings.system();
+        let Some(file) = system.files().state else { return Ok(None) };
         let plan = Utf8PathBuf::from(&facts.plan);
-        let home = if kept::is_of_project(dialect) { &project.root } else { &plan };
+        let home = if system.files().of_project { &project.root } else { &plan };
         let path = home.join(file);
         let mut mirror = Mirror {
             project: project.clone(),
             run: run.clone(),
-            dialect,
+            system,
             file,
             path,
             plan,
@@ -171,23 +171,23 @@ impl Mirror {
         &self.path
     }
 
-    pub fn dialect(&self) -> Dialect {
-        self.dialect
+    pub fn system(&self) -> SystemRef {
+        self.system
     }
 
     /// What is kept here is nobody's work: git does not see it, and no check is blamed for changing it.
     pub(super) fn hide(&self) {
         let root = self.project.root.canonicalize_utf8().unwrap_or_else(|_| self.project.root.clone());
-        let folder = folder_in_project(&self.project, self.dialect, &self.plan);
+        let folder = folder_in_project(&self.project, self.system, &self.plan);
         let (Some(folder), Ok(Some(repo))) = (folder, self.project.repo_or_store()) else { return };
         let files: Vec<Utf8PathBuf> =
-            kept::offered(self.dialect).iter().map(|name| folder.join(name)).collect();
+            self.system.files().offered.iter().map(|name| folder.join(name)).collect();
         for path in files.iter().flat_map(|file| with_neighbours(file)) {
             // One that stays in sight does no harm but for that.
             let _ = repo.exclude(&path);
         }
         // Each is written beside its place first, and so is a list that has a place of its own.
-        let list = self.plan.strip_prefix(&root).ok().filter(|_| kept::is_of_project(self.dialect));
+        let list = self.plan.strip_prefix(&root).ok().filter(|_| self.system.files().of_project);
         let files = files.iter().map(Utf8PathBuf::as_path).chain(list);
         for beside in files.filter_map(Utf8Path::parent).collect::<BTreeSet<_>>() {
             let _ = repo.exclude_beginning(beside.join(disk::HALF_WRITTEN).as_str());
@@ -249,7 +249,7 @@ impl Mirror {
             self.claim_again(journal, aide, &id)?;
         }
         let mut quiet = self.hear_what_was_displaced(journal, aide, &folder)?;
-        if kept::is_of_project(self.dialect) {
+        if self.system.files().of_project {
             let lists = self.plan.parent().unwrap_or(Utf8Path::new(".")).to_owned();
             quiet &= self.hear_what_was_displaced(journal, aide, &lists)?;
         }
@@ -283,8 +283,8 @@ impl Mirror {
 
     /// Held by the one of us who is at the file.
     fn own_lock(&self) -> Utf8PathBuf {
-        let whose = match kept::is_of_project(self.dialect) {
-            true => self.dialect.name(),
+        let whose = match self.system.files().of_project {
+            true => self.system.name(),
             false => self.run.as_str(),
         };
         self.project.home.join(format!("locks/file-{whose}.lock"))
@@ -368,7 +368,7 @@ impl Mirror {
         let Some((shown, base)) = self.origin(journal, &found)? else {
             return Ok(vec!["it is not of this run".to_owned()]);
         };
-        let mut edits = kept::edits(self.dialect, &base, &found);
+        let mut edits = self.system.edits(&base, &found);
         edits.retain(|edit| !self.is_heard(shown, edit));
         if edits.is_empty() {
             return Ok(vec![format!("it shows event {shown} of {}", self.state.seq())]);
@@ -388,7 +388,7 @@ impl Mirror {
     fn shows_another(&self, journal: &Journal, found: &Value) -> Result<Option<RunId>, FilesError> {
         let named = found.get("piton_run").and_then(Value::as_str).and_then(|name| RunId::new(name).ok());
         let Some(other) = named.filter(|other| *other != self.run) else { return Ok(None) };
-        let is_known = kept::is_of_project(self.dialect) && journal.facts(&other)?.is_some();
+        let is_known = self.system.files().of_project && journal.facts(&other)?.is_some();
         Ok(is_known.then_some(other))
     }
 
@@ -440,7 +440,7 @@ impl Mirror {
 
     /// What is to be in the file, which is remembered: an edit may be of it.
     fn text(&mut self) -> Option<String> {
-        let picture = kept::picture(&self.state, &self.chronicle, &self.place(), &self.claimed)?;
+        let picture = self.system.picture(&self.state, &self.chronicle, &self.place(), &self.claimed)?;
         let seq = self.state.seq();
         if self.pictures.iter().all(|(known, _)| *known != seq) {
             self.pictures.push_back((seq, picture.value));
@@ -470,7 +470,7 @@ impl Mirror {
                 chronicle.apply(recorded);
             }
         }
-        Ok(kept::picture(&state, &chronicle, &self.place(), &[]).map(|picture| picture.value))
+        Ok(self.system.picture(&state, &chronicle, &self.place(), &[]).map(|picture| picture.value))
     }
 
     /// Record commands in one transaction; what was refused, and why.
@@ -601,13 +601,13 @@ fn is_of_others(path: &Utf8Path) -> bool {
 
 /// The folder in the project where agents find copies of a plan's files: the plan's own. For a plan that lies elsewhere
 /// it is the folder in which its system keeps plans.
-pub fn folder_in_project(project: &Project, dialect: Dialect, plan: &Utf8Path) -> Option<Utf8PathBuf> {
-    if kept::is_of_project(dialect) {
+pub fn folder_in_project(project: &Project, system: SystemRef, plan: &Utf8Path) -> Option<Utf8PathBuf> {
+    if system.files().of_project {
         return Some(Utf8PathBuf::new());
     }
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let own = plan.strip_prefix(root).ok().map(Utf8Path::to_owned);
-    own.or_else(|| Some(Utf8Path::new(kept::usual_folder(dialect)?).join(plan.file_name()?)))
+    own.or_else(|| Some(Utf8Path::new(system.files().usual_folder?).join(plan.file_name()?)))
 }
 
 /// Where a state file really is: a link is followed, but not out of the project and the plan.

@@ -44,7 +44,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run(&which)?;
     let facts = status::facts(&journal, &run)?;
     let to: Dialect = args.dialect.into();
-    if facts.settings.dialect == to {
+    if facts.settings.dialect() == to {
         return Err(Failure::new(format!("the run {run} is one of the {} system already", to.name()))
             .hint(format!("its plan is {}", shown(facts.plan.as_str().into()))));
     }
@@ -69,7 +69,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let config = plans::config(&out)?.unwrap_or_default();
     let place = files::place(&project, &run, &state, &out);
     let source = Source { plan: &plan, state: &state, chronicle: &chronicle };
-    let exported = export::export(source, to, &config, &place);
+    let exported = export::export(source, to.system(), &config, &place);
     let paths: Vec<Utf8PathBuf> = exported.files.iter().map(|(name, _)| out.join(name)).collect();
     let there: Vec<String> =
         paths.iter().filter(|path| path.symlink_metadata().is_ok()).map(|path| shown(path)).collect();

@@ -3,7 +3,6 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
 use piton_core::plan::Dialect;
-use piton_core::system::kept;
 use piton_engine::disk;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -45,7 +44,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
         Some((from, to)) => older::found(&from, &to, how, args.dry_run)?,
         None => plans::plan(&args.plan, how)?,
     };
-    if found.plan.settings.dialect == Dialect::Native {
+    if found.plan.settings.dialect() == Dialect::Native {
         let failure = Failure::new(format!("{} is a plan of Piton's own", find::shown(&found.path)));
         return Err(failure.hint("there is nothing to take over: piton run PLAN"));
     }
@@ -65,7 +64,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
             .hint("piton doctor   compares it with git")
             .hint(format!("piton import {} --reset   takes the state file over anew", typed(&args.plan))));
     }
-    if found.plan.settings.dialect != Dialect::Execute {
+    if found.plan.settings.dialect() != Dialect::Execute {
         if args.dry_run {
             let tip = match project.repo()? {
                 Some(repo) if found.iterative.is_some() => repo.branch_tip(&begin::target(&flags, repo)?)?,
@@ -95,7 +94,8 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
 
 /// A state file in the project itself, beside the one in the plan: some tools write one there, and nobody reads it.
 pub(crate) fn second_copy(dialect: Dialect, plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
-    let copy = project.root.join(kept::state_file(dialect).filter(|_| !kept::is_of_project(dialect))?);
+    let copy =
+        project.root.join(dialect.system().files().state.filter(|_| !dialect.system().files().of_project)?);
     let real = |folder: &Utf8Path| folder.canonicalize_utf8().ok();
     // Many a project has a file of that name for itself.
     let tells = || std::fs::read_to_string(&copy).is_ok_and(|text| text.contains("\"slug\""));
@@ -104,7 +104,7 @@ pub(crate) fn second_copy(dialect: Dialect, plan: &Utf8Path, project: &Project) 
 }
 
 pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {
-    if let Some(copy) = second_copy(found.plan.settings.dialect, &found.path, project) {
+    if let Some(copy) = second_copy(found.plan.settings.dialect(), &found.path, project) {
         let counts = find::shown(&found.path.join(copy.file_name().unwrap_or_default()));
         ui::say(format!(
             "warning: {} is a second copy of the state file; {counts} counts",
@@ -115,14 +115,14 @@ pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {
 
 /// Whether a state file lies where the plan's system keeps it.
 pub(crate) fn has_state_file(found: &FoundPlan, project: &Project) -> bool {
-    let dialect = found.plan.settings.dialect;
-    let home = if kept::is_of_project(dialect) { &project.root } else { &found.path };
-    kept::state_file(dialect).is_some_and(|name| home.join(name).is_file())
+    let dialect = found.plan.settings.dialect();
+    let home = if dialect.system().files().of_project { &project.root } else { &found.path };
+    dialect.system().files().state.is_some_and(|name| home.join(name).is_file())
 }
 
 /// Put a state file aside before it is begun anew.
 pub(crate) fn back_up(found: &FoundPlan, take_away: bool) -> Outcome {
-    let Some(name) = kept::state_file(found.plan.settings.dialect) else { return Ok(()) };
+    let Some(name) = found.plan.settings.dialect().system().files().state else { return Ok(()) };
     let path = found.path.join(name);
     let kept = Utf8PathBuf::from(format!("{path}.bak"));
     let bytes = match std::fs::read(&path) {

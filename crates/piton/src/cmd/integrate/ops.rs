@@ -285,7 +285,7 @@ pub(crate) fn ops(args: &OpsArgs) -> Outcome<Exit> {
         Some(dialect) => dialect.into(),
         None => {
             let FoundRun { journal, run, .. } = find::run(&args.which)?;
-            status::facts(&journal, &run)?.settings.dialect
+            status::facts(&journal, &run)?.settings.dialect()
         }
     };
     let mut all: Vec<(&str, &str, Option<&str>)> =

@@ -140,7 +140,7 @@ const ROUNDS: usize = 8;
 /// other gets again.
 fn forget(found: &mut FoundRun, lesson: &Said, by: &str, as_json: bool) -> Outcome<Exit> {
     let facts = status::facts(&found.journal, &found.run)?;
-    let has_file = facts.settings.dialect == Dialect::Iterative;
+    let has_file = facts.settings.dialect() == Dialect::Iterative;
     let file = Utf8Path::new(&facts.plan).join(guardrails::FILE);
     for round in 0..ROUNDS {
         let text = has_file.then(|| std::fs::read_to_string(&file).ok()).flatten();

@@ -181,7 +181,7 @@ pub(crate) fn next(args: &NextArgs) -> Outcome<Exit> {
         found.settle_file()?;
     }
     let FoundRun { mut journal, run, .. } = found;
-    if !args.json && status::facts(&journal, &run)?.settings.dialect == Dialect::Issue {
+    if !args.json && status::facts(&journal, &run)?.settings.dialect() == Dialect::Issue {
         // In the words that this system's scripts look for.
         let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);
         ui::answer_line(issue::progress::Next::of(&state, &chronicle).to_string());

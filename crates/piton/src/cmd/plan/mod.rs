@@ -12,6 +12,7 @@ use piton_core::plan::{
     Adapter, Budget, Dialect, Domain, Fences, Graph, GroupId, RepoPath, Schedule, TaskId, TaskSpec,
 };
 use piton_core::run::{Selection, Session, shell_word};
+use piton_core::system::config::DEFAULT_AGENT;
 use piton_core::system::{execute, native, rwkit};
 use piton_core::view::counted;
 use serde_json::{Value, json};
@@ -132,7 +133,7 @@ fn new_native(name: &str, force: bool) -> Outcome<Exit> {
 /// Who can work on a new plan: whom the project names, or the first known client that is installed.
 fn worker() -> Outcome<native::Worker> {
     let config = plans::config(&find::here()?)?.unwrap_or_default();
-    let usual = config.defaults.agent.as_deref().unwrap_or(native::DEFAULT_AGENT);
+    let usual = config.defaults.agent.as_deref().unwrap_or(DEFAULT_AGENT);
     if config.agents.contains_key(usual) {
         return Ok(native::Worker::OfProject);
     }
@@ -268,7 +269,7 @@ fn show_graph(found: &FoundPlan, session: &Session, all: bool) {
     let path = critical_path(plan, &graph);
     let batches = batches(&plan.tasks, &graph, session.schedule);
     let schedule = format!("{:?}", session.schedule).to_lowercase();
-    let size = match &plan.settings.list {
+    let size = match plan.settings.form.list() {
         Some(list) => {
             let gates = plan.tasks.iter().filter(|task| !list.tasks.contains_key(&task.id)).count();
             let tasks = counted((plan.tasks.len() - gates) as u64, "task");
@@ -276,8 +277,8 @@ fn show_graph(found: &FoundPlan, session: &Session, all: bool) {
             let word = if batches == 1 { "batch" } else { "batches" };
             format!("{tasks} in {batches} {word} and {}", counted(gates as u64, "gate"))
         }
-        None if plan.settings.iterative.is_some() => {
-            plan.settings.iterative.as_deref().map(iterative::size).unwrap_or_default()
+        None if plan.settings.form.brief().is_some() => {
+            plan.settings.form.brief().map(iterative::size).unwrap_or_default()
         }
         None => {
             let layers = counted(plan.groups.len() as u64, "layer");

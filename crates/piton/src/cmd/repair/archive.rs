@@ -98,7 +98,7 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
             continue;
         }
         let asked = wanted.iter().any(|path| path == plan);
-        let dialect = status::facts(journal, &run.id)?.settings.dialect;
+        let dialect = status::facts(journal, &run.id)?.settings.dialect();
         let is_kept = matches!(dialect, Dialect::Issue | Dialect::Iterative) && plan.is_dir();
         if !is_kept || (!wanted.is_empty() && !asked) || find::is_put_away(journal, run)? {
             continue;

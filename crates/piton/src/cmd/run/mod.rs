@@ -8,7 +8,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
 use piton_core::plan::{Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
-use piton_core::system::{kept, rwkit as lists};
+use piton_core::system::rwkit as lists;
 use piton_core::view::{self, counted};
 use piton_engine::clock;
 use piton_engine::drive::{self, Engine, PlanNow, PlanRead};
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     refusals::say(&project, &journal, &run);
     let engine = Engine {
         session: session(args, &found.plan),
-        owned: owned(&found.path, found.plan.settings.dialect, &found.plan.groups, &project),
+        owned: owned(&found.path, found.plan.settings.dialect(), &found.plan.groups, &project),
         sandbox,
         plan_now: watch(args, &found, &project, &journal.specs(&run)?),
         keeper: keeper()?,
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
 
 /// A state file that somebody deleted says nothing, and whoever did it as the first step of a reset is told what does one.
 fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
-    let name = kept::state_file(found.plan.settings.dialect);
+    let name = found.plan.settings.dialect().system().files().state;
     let (Some(name), false) = (name, import::has_state_file(found, project)) else { return Ok(()) };
     // Written once at least, when work began.
     if journal.load(run)?.tasks().any(|task| task.fence > 0) {
@@ -139,12 +139,12 @@ fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run
 /// What people are used to from the plan's own system: its variables stand in for flags that were not given.
 fn habits(args: &RunArgs, plan: &Plan) -> Outcome<RunArgs> {
     let mut args = args.clone();
-    if plan.settings.dialect == Dialect::Issue && args.max_parallel.is_some_and(|number| number > 1) {
+    if plan.settings.dialect() == Dialect::Issue && args.max_parallel.is_some_and(|number| number > 1) {
         return Err(Failure::usage(
             "tasks of an issue are worked on one after the other: --max-parallel is 1",
         ));
     }
-    if plan.settings.dialect != Dialect::Execute {
+    if plan.settings.dialect() != Dialect::Execute {
         return Ok(args);
     }
     let said = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
@@ -194,7 +194,7 @@ pub(crate) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<
     let (plan, settings) = (Utf8Path::new(&facts.plan), &facts.settings);
     Ok(Engine {
         session: Session { selection: Selection::All, ..facts.session.clone() },
-        owned: owned(plan, settings.dialect, &facts.groups, project),
+        owned: owned(plan, settings.dialect(), &facts.groups, project),
         sandbox: None,
         plan_now: Box::new(|| None),
         keeper: keeper()?,
@@ -354,7 +354,7 @@ pub(crate) fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project
 
 /// The plan as it is, once its files were written.
 fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
-    let (path, dialect) = (found.path.clone(), found.plan.settings.dialect);
+    let (path, dialect) = (found.path.clone(), found.plan.settings.dialect());
     let tests = begin::checks_found(dialect, specs);
     let (project, args) = (project.root.clone(), args.clone());
     let in_place = found.plan.settings.no_commits;
@@ -381,7 +381,7 @@ fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, specs: &[TaskSpec
 fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Project) -> Outcome {
     let facts = journal.facts(run)?;
     let onto = facts.map(|facts| cmd::watch::status::onto(&facts)).unwrap_or_default();
-    let list = found.plan.settings.list.as_deref();
+    let list = found.plan.settings.form.list();
     let gates =
         found.plan.tasks.iter().filter(|task| list.is_some_and(|list| !list.tasks.contains_key(&task.id)));
     let gates = gates.count();
@@ -389,7 +389,7 @@ fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Pr
     if gates > 0 {
         tasks += &format!(" and {}", counted(gates as u64, "gate"));
     }
-    if let Some(about) = found.plan.settings.iterative.as_deref() {
+    if let Some(about) = found.plan.settings.form.brief() {
         tasks = iterative::size(about);
     }
     ui::say(format!("{} {tasks} in {}{onto}", ui::styled(ui::BOLD, run.as_str()), project.root));

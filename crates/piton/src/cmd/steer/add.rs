@@ -106,7 +106,7 @@ pub(crate) fn take_up(
 ) -> Result<(), String> {
     let mut added = || -> Outcome {
         let Some(facts) = journal.facts(run)? else { return Ok(()) };
-        let place = (Utf8Path::new(&facts.plan), facts.settings.dialect);
+        let place = (Utf8Path::new(&facts.plan), facts.settings.dialect());
         grow(project, place, Some((journal, run)), (task, about)).map(drop)
     };
     added().map_err(|failure| {
@@ -184,7 +184,7 @@ impl Site {
             let facts = found.journal.facts(&found.run)?;
             let facts =
                 facts.ok_or_else(|| Failure::new(format!("the run {} has no beginning", found.run)))?;
-            let (path, dialect) = (facts.plan.into(), facts.settings.dialect);
+            let (path, dialect) = (facts.plan.into(), facts.settings.dialect());
             return Ok(Site { path, dialect, project: found.project.clone(), found: Some(found) });
         };
         let (path, dialect) = plans::place(given, None)?;
@@ -235,7 +235,7 @@ impl Site {
 fn others(plan: &FoundPlan, task: &Addition) -> Digest {
     let mut plan = plan.plan.clone();
     plan.tasks.retain(|spec| spec.id != task.id);
-    if plan.settings.dialect == Dialect::Issue {
+    if plan.settings.dialect() == Dialect::Issue {
         let mut before = None;
         for spec in &mut plan.tasks {
             // Each waits for the one before it.
@@ -244,11 +244,11 @@ fn others(plan: &FoundPlan, task: &Addition) -> Digest {
             before = Some(spec.id.clone());
         }
     }
-    if let Some(about) = &plan.settings.iterative {
+    if let Some(about) = plan.settings.form.brief() {
         // The review of the whole is also about what is added.
         plan.tasks.retain(|spec| about.units.contains_key(&spec.id));
     }
-    if plan.settings.dialect == Dialect::Rwkit {
+    if plan.settings.dialect() == Dialect::Rwkit {
         plan.groups.clear();
         plan.tasks.iter_mut().for_each(|spec| spec.group = 0);
     }

@@ -2,8 +2,8 @@
 
 use piton_core::plan::RunId;
 use piton_core::run::StopReason;
+use piton_core::system::issue::state;
 use piton_core::system::issue::tell;
-use piton_core::system::kept;
 use piton_engine::git;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -29,7 +29,7 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, send
     let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(()) };
     let state = journal.load(run)?;
     let chronicle = journal.chronicle(run)?;
-    let about = kept::about(&state);
+    let about = state::about(&state);
     let number = about.number.to_string();
     let comment = tell::comment(&state, &chronicle);
     match reason {

@@ -6,11 +6,11 @@ use camino::Utf8Path;
 use clap::Args;
 use piton_core::plan::{Argv, Check, Dialect, Iterative, Mode, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Report, Run, Status, Task};
-use piton_core::system::issue::boxes;
 use piton_core::system::issue::plan::Word;
 use piton_core::system::iterative::plan::is_review;
 use piton_core::system::iterative::progress;
 use piton_core::system::iterative::state::{self, What};
+use piton_core::system::kit::boxes;
 use piton_core::view::counted;
 use piton_engine::takeover::text_of;
 use piton_engine::{clock, disk};
@@ -76,7 +76,7 @@ pub(crate) fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
 
 /// What somebody who worked on a unit reports of it, as an entry for the log.
 pub(crate) fn entry(run: &Run, task: &Task, args: &ReportArgs, told: &Report, by: &str) -> Option<Command> {
-    if run.settings.dialect != Dialect::Iterative || is_review(run, task) {
+    if run.settings.dialect() != Dialect::Iterative || is_review(run, task) {
         return None;
     }
     let is_at_it = matches!(task.decided, Status::InProgress | Status::Confirming);
@@ -113,7 +113,7 @@ pub(crate) fn phase(args: &PhaseArgs) -> Outcome<Exit> {
         found.settle_file()?;
     }
     let (now, chronicle) = (found.journal.load(&found.run)?, found.journal.chronicle(&found.run)?);
-    let is_ours = now.run().is_some_and(|run| run.settings.dialect == Dialect::Iterative);
+    let is_ours = now.run().is_some_and(|run| run.settings.dialect() == Dialect::Iterative);
     let Some(file) = state::project(&now, &chronicle).filter(|_| is_ours) else {
         return Err(Failure::usage("only iterative work is in phases"));
     };

@@ -29,7 +29,7 @@ struct Lists {
 impl Lists {
     fn read(path: &Utf8Path) -> Outcome<Lists> {
         let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
-        let decoded = text::decode(&bytes, false);
+        let decoded = text::decode(&bytes);
         let lists = master::read(&decoded.text);
         for list in lists.entries.iter().filter_map(|entry| entry.list.as_ref()) {
             if let Some(file) = plans::list_of(path, list.as_str()) {

@@ -167,7 +167,7 @@ pub(crate) fn resume_point(args: &OfRun) -> Outcome<Exit> {
 /// The state file as it should be now.
 fn file(which: &Which) -> Outcome<StateFile> {
     let FoundRun { project, mut journal, run } = find::run(which)?;
-    if status::facts(&journal, &run)?.settings.dialect != Dialect::Rwkit {
+    if status::facts(&journal, &run)?.settings.dialect() != Dialect::Rwkit {
         return Err(Failure::new(format!("the run {run} is not of a todolist")).hint("piton status"));
     }
     let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);

@@ -35,7 +35,7 @@ struct Output {
 
 /// Of a run that is about knowledge; others are told by what they landed.
 pub(crate) fn of(project: &Project, journal: &Journal, run: &Run) -> Outcome<Option<Made>> {
-    let Some(about) = run.settings.iterative.as_ref().filter(|about| about.mode == Mode::Knowledge) else {
+    let Some(about) = run.settings.form.brief().filter(|about| about.mode == Mode::Knowledge) else {
         return Ok(None);
     };
     if !Utf8Path::new(&run.plan).is_dir() {

@@ -349,7 +349,7 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     let own = match facts.settings.no_commits {
         true => crate::cmd::run::owned(
             Utf8Path::new(&facts.plan),
-            facts.settings.dialect,
+            facts.settings.dialect(),
             &facts.groups,
             &project,
         ),

@@ -37,7 +37,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     let state = status::state(&project, &facts, &counts, &stale);
     let open = Status::ALL.into_iter().filter(|&status| status != Status::Completed && counts.of(status) > 0);
     // As this system counts them: by the words of its file, and without the validation that no list has.
-    let issue = match facts.settings.dialect {
+    let issue = match facts.settings.dialect() {
         Dialect::Issue => Some(issue::progress::Progress::of(&journal.load(&run)?)),
         _ => None,
     };
@@ -201,7 +201,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
 pub(crate) fn context(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
     let facts = status::facts(&journal, &run)?;
-    let kept = facts.settings.dialect == Dialect::Execute && !facts.settings.no_commits;
+    let kept = facts.settings.dialect() == Dialect::Execute && !facts.settings.no_commits;
     let state = match &facts.context {
         Some(update) if update.commit.is_some() => "completed",
         Some(_) => "skipped",

@@ -180,7 +180,7 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     if notable.len() > MOST && !all {
         ui::answer_line(format!("  … and {} more (--all shows them)", notable.len() - MOST));
     }
-    if facts.settings.dialect == Dialect::Iterative {
+    if facts.settings.dialect() == Dialect::Iterative {
         for warning in iterative::warnings(camino::Utf8Path::new(&facts.plan), &notable) {
             ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&warning))));
         }

@@ -9,7 +9,7 @@ use crate::plan::{GroupId, Plan, TaskId};
 use crate::run::Refusal;
 use crate::system::addition::{Addition, refused};
 use crate::system::kit::json::{self, Node};
-use crate::system::{Folder, native};
+use crate::system::{Folder, config};
 
 /// The files to write, in this order: the task's own comes last, and only with it is there a task. Nothing, if just
 /// this task is there already. `plan` is what the folder says.
@@ -190,7 +190,7 @@ fn slug(title: &str) -> String {
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).take(6).collect();
     match words.join("-") {
         words if words.is_empty() => "task".to_owned(),
-        words => native::name_from(&words),
+        words => config::name_from(&words),
     }
 }
 

@@ -11,8 +11,10 @@ use super::task;
 use super::xml::{self, Element, SECTIONS};
 use crate::diagnostic::Diagnostic;
 use crate::plan::Graph;
+use crate::system::kit::commands::removes_git;
 use crate::system::kit::found::{Found, Said, cut};
-use crate::system::{Problem, Reading, native};
+use crate::system::kit::shared_files::shared_files;
+use crate::system::{Problem, Reading};
 
 /// Words that stand for something still to be written.
 const PLACEHOLDERS: [&str; 7] =
@@ -53,7 +55,7 @@ pub fn lint(reading: &Reading) -> Vec<Problem> {
         }
     }
     if let Ok(graph) = Graph::new(&reading.plan.tasks) {
-        for shared in native::shared_files(&reading.plan.tasks, &graph, &reading.plan.settings) {
+        for shared in shared_files(&reading.plan.tasks, &graph, &reading.plan.settings) {
             let specs = &reading.plan.tasks;
             let (first, second) = (&specs[shared.first], &specs[shared.second]);
             let Some((file, root)) = tasks.get(second.id.as_str()) else { continue };
@@ -177,7 +179,7 @@ impl Linter<'_> {
                 self.warn(place, format!("`{word}` means something else to everybody"), "say what exactly");
             }
         }
-        if element.text.lines().any(steps::removes_git) {
+        if element.text.lines().any(removes_git) {
             self.error(
                 element.text_at.clone(),
                 "this asks to remove `.git`",

@@ -23,5 +23,4 @@ pub use lint::lint;
 pub use outline::project_path;
 pub use read::read;
 pub use starter::starter;
-pub(in crate::system) use steps::{looks_like_a_command, removes_git};
 pub use write::{fit, write};

@@ -80,7 +80,7 @@ impl Manifest {
 
 /// Where `manifest.json` says the project is, if it says so. Only this is looked at.
 pub fn project_path(manifest: &[u8]) -> Option<String> {
-    let decoded = text::decode(manifest, false);
+    let decoded = text::decode(manifest);
     Manifest::read(&decoded.text, &mut Found::new(false)).project_path
 }
 

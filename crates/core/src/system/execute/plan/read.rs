@@ -8,13 +8,13 @@ use super::steps::Step;
 use super::task::{self, Task};
 use crate::diagnostic::{Diagnostic, Severity, nearest};
 use crate::plan::{
-    Argv, Check, Content, Cycle, Dialect, Exhausted, Graph, Group, GroupId, Plan, RepoPath, RunId, Schedule,
-    Settings, TaskId, TaskSpec, Words,
+    Argv, Check, Content, Cycle, Exhausted, Graph, Group, GroupId, Plan, RepoPath, RunId, Schedule, Settings,
+    TaskId, TaskSpec, Words,
 };
+use crate::system::config::{self, Config};
 use crate::system::kit::found::{Found, cut};
 use crate::system::kit::text;
-use crate::system::native::{self, Config};
-use crate::system::{Folder, Problem, Reading};
+use crate::system::{Folder, Form, Problem, Reading};
 use crate::time::Span;
 
 /// Comparing a name that is not there with every task is dear in a large plan: so many are compared, then no guess is
@@ -91,7 +91,7 @@ impl Reader {
 
     /// A file's text, which is kept for whoever shows the problems. Nothing if it is no text.
     fn decode(&mut self, file: &str, bytes: &[u8]) -> Option<String> {
-        let decoded = text::decode(bytes, self.strict);
+        let decoded = text::decode_with(bytes, self.strict);
         let refused = decoded.text.is_empty() && !decoded.problems.is_empty();
         for diagnostic in decoded.problems {
             self.push(file, diagnostic);
@@ -274,11 +274,11 @@ impl Reader {
     }
 
     fn name(&mut self, stem: &str, manifest: &Manifest) -> String {
-        let Some(slug) = &manifest.slug else { return native::name_from(stem) };
-        if RunId::new(&slug.value).is_ok() && slug.value.len() <= native::LONGEST_NAME {
+        let Some(slug) = &manifest.slug else { return config::name_from(stem) };
+        if RunId::new(&slug.value).is_ok() && slug.value.len() <= config::LONGEST_NAME {
             return slug.value.clone();
         }
-        let name = native::name_from(&slug.value);
+        let name = config::name_from(&slug.value);
         let message = format!("{:?} cannot name a run", cut(&slug.value));
         let label = format!("called `{name}` here");
         self.push(MANIFEST, Diagnostic::warning(slug.at.clone(), message).label(label));
@@ -411,7 +411,7 @@ impl Reader {
 /// What a run goes by: the project's own word, and else the habits of this system.
 fn settings(config: &Config) -> Settings {
     Settings {
-        dialect: Dialect::Execute,
+        form: Form::Execute,
         schedule: config.policy.schedule.unwrap_or(Schedule::Layered),
         exhausted: config.policy.exhausted.unwrap_or(Exhausted::Stop),
         ..config.settings()
@@ -430,7 +430,7 @@ fn spec(task: Task, group: u32, config: &Config) -> TaskSpec {
                 continue;
             }
         };
-        checks.push(Check { cwd, ..Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT) });
+        checks.push(Check { cwd, ..Check::new(config::check_name(&run), run, config::CHECK_TIMEOUT) });
     }
     if checks.is_empty() {
         checks = defaults.checks.clone().unwrap_or_default();
@@ -458,8 +458,8 @@ fn spec(task: Task, group: u32, config: &Config) -> TaskSpec {
         files,
         criteria,
         checks,
-        priority: task.priority.or(defaults.priority).unwrap_or(native::PRIORITY),
-        agent: defaults.agent.clone().unwrap_or_else(|| native::DEFAULT_AGENT.to_owned()),
+        priority: task.priority.or(defaults.priority).unwrap_or(config::PRIORITY),
+        agent: defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned()),
         attempts: defaults.attempts.unwrap_or(ATTEMPTS),
         confirm: defaults.confirm.unwrap_or(false),
         timeout: defaults.timeout.unwrap_or(TIMEOUT),

@@ -1,6 +1,6 @@
 //! The plan that `piton new execute` writes: small, complete, and explained where one looks.
 
-use crate::system::native::name_from;
+use crate::system::config::name_from;
 
 /// The files of a plan that runs as it stands, by their names below its folder. A name that cannot be one is made fit.
 pub fn starter(name: &str) -> Vec<(String, String)> {

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Argv, Check, RepoPath};
+use crate::system::config;
+use crate::system::kit::commands::{PROGRAMS, looks_like_a_command, removes_git};
 use crate::system::kit::found::{Found, Said};
 use crate::system::kit::text;
-use crate::system::native;
 
 /// What one step comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,15 +32,6 @@ enum Kind {
     Verify,
     Check,
 }
-
-/// Words that begin commands: enough to tell a command without any mark from a sentence.
-const PROGRAMS: &[&str] = &[
-    "alembic", "awk", "bash", "bun", "cargo", "cat", "cd", "cmake", "curl", "deno", "diff", "docker",
-    "dotnet", "echo", "eslint", "find", "git", "go", "gradle", "grep", "java", "jest", "jq", "just", "ls",
-    "make", "mix", "mvn", "mypy", "node", "npm", "npx", "php", "pip", "pnpm", "poetry", "psql", "pytest",
-    "python", "python3", "rake", "ruby", "ruff", "rustc", "sed", "sh", "sqlite3", "swift", "test", "tsc",
-    "uv", "vitest", "yarn",
-];
 
 /// More than this in one step is not something to run; a process could not even be given it.
 pub(super) const LONGEST: usize = 32 << 10;
@@ -205,8 +197,8 @@ impl Reader<'_, '_> {
             return None;
         }
         let run = Argv::parse(&command);
-        let check = Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT);
-        native::hidden_failures(&check, self.at).into_iter().for_each(|hidden| self.found.push(hidden));
+        let check = Check::new(config::check_name(&run), run, config::CHECK_TIMEOUT);
+        config::hidden_failures(&check, self.at).into_iter().for_each(|hidden| self.found.push(hidden));
         Some(Step::Run { command, expected })
     }
 
@@ -354,14 +346,6 @@ fn is_path(word: &str) -> bool {
         && (word.contains('/') || ending || matches!(word, "Makefile" | "Dockerfile" | "LICENSE" | "README"))
 }
 
-pub(in crate::system) fn looks_like_a_command(text: &str) -> bool {
-    let mut words = text.split_whitespace();
-    let first = words.next().unwrap_or_default();
-    let more = words.next().is_some();
-    PROGRAMS.contains(&first)
-        || (more && (first.starts_with("./") || text.contains(" -") || text.contains("&&")))
-}
-
 /// Where a word ends in a text, if it is there as a whole word.
 fn word_at(text: &str, word: &str) -> Option<usize> {
     let lower = text.to_ascii_lowercase();
@@ -446,23 +430,4 @@ fn quoted(text: &str) -> Vec<bool> {
         quote.is_some()
     });
     inside.collect()
-}
-
-/// Whether a command takes a repository away, as some templates of this system do.
-pub(in crate::system) fn removes_git(command: &str) -> bool {
-    const REMOVERS: [&str; 8] = ["rm", "rmdir", "unlink", "mv", "shred", "del", "rd", "remove-item"];
-    let words: Vec<&str> = command
-        .split(|c: char| c.is_whitespace() || ";|&()'\"`{}=".contains(c))
-        .filter(|word| !word.is_empty())
-        .collect();
-    let is_remover = |word: &&str| {
-        let program = word.rsplit('/').next().unwrap_or_default().to_lowercase();
-        REMOVERS.contains(&program.as_str()) || *word == "-delete"
-    };
-    let is_git = |word: &&str| {
-        let path = word.trim_end_matches(['/', '*']).replace('\\', "/");
-        path.split('/').any(|part| matches!(part, ".git" | ".*" | ".[!.]*" | ".g*" | ".gi*"))
-            || matches!(path.rsplit('/').next(), Some(".[!.]" | ".g" | ".gi" | ".[^.]"))
-    };
-    words.iter().any(is_remover) && words.iter().any(is_git)
 }

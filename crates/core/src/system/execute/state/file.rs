@@ -1,17 +1,12 @@
 //! The shape of the file: what two descriptions of it ask for together, the keys in the order of the newer one.
 
-use std::borrow::Cow;
-use std::fmt;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
-use super::words::{
-    CommitType, ContextStatus, LayerStatus, QueueStatus, RunWord, TaskStatus, WorktreeStatus,
-};
-use crate::time::Timestamp;
+use super::words::{CommitType, ContextStatus, LayerStatus, QueueStatus, RunWord, WorktreeStatus};
+pub(super) use crate::system::kit::projection::{Map, Time};
+use crate::system::kit::status::TaskStatus;
 
 /// The version of the file's shape that is written.
 pub(super) const VERSION: &str = "2.0";
@@ -228,58 +223,4 @@ pub struct ContextEntry {
     /// Why it was skipped.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-}
-
-/// A point in time as the file writes it: RFC 3339, to the second, in UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time(pub Timestamp);
-
-impl fmt::Display for Time {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl Serialize for Time {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl JsonSchema for Time {
-    fn schema_name() -> Cow<'static, str> {
-        "Time".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "date-time" })
-    }
-}
-
-/// An object whose keys keep their order.
-#[derive(Clone, Debug)]
-pub struct Map<T>(pub Vec<(String, T)>);
-
-impl<T: Serialize> Serialize for Map<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (key, value) in &self.0 {
-            map.serialize_entry(key, value)?;
-        }
-        map.end()
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Map<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("MapOf{}", T::schema_name()).into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "object", "additionalProperties": generator.subschema_for::<T>() })
-    }
 }

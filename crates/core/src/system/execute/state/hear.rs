@@ -14,11 +14,13 @@ use crate::chronicle::same_object;
 use crate::plan::{Oid, TaskId};
 use crate::run::{Command, CommitMade, ContextUpdate, PastError, Report};
 use crate::system::edit::{self, Edit, What, changes, merge, merge_under};
+use crate::system::execute::Execute;
+use crate::system::kit::diff::{self, Pair};
 use crate::system::kit::shape;
 
 /// What was changed between the projection that the file was and what it is now.
 pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
-    let mut listener = Listener { edits: Vec::new(), carried: Map::new() };
+    let mut listener = Listener::new();
     if !found.is_object() {
         listener.nonsense(None, "the file changed".to_owned(), "it must be an object");
         return listener.edits;
@@ -27,11 +29,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     let before = shape::foreign(shown, &known::ROOT);
     let after = shape::foreign(found, &known::ROOT);
     merge(&mut listener.carried, changes(&before, &after));
-    if !listener.carried.is_empty() {
-        let fields = Value::Object(listener.carried);
-        listener.edits.push(Edit { task: None, what: What::Carried { fields } });
-    }
-    listener.edits
+    listener.finish()
 }
 
 /// What somebody wants of a worktree that is Piton's own, and of which the file therefore says what it said before.
@@ -63,31 +61,12 @@ pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
     edit::commands(edit, by, FILE)
 }
 
-struct Listener {
-    edits: Vec<Edit>,
-    carried: Map<String, Value>,
-}
+type Listener = diff::Listener<Execute>;
 
 /// Whether two entries of a list are one.
 type Same = fn(&Value, &Value) -> bool;
 
-/// One task before and after.
-struct Pair<'v> {
-    id: TaskId,
-    before: &'v Value,
-    after: &'v Value,
-}
-
 impl Listener {
-    fn nonsense(&mut self, task: Option<&TaskId>, what: String, why: &str) {
-        let what = What::Nonsense { what, why: why.to_owned() };
-        self.edits.push(Edit { task: task.cloned(), what });
-    }
-
-    fn wish(&mut self, task: &TaskId, what: What) {
-        self.edits.push(Edit { task: Some(task.clone()), what });
-    }
-
     fn run(&mut self, shown: &Value, found: &Value) {
         for name in ["schema_version", "prd_slug", "project_path", "worktree_dir", "tasks_path"] {
             let said = found.get(name);

@@ -9,22 +9,23 @@ mod hear;
 mod known;
 mod read;
 mod rename;
-pub(in crate::system) mod schema;
+mod schema;
 #[cfg(test)]
 mod tests;
 mod words;
 mod write;
 
 pub use crate::system::edit::{Edit, What};
+pub use crate::system::kept::{Place, Workplace};
+pub use crate::system::kit::projection::{Map, Time};
+pub use crate::system::kit::status::TaskStatus;
 pub use file::{
-    CommitEntry, ContextEntry, ErrorEntry, FeedbackEntry, Layer, Map, Metrics, Options, QueueEntry,
-    StateFile, TaskEntry, Time, WorktreeEntry,
+    CommitEntry, ContextEntry, ErrorEntry, FeedbackEntry, Layer, Metrics, Options, QueueEntry, StateFile,
+    TaskEntry, WorktreeEntry,
 };
 pub use hear::{commands, edits, overruled};
 pub use known::FILE;
 pub use read::{Context as ForeignContext, ForeignState, ForeignTask, Reading, read};
 pub use schema::schema;
-pub use words::{
-    CommitType, ContextStatus, ErrorType, LayerStatus, QueueStatus, RunWord, TaskStatus, WorktreeStatus,
-};
-pub use write::{Place, Workplace, project, text, value};
+pub use words::{CommitType, ContextStatus, ErrorType, LayerStatus, QueueStatus, RunWord, WorktreeStatus};
+pub use write::{project, text, value};

@@ -1,6 +1,6 @@
 //! The file as a run makes it. One pass over the tasks; nothing is counted up, everything is counted.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -15,27 +15,13 @@ use super::words::{
 use crate::chronicle::{Chronicle, Commit, Failure, Refused, Story};
 use crate::plan::TaskId;
 use crate::run::{Counts, Run, Selection, State, Status, StopReason, Task};
-use crate::system::kit::shape;
+use crate::system::kept::{Place, Workplace};
+use crate::system::kit::projection;
 use crate::time::Timestamp;
 use crate::view::{GroupStatus, group_status};
 
 /// The type of an error that is an edit which was not taken.
 const NOT_TAKEN: &str = "not_taken";
-
-/// Where a run is on disk: what the journal does not know.
-#[derive(Clone, Debug, Default)]
-pub struct Place {
-    pub project_path: String,
-    pub tasks_path: String,
-    /// Where it is not `WORKTREE_DIR/ID` with the branch `worktree-ID`.
-    pub elsewhere: BTreeMap<TaskId, Workplace>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workplace {
-    pub path: String,
-    pub branch: String,
-}
 
 /// The file of a run, at the last event of both. `None` before the run was made.
 pub fn project(state: &State, chronicle: &Chronicle, place: &Place) -> Option<StateFile> {
@@ -52,19 +38,13 @@ pub fn project(state: &State, chronicle: &Chronicle, place: &Place) -> Option<St
 
 /// The file as a value: what an edit of it is compared with.
 pub fn value(file: &StateFile) -> Value {
-    let mut value = serde_json::to_value(file).expect("its keys are strings and its numbers finite");
-    shape::lay_over(&mut value, &file.carried, &known::ROOT);
-    value
+    projection::value(file, &file.carried, &known::ROOT)
 }
 
 /// The file's bytes: two spaces, a newline at the end.
 pub fn text(file: &StateFile) -> String {
-    let text = if file.carried.is_empty() {
-        serde_json::to_string_pretty(file)
-    } else {
-        serde_json::to_string_pretty(&value(file))
-    };
-    text.expect("its keys are strings and its numbers finite") + "\n"
+    // A large file is not copied for nothing.
+    if file.carried.is_empty() { projection::text(file) } else { projection::text(&value(file)) }
 }
 
 /// A task with its story, and its status in both tongues.

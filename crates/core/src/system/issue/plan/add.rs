@@ -1,13 +1,13 @@
 //! One more box in a list, where its turn is; what stands there stays as it is.
 
-use super::LISTS;
-use super::outline::{Outline, Role};
+use super::{LISTS, Outline, Role};
 use crate::plan::{RepoPath, TaskId};
 use crate::run::Refusal;
 use crate::system::Folder;
 use crate::system::addition::{Addition, refused};
 use crate::system::kit::checklist::{self, Checklist, Kind};
 use crate::system::kit::found::Found;
+use crate::system::kit::outline::end_of;
 use crate::system::kit::text;
 
 /// The list's name and its bytes with the task in it, or `None` if just this task is in it already.
@@ -22,7 +22,7 @@ pub fn add(folder: &Folder, task: &Addition) -> Result<Option<(String, Vec<u8>)>
         let hint = "--after ID puts it behind that task".to_owned();
         return Err(refused("the phase of a task is where it stands in the list", Some(hint)));
     }
-    let text = text::decode(bytes, false).text;
+    let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
     let outline = Outline::of(&list, &text, &mut Found::new(false));
     let known = outline.nodes.iter().position(|node| node.id.folded() == task.id.folded());
@@ -58,19 +58,6 @@ fn place(list: &Checklist, outline: &Outline, task: &Addition) -> Result<(usize,
         return Err(refused("the tasks of this list are headings", Some(hint)));
     }
     Ok((beside, end_of(list, outline, beside)))
-}
-
-/// Where a box ends with all that belongs to it, but for blank lines.
-pub(in crate::system) fn end_of(list: &Checklist, outline: &Outline, node: usize) -> usize {
-    let nodes = &outline.nodes;
-    let is_below = |other: &usize| outline.above(*other).any(|above| above == node);
-    let last = (node + 1..nodes.len()).take_while(is_below).last().unwrap_or(node);
-    let own = nodes[node..=last].iter().map(|node| node.details.end.max(node.line)).max();
-    let mut end = own.unwrap_or(nodes[node].line);
-    while end > nodes[node].line && list.lines[end - 1].kind == Kind::Blank {
-        end -= 1;
-    }
-    list.lines[end - 1].at.end
 }
 
 /// The box and what stands below it, each line with its end before it.

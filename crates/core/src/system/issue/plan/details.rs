@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::fields::{Field, behind_box, field, status_field};
-use super::outline::Node;
-use super::words::{Word, is_none, reference};
 use crate::diagnostic::Diagnostic;
-use crate::system::execute::plan::looks_like_a_command;
 use crate::system::kit::checklist::{Checklist, Kind, shift};
+use crate::system::kit::commands::looks_like_a_command;
 use crate::system::kit::found::{Found, Said, cut};
+use crate::system::kit::outline::fields::{Field, behind_box, field};
+use crate::system::kit::outline::word::{is_none, reference};
+use crate::system::kit::outline::{Node, Word, joined};
 use crate::system::kit::text::key;
 
 /// The lines of one task, taken apart. Places are bytes of the list.
@@ -66,19 +66,6 @@ pub(super) fn read(list: &Checklist, text: &str, node: &Node, found: &mut Found)
     }
     details.body = joined(&body);
     details
-}
-
-/// The status that a task gives itself, and where its word stands.
-pub(in crate::system) fn status(list: &Checklist, text: &str, node: &Node) -> Option<Said<Word>> {
-    let lines = list.lines.get(node.details.clone()).unwrap_or_default();
-    let mut fields = lines.iter().filter_map(|line| status_field(text, line));
-    let value = fields.next_back()?;
-    let at = behind_box(text, value);
-    let said = &text[at.clone()];
-    let known = Word::read(said);
-    let word = known.or_else(|| Some(Word::Pending).filter(|_| !is_none(said)))?;
-    let place = known.map_or(0..said.len(), |word| word.place(said));
-    Some(Said { value: word, at: shift(place, at.start) })
 }
 
 impl Details {
@@ -142,22 +129,4 @@ fn command(bullet: &str) -> Option<&str> {
     let first = inside.split_whitespace().next().unwrap_or_default();
     let is_program = first.starts_with("./") || !first.contains(['/', '.', '(', ':', '<']);
     (lower.is_empty() && succeeds && is_program).then_some(inside)
-}
-
-/// Lines with the indentation they share taken off, and no blank ones around.
-pub(in crate::system) fn joined(lines: &[(usize, String)]) -> String {
-    let least =
-        lines.iter().filter(|(_, line)| !line.is_empty()).map(|(indent, _)| *indent).min().unwrap_or(0);
-    let mut text = String::new();
-    for (indent, line) in lines {
-        if line.is_empty() {
-            text += if text.ends_with("\n\n") || text.is_empty() { "" } else { "\n" };
-            continue;
-        }
-        // A deep hole in a file is no depth of thought.
-        text.extend(std::iter::repeat_n(' ', (indent - least).min(40)));
-        text += line;
-        text.push('\n');
-    }
-    text.trim_end().to_owned()
 }

@@ -6,11 +6,9 @@
 
 mod add;
 mod details;
-mod fields;
 mod lint;
 mod name;
 mod needs;
-mod outline;
 mod prompt;
 mod read;
 mod requirements;
@@ -18,19 +16,15 @@ mod sequence;
 mod starter;
 #[cfg(test)]
 mod tests;
-mod words;
 mod write;
 
+pub use crate::system::kit::outline::{Node, Outline, Role, Word};
 pub use add::add;
-pub(in crate::system) use add::end_of;
-pub(in crate::system) use details::{joined, status};
 pub use lint::lint;
 pub use name::{Issue, folder_name, number_of};
-pub use outline::{Node, Outline, Role};
 pub use read::{Before, Given, IssueReading, read};
 pub use requirements::{Coverage, Row};
 pub use starter::starter;
-pub use words::Word;
 pub use write::{fit, write};
 
 /// What tasks are read from, in this order.

@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-use super::outline::{Node, Outline, Role};
 use super::requirements::{expand, parts};
-use super::words::is_none;
+use super::{Node, Outline, Role};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::TaskSpec;
 use crate::system::kit::checklist;
 use crate::system::kit::found::{Found, cut};
+use crate::system::kit::outline::word::is_none;
 
 /// Dependencies that a plan may name by way of parents; one that has more wants to be slow.
 const EDGES: usize = 100_000;

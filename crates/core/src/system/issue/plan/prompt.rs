@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use super::Node;
 use super::name::Issue;
-use super::outline::Node;
 use super::{DESIGN, REQUIREMENTS};
 
 /// Of a parent's text, so much is repeated for each of its tasks.

@@ -8,22 +8,22 @@ use serde::Serialize;
 use super::details::{self, Details};
 use super::name::{self, Issue};
 use super::needs::Needs;
-use super::outline::{Node, Outline};
 use super::prompt;
 use super::requirements::{Coverage, Requirements};
-use super::words::{Word, is_none};
 use super::{DESIGN, LISTS, REQUIREMENTS};
+use super::{Node, Outline, Word};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
-    self, Argv, Check, Content, Dialect, Exhausted, Group, GroupId, Plan, RepoPath, Schedule, Settings,
-    TaskId, TaskSpec, Words,
+    self, Argv, Check, Content, Exhausted, Group, GroupId, Plan, RepoPath, Schedule, Settings, TaskId,
+    TaskSpec, Words,
 };
-use crate::system::execute::plan::removes_git;
+use crate::system::config::{self, Config};
 use crate::system::kit::checklist::{self, Checklist, Kind, Mark};
+use crate::system::kit::commands::removes_git;
 use crate::system::kit::found::{Found, cut};
+use crate::system::kit::outline::word::is_none;
 use crate::system::kit::text;
-use crate::system::native::{self, Config};
-use crate::system::{Folder, Problem, Reading};
+use crate::system::{Folder, Form, Problem, Reading};
 use crate::time::Span;
 use crate::toolchain::Detected;
 
@@ -117,7 +117,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     reader.no_checks(list, &tasks, &mut found);
     reader.keep(list, found);
     let plan =
-        Plan { name: native::name_from(given.name), groups, tasks, settings: settings(given.config, &issue) };
+        Plan { name: config::name_from(given.name), groups, tasks, settings: settings(given.config, &issue) };
     let Reader { mut texts, mut problems, .. } = reader;
     texts.insert(list.to_owned(), source);
     problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
@@ -129,8 +129,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
 /// What a run goes by: strictly one after the other, whatever the project says for other plans.
 fn settings(config: &Config, issue: &Issue) -> Settings {
     Settings {
-        dialect: Dialect::Issue,
-        issue: Some(plan::Issue { number: issue.number.unwrap_or(0), title: issue.title.clone() }),
+        form: Form::Issue(plan::Issue { number: issue.number.unwrap_or(0), title: issue.title.clone() }),
         schedule: Schedule::Layered,
         max_parallel: 1,
         exhausted: config.policy.exhausted.unwrap_or(Exhausted::Stop),
@@ -156,7 +155,7 @@ impl Reader<'_> {
     }
 
     fn decode(&mut self, file: &str, bytes: &[u8]) -> &str {
-        let decoded = text::decode(bytes, self.given.strict);
+        let decoded = text::decode_with(bytes, self.given.strict);
         decoded.problems.into_iter().for_each(|diagnostic| self.push(file, diagnostic));
         let text = self.texts.entry(file.to_owned()).or_default();
         *text = decoded.text;
@@ -398,7 +397,7 @@ impl Maker<'_, '_> {
             criteria,
             checks,
             priority,
-            agent: defaults.agent.clone().unwrap_or_else(|| native::DEFAULT_AGENT.to_owned()),
+            agent: defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned()),
             attempts: defaults.attempts.unwrap_or(ATTEMPTS),
             confirm: defaults.confirm.unwrap_or(false),
             // A checkpoint may find that everything is as it should be.
@@ -497,8 +496,8 @@ impl Maker<'_, '_> {
                 continue;
             }
             let run = Argv::parse(&said.value);
-            let check = Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT);
-            native::hidden_failures(&check, &said.at).into_iter().for_each(|hidden| self.found.push(hidden));
+            let check = Check::new(config::check_name(&run), run, config::CHECK_TIMEOUT);
+            config::hidden_failures(&check, &said.at).into_iter().for_each(|hidden| self.found.push(hidden));
             checks.push(check);
         }
         let detected = || self.given.detected.iter().map(|detected| detected.check.clone()).collect();
@@ -534,7 +533,7 @@ impl Maker<'_, '_> {
         let words =
             ["git", "rev-parse", "--verify", "--quiet", &format!("refs/heads/{}", self.issue.branch())];
         let run = Argv::Words(words.into_iter().map(str::to_owned).collect());
-        let check = Check::new(native::check_name(&run), run, native::CHECK_TIMEOUT);
+        let check = Check::new(config::check_name(&run), run, config::CHECK_TIMEOUT);
         TaskSpec { checks: vec![check], may_change_nothing: true, ..spec }
     }
 }

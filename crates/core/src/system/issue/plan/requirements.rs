@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use crate::plan::TaskId;
 use crate::system::kit::checklist::{self, Kind, number};
+use crate::system::kit::outline::word::is_none;
 use crate::system::kit::text::key;
-
-use super::words::is_none;
 
 /// More than this between two numbers is a slip.
 const LONGEST_RANGE: u64 = 100;

@@ -27,7 +27,7 @@ pub fn fit(plan: &Plan) -> Plan {
 
 /// The list. What it says about a task stands below its box, as bullets.
 pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String)> {
-    let about = plan.settings.issue.clone().unwrap_or_default();
+    let about = plan.settings.form.issue().cloned().unwrap_or_default();
     let title = if about.title.is_empty() { &plan.name } else { &about.title };
     let mut text = match about.number {
         0 => format!("# Tasks: {title}\n\n## Tasks\n"),

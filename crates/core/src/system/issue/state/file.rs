@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::run::{Status, Tests};
-use crate::system::execute::state::{TaskStatus, Time, schema as schemas};
 use crate::system::kit::fields::Meant;
+use crate::system::kit::projection::{Time, schema_of};
 use crate::system::kit::shape::Key;
 use crate::system::kit::shape::Shape::{self, Fields, Leaf, List};
+use crate::system::kit::status::TaskStatus;
 
 /// The name of the file, also in the journal.
 pub const FILE: &str = "execution-state.json";
@@ -170,5 +171,5 @@ pub(super) const TASK: Shape = Fields(&[
 
 /// The JSON Schema of the file as it is written; fields of others are allowed everywhere.
 pub fn schema() -> Value {
-    schemas::of::<StateFile>()
+    schema_of::<StateFile>()
 }

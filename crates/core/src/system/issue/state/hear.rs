@@ -10,12 +10,14 @@ use super::file::{FILE, ROOT, TaskWord};
 use crate::plan::TaskId;
 use crate::run::{Command, Report};
 use crate::system::edit::{self, Edit, What, changes};
-use crate::system::execute::state::TaskStatus;
+use crate::system::issue::Issues;
+use crate::system::kit::diff::{self, Pair};
 use crate::system::kit::shape;
+use crate::system::kit::status::TaskStatus;
 
 /// What was changed between the projection that the file was and what it is now.
 pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
-    let mut listener = Listener { edits: Vec::new() };
+    let mut listener = Listener::new();
     if shown == found {
         return listener.edits;
     }
@@ -27,12 +29,8 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     let known = listener.tasks(shown, found);
     let before = shape::foreign(shown, &ROOT);
     let after = shape::foreign(&with_tasks(found, known), &ROOT);
-    let carried = changes(&before, &after);
-    if !carried.is_empty() {
-        let fields = Value::Object(carried);
-        listener.edits.push(Edit { task: None, what: What::Carried { fields } });
-    }
-    listener.edits
+    listener.carried = changes(&before, &after);
+    listener.finish()
 }
 
 /// The commands that an edit of this file comes to; see [`edit::commands`].
@@ -47,27 +45,9 @@ fn with_tasks(found: &Value, tasks: Vec<Value>) -> Value {
     Value::Object(fields)
 }
 
-struct Listener {
-    edits: Vec<Edit>,
-}
-
-/// One task before and after.
-struct Pair<'v> {
-    id: &'v TaskId,
-    before: &'v Value,
-    after: &'v Value,
-}
+type Listener = diff::Listener<Issues>;
 
 impl Listener {
-    fn nonsense(&mut self, task: Option<&TaskId>, what: String, why: &str) {
-        let what = What::Nonsense { what, why: why.to_owned() };
-        self.edits.push(Edit { task: task.cloned(), what });
-    }
-
-    fn wish(&mut self, task: &TaskId, what: What) {
-        self.edits.push(Edit { task: Some(task.clone()), what });
-    }
-
     fn issue(&mut self, shown: &Value, found: &Value) {
         // A number may have been put in quotes.
         let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -114,7 +94,7 @@ impl Listener {
                 continue;
             };
             if task != entry {
-                self.task(&Pair { id: &id, before: entry, after: task });
+                self.task(&Pair { id: id.clone(), before: entry, after: task });
             }
             let mut task = task.clone();
             if let Some(name) = task.get_mut("id") {
@@ -133,7 +113,7 @@ impl Listener {
     }
 
     fn task(&mut self, pair: &Pair) {
-        let id = pair.id;
+        let id = &pair.id;
         let said = pair.after.get("description");
         if said.is_some_and(|said| !said.is_null() && *said != pair.before["description"]) {
             self.nonsense(Some(id), format!("the description of {id} changed"), "it is the plan's");
@@ -184,7 +164,7 @@ impl Listener {
 
     /// What was added that a report can hold. None if a field cannot hold it.
     fn report(&mut self, pair: &Pair) -> Option<Report> {
-        let id = pair.id;
+        let id = &pair.id;
         for (name, kinds) in [
             ("files_created", "it must be a list"),
             ("files_modified", "it must be a list"),

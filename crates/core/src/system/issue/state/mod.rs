@@ -15,7 +15,6 @@ pub use crate::system::edit::{Edit, What};
 pub use file::{FILE, Issue, StateFile, TaskEntry, TaskWord, schema};
 pub use hear::{commands, edits};
 pub use read::{ForeignState, ForeignTask, Reading, read};
-pub use write::{project, text, value};
+pub use write::{about, project, text, value};
 
-pub(in crate::system) use write::created_at;
 pub(super) use write::{ended_at, files, in_order, notes, since_reset, validation};

@@ -7,9 +7,8 @@ use super::file::{FILE, Issue, ROOT, StateFile, TaskEntry, TaskWord};
 use crate::chronicle::{BY_GIT, Chronicle, Story, Told};
 use crate::plan::TaskId;
 use crate::run::{State, Task};
-use crate::system::execute::state::Time;
 use crate::system::issue::plan::VALIDATION;
-use crate::system::kit::shape;
+use crate::system::kit::projection::{self, Time, created_at};
 use crate::time::Timestamp;
 
 /// The file of a run, at the last event of both. `None` before the run was made.
@@ -30,23 +29,14 @@ pub fn project(state: &State, chronicle: &Chronicle, issue: &Issue) -> Option<St
     })
 }
 
-/// The file as a value: what an edit of it is compared with.
+/// The file as a value, with what others have in it.
 pub fn value(file: &StateFile) -> Value {
-    let mut value = serde_json::to_value(file).expect("its keys are strings and its numbers finite");
-    shape::lay_over(&mut value, &file.carried, &ROOT);
-    value
+    projection::value(file, &file.carried, &ROOT)
 }
 
 /// The file's bytes, as `jq` would write them.
 pub fn text(file: &StateFile) -> String {
-    let text = serde_json::to_string_pretty(&value(file));
-    text.expect("its keys are strings and its numbers finite") + "\n"
-}
-
-/// When all this began: work may have been taken over that is older than the run.
-pub(in crate::system) fn created_at(state: &State, chronicle: &Chronicle) -> Timestamp {
-    let made = state.run().map_or(chronicle.created_at, |run| run.created);
-    chronicle.started_at.map_or(made, |began| began.min(made))
+    projection::text(&value(file))
 }
 
 /// The tasks of the plan with their stories, in the order of the plan: each waits for the one before it, and one that was
@@ -144,4 +134,11 @@ pub(in crate::system::issue) fn notes(word: TaskWord, story: &Story) -> String {
         None if word == TaskWord::Completed && !story.reports.iter().any(says) => AUTO.to_owned(),
         None => String::new(),
     }
+}
+
+/// The issue that a run is about.
+pub fn about(state: &State) -> Issue {
+    let Some(run) = state.run() else { return Issue::default() };
+    let about = run.settings.form.issue().cloned().unwrap_or_default();
+    Issue { number: about.number, title: about.title, branch: run.target.clone().unwrap_or_default() }
 }

@@ -5,14 +5,14 @@ use crate::plan::{Mode, Plan, RepoPath, TaskId};
 use crate::run::Refusal;
 use crate::system::Folder;
 use crate::system::addition::{Addition, refused};
-use crate::system::issue::plan::{Outline, end_of};
 use crate::system::kit::checklist::{self, number};
 use crate::system::kit::found::Found;
+use crate::system::kit::outline::{Outline, end_of};
 use crate::system::kit::text;
 
 /// The list's name and its bytes with the unit in it, or `None` if it is in it already.
 pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(String, Vec<u8>)>, Refusal> {
-    let knowledge = plan.settings.iterative.as_ref().is_some_and(|about| about.mode == Mode::Knowledge);
+    let knowledge = plan.settings.form.brief().is_some_and(|about| about.mode == Mode::Knowledge);
     let name = if knowledge { LISTS[1] } else { LISTS[0] };
     let bytes = folder.files.get(name).ok_or_else(|| refused("the plan has no list of units", None))?;
     if task.checks.is_some() || task.layer.is_some() {
@@ -23,7 +23,7 @@ pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(Stri
         let hint = Some("like T12".to_owned());
         return Err(refused(format!("{} cannot be a unit of a list", task.id), hint));
     }
-    let text = text::decode(bytes, false).text;
+    let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
     let outline = Outline::of(&list, &text, &mut Found::new(false));
     let title = task.title.trim();

@@ -7,10 +7,10 @@ use super::arrows::{self, Drawing};
 use super::unit::Unit;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::{Cycle, TaskId};
-use crate::system::issue::plan::{Node, Outline, Role};
 use crate::system::kit::checklist::Checklist;
 use crate::system::kit::found::{Found, Said, cut};
-use crate::system::rwkit::deps::{Named, link_named};
+use crate::system::kit::links::{Alone, Named, link_named};
+use crate::system::kit::outline::{Node, Outline, Role};
 
 /// Dependencies that arrows may come to by way of units with others below them.
 const EDGES: usize = 200_000;
@@ -108,7 +108,7 @@ impl<'a> Needs<'a> {
             dropped: self.dropped.clone(),
             stories: stories.collect(),
             help: HELP,
-            siblings: &[],
+            others: &Alone,
         };
         link_named(&named, self.text, found).needs
     }

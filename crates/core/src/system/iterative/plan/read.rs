@@ -12,16 +12,16 @@ use super::unit::{self, Unit};
 use super::{BRIEFS, LISTS, templates};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{
-    AboutUnit, Argv, Check, Content, Dialect, Domain, Exhausted, Graph, Group, GroupId, Iterative, Mode,
-    Plan, RepoPath, RunId, SHELVES, Schedule, Settings, TaskId, TaskSpec, Words,
+    AboutUnit, Argv, Check, Content, Domain, Exhausted, Graph, Group, GroupId, Iterative, Mode, Plan,
+    RepoPath, RunId, SHELVES, Schedule, Settings, TaskId, TaskSpec, Words,
 };
-use crate::system::issue::plan::{Node, Outline, Word, status};
+use crate::system::config::{self, Config};
 use crate::system::iterative::context;
 use crate::system::kit::checklist::{self, Checklist, Kind, Mark, field, shift};
 use crate::system::kit::found::{Found, cut};
+use crate::system::kit::outline::{Node, Outline, Word, status};
 use crate::system::kit::text;
-use crate::system::native::{self, Config};
-use crate::system::{Folder, Problem, Reading};
+use crate::system::{Folder, Form, Problem, Reading};
 use crate::toolchain::Detected;
 
 /// Iterations of a unit that does not say how many it may have.
@@ -113,7 +113,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
     found.finish().into_iter().for_each(|diagnostic| reader.push(list, diagnostic));
     let (group, last) = review(given.config, &about, &tasks, 1);
     let plan = Plan {
-        name: native::name_from(given.name),
+        name: config::name_from(given.name),
         groups: vec![units_group(mode), group],
         tasks: tasks.into_iter().chain([last]).collect(),
         settings: Settings { in_sequence, ..settings(given.config, &about) },
@@ -133,8 +133,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
 fn settings(config: &Config, about: &Iterative) -> Settings {
     let prefix = || format!("feat({}):", about.slug);
     Settings {
-        dialect: Dialect::Iterative,
-        iterative: Some(Box::new(about.clone())),
+        form: Form::Iterative(Box::new(about.clone())),
         schedule: Schedule::Flow,
         max_parallel: config.policy.max_parallel.unwrap_or(1),
         exhausted: config.policy.exhausted.unwrap_or(Exhausted::Continue),
@@ -164,7 +163,7 @@ impl Reader<'_> {
     }
 
     fn decode(&mut self, file: &str, bytes: &[u8]) -> String {
-        let decoded = text::decode(bytes, self.given.strict);
+        let decoded = text::decode_with(bytes, self.given.strict);
         self.texts.insert(file.to_owned(), decoded.text.clone());
         decoded.problems.into_iter().for_each(|diagnostic| self.push(file, diagnostic));
         decoded.text
@@ -374,8 +373,8 @@ impl Maker<'_, '_> {
         let mut checks: Vec<Check> = config.defaults.checks.clone().unwrap_or_else(detected);
         for output in &unit.outputs {
             let run = Argv::Look { file: output.value.clone(), holds: Vec::new() };
-            let name = native::check_name(&run);
-            checks.push(Check::new(name, run, native::CHECK_TIMEOUT));
+            let name = config::check_name(&run);
+            checks.push(Check::new(name, run, config::CHECK_TIMEOUT));
         }
         checks.push(verifier(config, id, title, unit));
         checks
@@ -396,7 +395,7 @@ impl Maker<'_, '_> {
     /// The profile that is called like the model of a unit.
     fn agent(&mut self, unit: &Unit) -> String {
         let config = self.given.config;
-        let default = || config.defaults.agent.clone().unwrap_or_else(|| native::DEFAULT_AGENT.to_owned());
+        let default = || config.defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned());
         let name = unit.model.as_ref().map_or(MODEL, |said| said.value.as_str());
         let known = config.agents.keys().find(|own| own.eq_ignore_ascii_case(name));
         if let Some(known) = known {

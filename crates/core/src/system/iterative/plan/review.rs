@@ -1,10 +1,10 @@
 //! Who judges beside commands: a verifier for each unit, and a review of the whole at the end.
 
 use super::unit::Unit;
-use crate::plan::{Argv, Check, Content, Dialect, Group, GroupId, Iterative, TaskId, TaskSpec, Words};
+use crate::plan::{Argv, Check, Content, Group, GroupId, Iterative, TaskId, TaskSpec, Words};
 use crate::review::whether_done;
 use crate::run::{Run, Task};
-use crate::system::native::{self, Config};
+use crate::system::config::{self, Config};
 use crate::time::Span;
 
 /// The group of the last task, which is no unit, and its id unless a unit has it.
@@ -19,18 +19,18 @@ const SHOWN: usize = 200;
 /// Whether a task of a run is that one.
 pub fn is_review(run: &Run, task: &Task) -> bool {
     let group = run.groups.get(task.group as usize);
-    run.settings.dialect == Dialect::Iterative && group.is_some_and(|group| group.id.as_str() == REVIEW)
+    run.settings.form.brief().is_some() && group.is_some_and(|group| group.id.as_str() == REVIEW)
 }
 
 /// The profile that looks at work: the first of these that the project has, else whoever does the work.
 fn looker(config: &Config, names: &[&str]) -> String {
     let known = names.iter().find(|name| config.agents.contains_key(**name)).map(|name| (*name).to_owned());
-    known.or_else(|| config.defaults.agent.clone()).unwrap_or_else(|| native::DEFAULT_AGENT.to_owned())
+    known.or_else(|| config.defaults.agent.clone()).unwrap_or_else(|| config::DEFAULT_AGENT.to_owned())
 }
 
 fn check(config: &Config, names: &[&str], ask: String) -> Check {
     let run = Argv::Review { agent: looker(config, names), ask };
-    Check::new(native::check_name(&run), run, TIMEOUT)
+    Check::new(config::check_name(&run), run, TIMEOUT)
 }
 
 /// Somebody looks whether a unit is what it says it is.
@@ -77,7 +77,7 @@ pub(super) fn review(
         criteria: about.done_when.clone(),
         checks: vec![check(config, &["reviewer", "verifier"], ask(about))],
         priority: 1,
-        agent: defaults.agent.clone().unwrap_or_else(|| native::DEFAULT_AGENT.to_owned()),
+        agent: defaults.agent.clone().unwrap_or_else(|| config::DEFAULT_AGENT.to_owned()),
         attempts: 1 + FIXES,
         confirm: false,
         may_change_nothing: true,

@@ -5,10 +5,10 @@ use std::ops::Range;
 use super::brief::{left, placeholder};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{RepoPath, TaskId};
-use crate::system::issue::plan::{Node, joined};
 use crate::system::kit::checklist::{Checklist, Kind, Line, field, shift};
+use crate::system::kit::files::{files, is_none};
 use crate::system::kit::found::{Found, Said, cut};
-use crate::system::rwkit::files::{files, is_none};
+use crate::system::kit::outline::{Node, joined};
 
 /// More iterations than this are no limit.
 const MOST: u32 = 100;

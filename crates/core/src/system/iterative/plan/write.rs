@@ -4,16 +4,16 @@ use std::fmt::Write;
 
 use super::add::is_id;
 use super::{BRIEFS, LISTS, REVIEW};
-use crate::plan::{Dialect, Iterative, Mode, Plan, RepoPath, TaskId, TaskSpec};
+use crate::plan::{Iterative, Mode, Plan, RepoPath, TaskId, TaskSpec};
+use crate::system::config::DEFAULT_AGENT;
 use crate::system::iterative::context::{self, Facts};
-use crate::system::native::DEFAULT_AGENT;
 
 /// The same plan with ids that such a list can have; others are counted. The review is made anew by whoever reads it.
 pub fn fit(plan: &Plan) -> Plan {
     let mut fitted = plan.clone();
     let last = |task: &TaskSpec| {
         let group = plan.groups.get(task.group as usize);
-        plan.settings.dialect == Dialect::Iterative && group.is_some_and(|group| group.id.as_str() == REVIEW)
+        plan.settings.form.brief().is_some() && group.is_some_and(|group| group.id.as_str() == REVIEW)
     };
     fitted.tasks.retain(|task| !last(task));
     if fitted.tasks.iter().all(|task| is_id(&task.id)) {
@@ -35,7 +35,7 @@ pub fn fit(plan: &Plan) -> Plan {
 /// The brief, the list, and what everybody who begins is pointed to. What is said about a task beside its fields stands below its box, as bullets.
 pub fn write(plan: &Plan, done: impl Fn(&TaskId) -> bool) -> Vec<(String, String)> {
     let unsaid = Iterative { name: plan.name.clone(), ..Iterative::default() };
-    let about = plan.settings.iterative.as_deref().unwrap_or(&unsaid);
+    let about = plan.settings.form.brief().unwrap_or(&unsaid);
     let (list, title) = match about.mode {
         Mode::Development => (LISTS[0], "Tasks"),
         Mode::Knowledge => (LISTS[1], "Phases"),

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::words::{PhaseWord, UnitWord};
 use crate::plan::{Mode, TaskId};
-use crate::system::execute::state::{Map, Time, schema as schemas};
+use crate::system::kit::projection::{Map, Time, schema_of};
 use crate::system::kit::shape::Shape::{self, Each, Fields, Leaf};
 
 /// The name of the file, also in the journal.
@@ -121,5 +121,5 @@ const UNIT: Shape = Fields(&[
 
 /// The JSON Schema of the file as it is written; fields of others are allowed everywhere.
 pub fn schema() -> Value {
-    schemas::of::<StateFile>()
+    schema_of::<StateFile>()
 }

@@ -13,12 +13,14 @@ use super::words::{PhaseWord, UnitWord, waits};
 use crate::plan::{Mode, TaskId};
 use crate::run::{Command, CommitMade, Report};
 use crate::system::edit::{self, Edit, What, changes};
-use crate::system::execute::state::TaskStatus;
+use crate::system::iterative::Iterations;
+use crate::system::kit::diff::{self, Pair};
 use crate::system::kit::shape;
+use crate::system::kit::status::TaskStatus;
 
 /// What was changed between the projection that the file was and what it is now.
 pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
-    let mut listener = Listener { edits: Vec::new() };
+    let mut listener = Listener::new();
     if shown == found {
         return listener.edits;
     }
@@ -31,11 +33,8 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     let mut carried = listener.carried(shown, found);
     listener.commits(shown, found, &mut carried);
     listener.phase(shown, found, &mut carried);
-    if !carried.is_empty() {
-        let fields = Value::Object(carried);
-        listener.edits.push(Edit { task: None, what: What::Carried { fields } });
-    }
-    listener.edits
+    listener.carried = carried;
+    listener.finish()
 }
 
 /// The commands that an edit of this file comes to; see [`edit::commands`].
@@ -43,27 +42,9 @@ pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
     edit::commands(edit, by, FILE)
 }
 
-struct Listener {
-    edits: Vec<Edit>,
-}
-
-/// One unit before and after.
-struct Pair<'v> {
-    id: TaskId,
-    before: &'v Value,
-    after: &'v Value,
-}
+type Listener = diff::Listener<Iterations>;
 
 impl Listener {
-    fn nonsense(&mut self, task: Option<&TaskId>, what: String, why: &str) {
-        let what = What::Nonsense { what, why: why.to_owned() };
-        self.edits.push(Edit { task: task.cloned(), what });
-    }
-
-    fn wish(&mut self, task: &TaskId, what: What) {
-        self.edits.push(Edit { task: Some(task.clone()), what });
-    }
-
     /// What the brief says is changed there.
     fn given(&mut self, shown: &Value, found: &Value) {
         for name in ["task", "slug", "mode", "domain"] {

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::Status;
-use crate::system::execute::state::TaskStatus;
 use crate::system::kit::fields::Meant;
+use crate::system::kit::status::{TaskStatus, plain};
 
 /// Where a unit stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -190,9 +190,4 @@ pub(super) fn waits(reason: &str) -> bool {
             rest.split([',', ' ', '&']).filter(|part| !part.is_empty() && *part != "and").peekable();
         ids.peek().is_some() && ids.all(|id| id.len() <= 20 && id.contains(|c: char| c.is_ascii_digit()))
     })
-}
-
-/// The same letters, however they are joined and whatever their case.
-fn plain(word: &str) -> String {
-    word.trim().to_lowercase().replace(['-', ' '], "_")
 }

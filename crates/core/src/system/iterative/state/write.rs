@@ -9,10 +9,8 @@ use super::words::{PhaseWord, UnitWord};
 use crate::chronicle::{Chronicle, Commit, Story};
 use crate::plan::{Iterative, Mode};
 use crate::run::{Proof, Run, State, Status, Task};
-use crate::system::execute::state::{Map, Time};
-use crate::system::issue::state::created_at;
 use crate::system::iterative::plan::is_review;
-use crate::system::kit::shape;
+use crate::system::kit::projection::{self, Map, Time, created_at};
 
 /// So many characters of a hash tell commits apart, for people and for this file.
 const SHORT: usize = 7;
@@ -21,7 +19,7 @@ const SHORT: usize = 7;
 pub fn project(state: &State, chronicle: &Chronicle) -> Option<StateFile> {
     let run = state.run()?;
     let unsaid = Iterative::default();
-    let about = run.settings.iterative.as_deref().unwrap_or(&unsaid);
+    let about = run.settings.form.brief().unwrap_or(&unsaid);
     let none = Story::default();
     let all = state.tasks().filter(|task| !task.removed);
     let mut all: Vec<(&Task, &Story)> =
@@ -34,15 +32,12 @@ pub fn project(state: &State, chronicle: &Chronicle) -> Option<StateFile> {
 
 /// The file as a value: what an edit of it is compared with.
 pub fn value(file: &StateFile) -> Value {
-    let mut value = serde_json::to_value(file).expect("its keys are strings and its numbers finite");
-    shape::lay_over(&mut value, &file.carried, &ROOT);
-    value
+    projection::value(file, &file.carried, &ROOT)
 }
 
 /// The file's bytes, as `jq` would write them.
 pub fn text(file: &StateFile) -> String {
-    let text = serde_json::to_string_pretty(&value(file));
-    text.expect("its keys are strings and its numbers finite") + "\n"
+    projection::text(&value(file))
 }
 
 struct Writer<'a> {

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::chronicle::bench::{Bench, id};
 use crate::run::{Command, Proof};
+use crate::system::issue;
 use crate::system::issue::state::tests::{fresh, lands, over};
 
 fn wide(text: &str, unit: fn(u16) -> [u8; 2]) -> Vec<u8> {
@@ -46,14 +47,14 @@ fn what_is_no_state_file_says_where_and_what_is_said_twice_is_told() {
     assert_eq!((&value["a"], twice), (&2.into(), vec!["line 1, column 10: `a` is said twice".to_owned()]));
 }
 
-fn settled(beside: Beside, bytes: &[u8], bench: &Bench) -> Settled {
+fn settled(beside: &dyn Companion, bytes: &[u8], bench: &Bench) -> Settled {
     beside.settle(Some(bytes), &bench.state, &bench.chronicle, &[], &BTreeSet::new())
 }
 
 /// What the journal is when all was done that was asked for.
 fn grown(bytes: &[u8], bench: &mut Bench) -> Vec<u8> {
-    settled(Beside::Journal, bytes, bench).notes.into_iter().for_each(|note| bench.note(note));
-    match settled(Beside::Journal, bytes, bench).put {
+    settled(&issue::JOURNAL, bytes, bench).notes.into_iter().for_each(|note| bench.note(note));
+    match settled(&issue::JOURNAL, bytes, bench).put {
         Put::Append(more) => [bytes, &more].concat(),
         _ => bytes.to_vec(),
     }
@@ -61,7 +62,7 @@ fn grown(bytes: &[u8], bench: &mut Bench) -> Vec<u8> {
 
 #[track_caller]
 fn asks_for_nothing(bytes: &[u8], bench: &Bench) {
-    let again = settled(Beside::Journal, bytes, bench);
+    let again = settled(&issue::JOURNAL, bytes, bench);
     assert_eq!((again.notes.len(), again.put), (0, Put::Nothing), "{:?}", String::from_utf8_lossy(bytes));
 }
 
@@ -95,7 +96,7 @@ fn an_entry_that_was_appended_in_another_encoding_is_heard_once() {
     let mut bench = over();
     let entry = "\n---\n\n## Note\n\nAll is well.\n";
     let mixed = [b"# J\n".as_slice(), &wide(entry, u16::to_le_bytes)[2..]].concat();
-    let heard = settled(Beside::Journal, &mixed, &bench).notes;
+    let heard = settled(&issue::JOURNAL, &mixed, &bench).notes;
     let note = Note::Entry { task: None, text: "## Note\n\nAll is well.".to_owned(), for_next: false };
     assert_eq!(heard, [note]);
     let whole = grown(&mixed, &mut bench);
@@ -117,10 +118,10 @@ fn an_entry_that_was_appended_in_another_encoding_is_heard_once() {
 fn an_entry_about_no_task_of_the_plan_is_kept_and_told_once() {
     let mut bench = fresh();
     let text = b"# J\n\n## Task 99: What\n\nDid it.\n";
-    let first = settled(Beside::Journal, text, &bench);
+    let first = settled(&issue::JOURNAL, text, &bench);
     assert_eq!(first.edits[0].to_string(), "there is no task 99 in the plan: kept, as about no task");
     first.notes.into_iter().for_each(|note| bench.note(note));
-    let again = settled(Beside::Journal, text, &bench);
+    let again = settled(&issue::JOURNAL, text, &bench);
     assert_eq!((again.notes.len(), again.edits.len()), (0, 0));
 }
 
@@ -131,7 +132,7 @@ fn the_tick_of_a_task_whose_work_is_gone_is_no_claim() {
     bench.attach();
     lands(&mut bench, "1", None, [&[], &["a"]]);
     let list = b"- [x] 1. a\n- [ ] 2. b\n- [ ] 10. c\n";
-    let boxes = |bench: &Bench| settled(Beside::Boxes("tasks.md"), list, bench);
+    let boxes = |bench: &Bench| settled(&issue::BOXES[0], list, bench);
     assert_eq!((boxes(&bench).edits.len(), boxes(&bench).put), (0, Put::Nothing));
     let Some(Proof::Landed { commit, .. }) = bench.task("1").proof.clone() else { panic!("it landed") };
     bench.accept(&Command::LandingLost { task: id("1"), commit, reason: "it was reset".to_owned() });
@@ -151,7 +152,7 @@ fn a_box_that_somebody_unticks_is_refused_and_ticked_again() {
         lands(&mut bench, task, None, [&[], &["a"]]);
     }
     let look = |list: &str, shown: &BTreeSet<TaskId>| {
-        Beside::Boxes("tasks.md").settle(Some(list.as_bytes()), &bench.state, &bench.chronicle, &[], shown)
+        issue::BOXES[0].settle(Some(list.as_bytes()), &bench.state, &bench.chronicle, &[], shown)
     };
     let said = |settled: &Settled| -> Vec<String> { settled.edits.iter().map(ToString::to_string).collect() };
     let (open, done) = ("- [ ] 1. a\n- [ ] 2. b\n- [ ] 10. c\n", "- [x] 1. a\n- [x] 2. b\n- [x] 10. c\n");
@@ -181,7 +182,7 @@ fn of_ticks_that_build_on_each_other_the_first_is_judged_first() {
     let mut bench = fresh();
     bench.attach();
     let claims = |list: &[u8], bench: &Bench| {
-        let settled = settled(Beside::Boxes("tasks.md"), list, bench);
+        let settled = settled(&issue::BOXES[0], list, bench);
         let ids: Vec<String> =
             settled.edits.iter().flat_map(|edit| &edit.task).map(TaskId::to_string).collect();
         (ids.join(" "), settled.put)
@@ -197,7 +198,7 @@ fn of_ticks_that_build_on_each_other_the_first_is_judged_first() {
 #[test]
 fn a_report_of_an_earlier_validation_does_not_stay() {
     let bench = fresh();
-    let settle = |found: &str| match settled(Beside::Report, found.as_bytes(), &bench).put {
+    let settle = |found: &str| match settled(&issue::REPORT, found.as_bytes(), &bench).put {
         Put::Whole(text) => String::from_utf8(text).expect("text"),
         _ => found.to_owned(),
     };
@@ -206,7 +207,7 @@ fn a_report_of_an_earlier_validation_does_not_stay() {
     assert!(new.ends_with("Result: not known yet\n"), "{new}");
     assert_eq!(settle(&new), new);
     assert_eq!(settle("mine\n"), "mine\n");
-    let none = Beside::Report.settle(None, &bench.state, &bench.chronicle, &[], &BTreeSet::new());
+    let none = issue::REPORT.settle(None, &bench.state, &bench.chronicle, &[], &BTreeSet::new());
     assert_eq!(none.put, Put::Nothing, "and none is written before there is something to tell");
 }
 
@@ -229,7 +230,7 @@ proptest! {
         let bytes = pieces.concat();
         let whole = grown(&bytes, &mut bench);
         prop_assert!(whole.starts_with(&bytes));
-        let again = settled(Beside::Journal, &whole, &bench);
+        let again = settled(&issue::JOURNAL, &whole, &bench);
         prop_assert_eq!((again.notes.len(), again.put), (0, Put::Nothing));
     }
 }

@@ -4,11 +4,12 @@ use super::super::*;
 use crate::chronicle::bench::Bench;
 use crate::plan::TaskId;
 use crate::run::{Command, Report};
+use crate::system::iterative::{GUARDRAILS, PROGRESS, told_in_words};
 
 const LOG: &str = "# Progress Log\n\n## L0-001 - Iteration 1 - 2026-01-14\n**Did:** a\n**Remaining:** b\n";
 
 /// As whoever keeps the file does: notes are journaled, then what is missing is put in.
-fn kept(beside: Beside, found: Option<&str>, bench: &mut Bench) -> String {
+fn kept(beside: &dyn Companion, found: Option<&str>, bench: &mut Bench) -> String {
     let look = |bench: &Bench| {
         beside.settle(found.map(str::as_bytes), &bench.state, &bench.chronicle, &[], &BTreeSet::new())
     };
@@ -23,10 +24,10 @@ fn kept(beside: Beside, found: Option<&str>, bench: &mut Bench) -> String {
 #[test]
 fn a_changed_entry_is_journaled_once_with_its_line() {
     let mut bench = Bench::small();
-    assert_eq!(kept(Beside::Progress, Some(LOG), &mut bench), LOG);
+    assert_eq!(kept(&PROGRESS, Some(LOG), &mut bench), LOG);
     let edited = LOG.replace("**Did:** a", "**Did:** all");
     for _ in 0..2 {
-        assert_eq!(kept(Beside::Progress, Some(&edited), &mut bench), edited);
+        assert_eq!(kept(&PROGRESS, Some(&edited), &mut bench), edited);
     }
     let [told] = &bench.chronicle.refused[..] else { panic!("{:?}", bench.chronicle.refused) };
     assert_eq!(
@@ -39,12 +40,12 @@ fn a_changed_entry_is_journaled_once_with_its_line() {
 #[test]
 fn lessons_go_into_the_journal_and_back() {
     let mut bench = Bench::small();
-    let file = kept(Beside::Guardrails, Some("# Guardrails\n\n## A\n- **Do**: this\n"), &mut bench);
+    let file = kept(&GUARDRAILS, Some("# Guardrails\n\n## A\n- **Do**: this\n"), &mut bench);
     bench.note(Note::Guardrail { text: "Heed that".to_owned() });
-    let more = kept(Beside::Guardrails, Some(&file), &mut bench);
+    let more = kept(&GUARDRAILS, Some(&file), &mut bench);
     assert!(more.starts_with(&file) && more.contains("## Heed that\n"), "{more}");
-    assert!(Beside::Guardrails.holds(more.as_bytes(), file.as_bytes()));
-    assert!(!Beside::Guardrails.holds(file.as_bytes(), more.as_bytes()));
+    assert!(GUARDRAILS.holds(more.as_bytes(), file.as_bytes()));
+    assert!(!GUARDRAILS.holds(file.as_bytes(), more.as_bytes()));
 }
 
 #[test]
@@ -81,7 +82,7 @@ fn what_is_added_has_the_line_ends_of_the_file() {
     let mut bench = Bench::small();
     let note = Note::Entry { task: None, text: "## Note\n\nMind this".to_owned(), for_next: false };
     bench.accept(&Command::Note { by: "ann".to_owned(), note });
-    let file = kept(Beside::Progress, Some(&LOG.replace('\n', "\r\n")), &mut bench);
+    let file = kept(&PROGRESS, Some(&LOG.replace('\n', "\r\n")), &mut bench);
     assert!(file.ends_with("\r\n## Note\r\n\r\nMind this\r\n"), "{file:?}");
 }
 
@@ -90,7 +91,7 @@ fn what_is_added_has_the_line_ends_of_the_file() {
 fn the_log_and_the_lessons_grow_in_whatever_encoding_they_have() {
     let wide: Vec<u8> = "\u{feff}# Mine\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     for bytes in [wide, b"\xff\xfe#\0x".to_vec(), b"# a\0b \xff\n".to_vec()] {
-        for beside in [Beside::Progress, Beside::Guardrails] {
+        for beside in [&PROGRESS as &dyn Companion, &GUARDRAILS] {
             let mut bench = Bench::small();
             let note = Note::Entry { task: None, text: "## Note\n\nMind this".to_owned(), for_next: false };
             bench.accept(&Command::Note { by: "ann".to_owned(), note });

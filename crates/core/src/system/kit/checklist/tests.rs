@@ -256,7 +256,7 @@ fn numbers_are_read_in_every_spelling() {
 #[test]
 fn ticking_changes_the_mark_and_nothing_else() {
     let bytes = b"\xef\xbb\xbf# T\r\n- [ ] 1. a\r\n\xff- [] 2. b\r- [ ]* 3. \xe2\x9c\x85\n- [~] 4. d";
-    let decoded = crate::system::kit::text::decode(bytes, false);
+    let decoded = crate::system::kit::text::decode(bytes);
     let list = scan(&decoded.text);
     let marks: Vec<_> = list.items().map(|(_, _, item)| (item.place.clone(), Mark::Done)).collect();
     let new = tick(bytes, &decoded.text, &marks).expect("a text");

@@ -8,6 +8,7 @@ use super::checks::unix_lines;
 use super::*;
 use crate::diagnostic::{Diagnostic, Severity, place};
 use crate::plan::{Adapter, Argv, Exhausted, Plan, Schedule, TaskSpec};
+use crate::system::config::read_config;
 use crate::time::Span;
 
 /// `@T1` on a line of its own stands for a whole valid task; more keys may follow it.

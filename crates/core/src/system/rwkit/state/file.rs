@@ -8,7 +8,7 @@ use super::gates::gate_task;
 use super::log::LogEntry;
 use super::words::{BatchWord, GateWord, RunWord, StoryWord, TaskWord};
 use crate::plan::TaskId;
-use crate::system::execute::state::{Map, Time, schema as schemas};
+use crate::system::kit::projection::{Map, Time, schema_of};
 use crate::system::kit::shape;
 use crate::system::kit::shape::Key;
 use crate::system::kit::shape::Shape::{self, Each, Fields, Leaf, List};
@@ -317,5 +317,5 @@ pub(super) fn batch_id(value: &Value) -> Option<u64> {
 
 /// The JSON Schema of the file as it is written; fields of others are allowed everywhere.
 pub fn schema() -> Value {
-    schemas::of::<StateFile>()
+    schema_of::<StateFile>()
 }

@@ -17,11 +17,13 @@ use crate::plan::{RepoPath, TaskId};
 use crate::run::{Command, PastError, Report};
 use crate::system::Addition;
 use crate::system::edit::{self, Edit, What, changes};
-use crate::system::execute::state::TaskStatus;
+use crate::system::kit::diff;
+use crate::system::kit::status::TaskStatus;
+use crate::system::rwkit::Rwkit;
 
 /// What was changed between the projection that the file was and what it is now.
 pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
-    let mut listener = Listener { edits: Vec::new() };
+    let mut listener = Listener::new();
     if shown == found {
         return listener.edits;
     }
@@ -37,7 +39,7 @@ pub fn edits(shown: &Value, found: &Value) -> Vec<Edit> {
     listener.status(shown, found);
     listener.derived(shown, found);
     listener.carried(shown, found);
-    listener.edits
+    listener.finish()
 }
 
 /// The commands that an edit of this file comes to; see [`edit::commands`].
@@ -45,9 +47,7 @@ pub fn commands(edit: &Edit, by: &str) -> Vec<Command> {
     edit::commands(edit, by, FILE)
 }
 
-struct Listener {
-    edits: Vec<Edit>,
-}
+type Listener = diff::Listener<Rwkit>;
 
 /// One task before and after, with its failed attempts; after, somebody may have left them out.
 struct Pair<'v> {
@@ -65,15 +65,6 @@ impl Pair<'_> {
 }
 
 impl Listener {
-    fn nonsense(&mut self, task: Option<&TaskId>, what: String, why: &str) {
-        let what = What::Nonsense { what, why: why.to_owned() };
-        self.edits.push(Edit { task: task.cloned(), what });
-    }
-
-    fn wish(&mut self, task: &TaskId, what: What) {
-        self.edits.push(Edit { task: Some(task.clone()), what });
-    }
-
     /// What the run was given is not given here.
     fn given(&mut self, shown: &Value, found: &Value) {
         for name in ["version", "session_id"] {
@@ -450,10 +441,7 @@ impl Listener {
                 kept.entry(id).or_insert_with(|| fields.clone());
             }
         }
-        let fields = changes(&before, &after);
-        if !fields.is_empty() {
-            self.edits.push(Edit { task: None, what: What::Carried { fields: Value::Object(fields) } });
-        }
+        self.carried = changes(&before, &after);
     }
 }
 

@@ -9,7 +9,7 @@ use super::words::{GateWord, RunWord, TaskWord};
 use super::write::{Told, Writer};
 use crate::chronicle::{self, Failure, cut};
 use crate::run::{Status, StopReason};
-use crate::system::execute::state::Time;
+use crate::system::kit::projection::Time;
 use crate::time::Timestamp;
 
 /// More than anybody reads in a state file, and little enough to write again and again.

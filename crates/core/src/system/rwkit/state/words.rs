@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::gates::REVIEW;
 use crate::run::Status;
-use crate::system::execute::state::TaskStatus;
 use crate::system::kit::fields::Meant;
+use crate::system::kit::status::{TaskStatus, plain};
 
 /// Where the run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -225,9 +225,4 @@ impl GateSaid {
             },
         }
     }
-}
-
-/// The same letters, however they are joined and whatever their case.
-fn plain(word: &str) -> String {
-    word.trim().to_lowercase().replace(['-', ' '], "_")
 }

@@ -11,17 +11,16 @@ use super::file::{
 use super::gates::{GATES, REVIEW, gate_of};
 use super::words::{BatchWord, GateWord, RunWord, StoryWord, TaskWord};
 use crate::chronicle::{Chronicle, Story};
-use crate::plan::{About, AboutTask, Dialect};
+use crate::plan::{About, AboutTask};
 use crate::run::{Run, State, Status, StopReason, Task};
-use crate::system::execute::state::{Map, Time};
-use crate::system::kit::shape;
+use crate::system::kit::projection::{self, Map, Time};
 use crate::time::Timestamp;
 
 /// The file of a run in this project, at the last event of both. `None` before the run was made.
 pub fn project(state: &State, chronicle: &Chronicle, project: &str) -> Option<StateFile> {
     let run = state.run()?;
     let none = About::default();
-    let list = run.settings.list.as_deref().unwrap_or(&none);
+    let list = run.settings.form.list().unwrap_or(&none);
     let (story, about) = (Story::default(), AboutTask::default());
     let mut all: Vec<Told> = Vec::new();
     for task in state.tasks().filter(|task| !task.removed) {
@@ -31,7 +30,7 @@ pub fn project(state: &State, chronicle: &Chronicle, project: &str) -> Option<St
     }
     all.sort_by_key(|told| told.story.added);
     // Tasks of other systems may be called like gates.
-    let has_gates = run.settings.dialect == Dialect::Rwkit;
+    let has_gates = run.settings.form.list().is_some();
     let (mut gates, mut tasks): (Vec<Told>, Vec<Told>) =
         all.into_iter().partition(|told| has_gates && gate_of(&told.task.id).is_some());
     gates.sort_by_key(|told| told.task.group);
@@ -45,15 +44,12 @@ pub fn project(state: &State, chronicle: &Chronicle, project: &str) -> Option<St
 
 /// The file as a value: what an edit of it is compared with.
 pub fn value(file: &StateFile) -> Value {
-    let mut value = serde_json::to_value(file).expect("its keys are strings and its numbers finite");
-    shape::lay_over(&mut value, &file.carried, &ROOT);
-    value
+    projection::value(file, &file.carried, &ROOT)
 }
 
 /// The file's bytes, as `jq` would write them.
 pub fn text(file: &StateFile) -> String {
-    let text = serde_json::to_string_pretty(&value(file));
-    text.expect("its keys are strings and its numbers finite") + "\n"
+    projection::text(&value(file))
 }
 
 /// Which batch each group is. Only one that holds tasks is any, and they are numbered as they come: so a batch is found at

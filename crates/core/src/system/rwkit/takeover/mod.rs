@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::plan::{About, Argv, Settings, TaskId, TaskSpec};
 use crate::run::{Command, Note, Past, Proof, Status};
+use crate::system::Form;
 use crate::system::kit::takeover::{self, Belief, Evidence, Files, Legacy, Questions, Refused, Takeover};
 use crate::system::rwkit::plan::Before;
 use crate::system::rwkit::state::{FILE, ForeignState, ForeignTask, TaskWord, gate_of};
@@ -66,7 +67,7 @@ impl Legacy for Left<'_> {
             analysis_report_path: state.analysis_report_path.clone().unwrap_or_default(),
             ..About::default()
         };
-        settings.list = settings.list.take().map(|list| Box::new(list.known_from(Some(&said))));
+        settings.form = std::mem::take(&mut settings.form).known_from(&Form::Rwkit(Box::new(said)));
     }
 
     fn questions(&self, specs: &[TaskSpec]) -> Questions {

@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 
 use super::plan::{Given, RwkitReading, lint, read};
 use crate::diagnostic::{Diagnostic, Severity, place};
-use crate::plan::{Argv, Dialect, Exhausted, Schedule, TaskId};
-use crate::system::native::{Config, read_config};
+use crate::plan::{Argv, Exhausted, Schedule, TaskId};
+use crate::system::config::{Config, read_config};
 use crate::system::{Folder, Problem};
 
 /// The way planners write one.
@@ -200,7 +200,7 @@ fn a_list_becomes_a_plan_without_a_word() {
         (settings.schedule, settings.max_parallel, settings.exhausted),
         (Schedule::Layered, 7, Exhausted::Pass)
     );
-    assert_eq!(settings.dialect, Dialect::Rwkit);
+    assert_eq!(settings.system().name(), "rwkit");
     assert!(plan.tasks.iter().all(|task| task.attempts == 4));
 }
 

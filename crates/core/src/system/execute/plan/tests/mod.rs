@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 
 use super::{lint, read};
 use crate::diagnostic::{Severity, place};
-use crate::plan::{Argv, Dialect, Exhausted, RepoPath, Schedule, TaskId, TaskSpec};
-use crate::system::native::{Config, read_config};
+use crate::plan::{Argv, Exhausted, RepoPath, Schedule, TaskId, TaskSpec};
+use crate::system::config::{Config, read_config};
 use crate::system::{Folder, Reading};
 use crate::time::Span;
 
@@ -320,8 +320,8 @@ fn this_system_has_habits_of_its_own() {
     let plan = reading(&invoices()).plan;
     let settings = &plan.settings;
     assert_eq!(
-        (settings.dialect, settings.schedule, settings.max_parallel, settings.exhausted),
-        (Dialect::Execute, Schedule::Layered, 3, Exhausted::Stop)
+        (settings.system().name(), settings.schedule, settings.max_parallel, settings.exhausted),
+        ("execute", Schedule::Layered, 3, Exhausted::Stop)
     );
     let task = &plan.tasks[0];
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::system::issue::boxes::{bare, tick};
+use crate::system::kit::boxes::{bare, tick};
 
 fn ticked(text: &str, done: &[(&str, bool)]) -> (String, Vec<String>) {
     let word = |done| if done { Word::Completed } else { Word::Pending };

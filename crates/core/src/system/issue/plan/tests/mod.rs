@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 
 use super::{Given, IssueReading, Role, Word, lint, read};
 use crate::diagnostic::{Severity, place};
-use crate::plan::{Dialect, Exhausted, Schedule, TaskId};
-use crate::system::native::{Config, read_config};
+use crate::plan::{Exhausted, Schedule, TaskId};
+use crate::system::config::{Config, read_config};
 use crate::system::{Folder, Problem};
 use crate::toolchain::{self, Detected};
 
@@ -195,8 +195,8 @@ fn a_folder_becomes_a_plan_without_a_word() {
     );
     let settings = &plan.settings;
     assert_eq!(
-        (settings.dialect, settings.schedule, settings.max_parallel, settings.exhausted),
-        (Dialect::Issue, Schedule::Layered, 1, Exhausted::Stop)
+        (settings.system().name(), settings.schedule, settings.max_parallel, settings.exhausted),
+        ("issue", Schedule::Layered, 1, Exhausted::Stop)
     );
     assert!(plan.tasks.iter().all(|task| task.attempts == 3 && task.priority == 1));
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::system::issue::boxes::tick;
+use crate::system::kit::boxes::tick;
 use crate::system::kit::checklist;
 
 /// Lists as they might be written: each line is indented, and most have a number.

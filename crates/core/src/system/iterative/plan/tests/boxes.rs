@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::system::issue::boxes::{tick, ticked};
 use crate::system::issue::plan::Word;
+use crate::system::kit::boxes::{tick, ticked};
 
 fn stand(done: &[&str]) -> BTreeMap<TaskId, Word> {
     let word = |id: &str| if done.contains(&id) { Word::Completed } else { Word::Pending };

@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 
 use super::{Given, IterativeReading, read};
 use crate::diagnostic::{Severity, place};
-use crate::plan::{Argv, Dialect, Domain, Exhausted, Mode, Schedule, TaskId, TaskSpec};
-use crate::system::native::{Config, read_config};
+use crate::plan::{Argv, Domain, Exhausted, Mode, Schedule, TaskId, TaskSpec};
+use crate::system::config::{Config, read_config};
 use crate::system::{Folder, Problem};
 use crate::toolchain::{self, Detected};
 
@@ -224,11 +224,11 @@ fn a_list_of_tasks_becomes_a_plan() {
     assert!(units(&read).iter().all(|task| task.confirm && task.group == 0 && !task.check_first));
     let settings = &read.reading.plan.settings;
     assert_eq!(
-        (settings.dialect, settings.schedule, settings.max_parallel, settings.exhausted),
-        (Dialect::Iterative, Schedule::Flow, 1, Exhausted::Continue)
+        (settings.system().name(), settings.schedule, settings.max_parallel, settings.exhausted),
+        ("iterative", Schedule::Flow, 1, Exhausted::Continue)
     );
     assert_eq!(settings.commit_prefix.as_deref(), Some("feat(user-auth):"));
-    assert_eq!(settings.iterative.as_deref(), Some(&read.about));
+    assert_eq!(settings.form.brief(), Some(&read.about));
     let about = &read.about;
     assert_eq!((about.slug.as_str(), about.name.as_str()), ("user-auth", "User authentication"));
     assert_eq!((about.mode, about.domains.as_slice()), (Mode::Development, &[Domain::Feature][..]));

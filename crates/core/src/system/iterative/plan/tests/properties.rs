@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::Graph;
-use crate::system::issue::boxes::tick;
 use crate::system::issue::plan::Word;
+use crate::system::kit::boxes::tick;
 
 /// Lists as they might be written, with arrows above them.
 fn lists() -> impl Strategy<Value = String> {

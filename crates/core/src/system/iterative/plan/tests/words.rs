@@ -109,7 +109,7 @@ fn a_plan_comes_back_as_it_was_written() {
 }
 
 fn plan_mode(plan: &Plan) -> Mode {
-    plan.settings.iterative.as_ref().map(|about| about.mode).expect("of this system")
+    plan.settings.form.brief().map(|about| about.mode).expect("of this system")
 }
 
 /// Then a box that is ticked in the middle lets no later one overtake.

@@ -1,8 +1,8 @@
 //! Those who look once more, and the review of the whole.
 
 use super::*;
-use crate::plan::{Dialect, Iterative};
 use crate::run::Closing;
+use crate::system::Form;
 use crate::time::Span;
 
 fn confirming() -> Bench {
@@ -11,8 +11,7 @@ fn confirming() -> Bench {
     let mut review = spec("review", &["T1"]);
     (review.group, review.may_change_nothing, review.check_first) = (1, true, true);
     let mut plan = plan(&["tasks", "review"], vec![unit, review]);
-    plan.settings.dialect = Dialect::Iterative;
-    plan.settings.iterative = Some(Box::new(Iterative::default()));
+    plan.settings.form = Form::Iterative(Box::default());
     let mut bench = Bench::new(plan);
     bench.attach();
     bench

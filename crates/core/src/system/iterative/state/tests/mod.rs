@@ -10,8 +10,9 @@ use serde_json::Value;
 
 use super::*;
 use crate::chronicle::bench::{Bench, id, oid, plan, spec};
-use crate::plan::{Dialect, Domain, Exhausted, Iterative, Mode, Plan, Schedule, TaskSpec};
+use crate::plan::{Domain, Exhausted, Iterative, Mode, Plan, Schedule, TaskSpec};
 use crate::run::{AgentEnd, Claim, Closing, Command, CommitMade, Report, Status, Verdict, Work};
+use crate::system::Form;
 
 const UNITS: [&str; 5] = ["T1", "T2", "T3", "T4", "T5"];
 
@@ -27,11 +28,10 @@ fn bench(mode: Mode, units: Vec<TaskSpec>) -> Bench {
     let tasks = units.into_iter().chain([review]).collect();
     let mut plan: Plan = plan(&[if is_code { "tasks" } else { "phases" }, "review"], tasks);
     plan.name = if is_code { "user-auth" } else { "future-work" }.to_owned();
-    plan.settings.dialect = Dialect::Iterative;
     plan.settings.schedule = Schedule::Flow;
     plan.settings.exhausted = Exhausted::Continue;
     let name = if is_code { "user-authentication" } else { "future-of-work-synthesis" };
-    plan.settings.iterative = Some(Box::new(Iterative {
+    plan.settings.form = Form::Iterative(Box::new(Iterative {
         slug: plan.name.clone(),
         name: name.to_owned(),
         mode,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::chronicle::bench::{Bench, id, oid, plan, spec};
-use crate::plan::{About, AboutTask, Dialect, Exhausted, Plan, Schedule, Story, TaskSpec};
+use crate::plan::{About, AboutTask, Exhausted, Plan, Schedule, Story, TaskSpec};
 use crate::run::{Claim, Command, Report, StopReason, Verdict};
 
 const TASKS: [&str; 5] = ["T001", "T002", "T003", "T010", "T004"];
@@ -24,8 +24,7 @@ fn task(name: &str, needs: &[&str], group: u32, attempts: u32) -> TaskSpec {
 fn bench(groups: &[&str], tasks: Vec<TaskSpec>, about: About) -> Bench {
     let mut plan: Plan = plan(groups, tasks);
     plan.name = "2-1-receipts".to_owned();
-    plan.settings.dialect = Dialect::Rwkit;
-    plan.settings.list = Some(Box::new(about));
+    plan.settings.form = crate::system::Form::Rwkit(Box::new(about));
     plan.settings.auto_answer = true;
     plan.settings.exhausted = Exhausted::Pass;
     // So that the tests need not do everything in its order.

@@ -18,7 +18,7 @@ use crate::time::Span;
 
 /// The agent of a task where nobody names one.
 pub const DEFAULT_AGENT: &str = "default";
-pub(super) const ATTEMPTS: u32 = 3;
+pub(in crate::system) const ATTEMPTS: u32 = 3;
 pub(in crate::system) const PRIORITY: u32 = 50;
 
 /// What a project says for all its plans; what is not said is `None`.
@@ -92,7 +92,7 @@ pub fn read_config(text: &str) -> (Config, Vec<Diagnostic>) {
 }
 
 /// What both files share, laid over what a weaker one says.
-pub(super) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Config) -> Config {
+pub(in crate::system) fn read_tables(walk: &mut Walk<'_>, top: &Section<'_>, weaker: &Config) -> Config {
     let mut config = weaker.clone();
     if let Some(section) = top.section(walk, "policy", &keys::POLICY) {
         config.policy = read_policy(walk, &section, &weaker.policy);
@@ -301,7 +301,11 @@ fn read_author(walk: &mut Walk<'_>, said: &Said<&str>) -> Option<String> {
 }
 
 /// `[defaults]`, or the same keys of a task.
-pub(super) fn read_defaults(walk: &mut Walk<'_>, section: &Section<'_>, weaker: &Defaults) -> Defaults {
+pub(in crate::system) fn read_defaults(
+    walk: &mut Walk<'_>,
+    section: &Section<'_>,
+    weaker: &Defaults,
+) -> Defaults {
     let weaker = weaker.clone();
     let silence = match section.get("silence").map(|said| said.value) {
         Some(DeValue::String(off)) if off == "off" => Some(Some(Span(0))),
@@ -327,10 +331,7 @@ impl Config {
         let built_in = Settings::default();
         let policy = self.policy.clone();
         Settings {
-            issue: None,
-            list: None,
-            iterative: None,
-            dialect: built_in.dialect,
+            form: built_in.form,
             schedule: policy.schedule.unwrap_or(built_in.schedule),
             max_parallel: policy.max_parallel.unwrap_or(built_in.max_parallel),
             exhausted: policy.exhausted.unwrap_or(built_in.exhausted),

@@ -20,14 +20,14 @@ const COMPARISONS: usize = 500_000;
 
 /// A value and the bytes that say it.
 #[derive(Clone, Debug)]
-pub(super) struct Said<T> {
-    pub(super) value: T,
-    pub(super) at: Range<usize>,
+pub(in crate::system) struct Said<T> {
+    pub(in crate::system) value: T,
+    pub(in crate::system) at: Range<usize>,
 }
 
 /// The text being read, and what was found wrong in it so far.
 #[derive(Debug)]
-pub(super) struct Walk<'t> {
+pub(in crate::system) struct Walk<'t> {
     text: &'t str,
     diagnostics: Vec<Diagnostic>,
     /// Where lines start, found when the first message needs it: counting from the top each time would make
@@ -38,7 +38,7 @@ pub(super) struct Walk<'t> {
 
 impl<'t> Walk<'t> {
     /// The document, or nothing but the diagnostic that says why there is none.
-    pub(super) fn open(text: &'t str) -> (Walk<'t>, Option<DeTable<'t>>) {
+    pub(in crate::system) fn open(text: &'t str) -> (Walk<'t>, Option<DeTable<'t>>) {
         let mut walk =
             Walk { text, diagnostics: Vec::new(), lines: OnceCell::new(), comparisons: COMPARISONS };
         if text.len() > LARGEST {
@@ -56,18 +56,18 @@ impl<'t> Walk<'t> {
         }
     }
 
-    pub(super) fn push(&mut self, diagnostic: Diagnostic) {
+    pub(in crate::system) fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
     /// What was found, from the top of the text to its end.
-    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+    pub(in crate::system) fn finish(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
         self.diagnostics
     }
 
     /// The line of a byte, from 1.
-    pub(super) fn line(&self, byte: usize) -> usize {
+    pub(in crate::system) fn line(&self, byte: usize) -> usize {
         let lines = self.lines.get_or_init(|| {
             std::iter::once(0).chain(self.text.match_indices('\n').map(|(at, _)| at + 1)).collect()
         });
@@ -75,7 +75,7 @@ impl<'t> Walk<'t> {
     }
 
     /// The candidate most like `word`, as long as looking for it stays cheap.
-    pub(super) fn nearest<'c>(
+    pub(in crate::system) fn nearest<'c>(
         &mut self,
         word: &str,
         candidates: impl ExactSizeIterator<Item = &'c str>,
@@ -85,7 +85,13 @@ impl<'t> Walk<'t> {
     }
 
     /// A value of the wrong kind.
-    pub(super) fn wrong(&mut self, what: &str, expected: &str, found: &DeValue<'_>, at: Range<usize>) {
+    pub(in crate::system) fn wrong(
+        &mut self,
+        what: &str,
+        expected: &str,
+        found: &DeValue<'_>,
+        at: Range<usize>,
+    ) {
         let kind = match found {
             DeValue::String(_) => "text",
             DeValue::Integer(_) => "a number",
@@ -101,7 +107,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Text with something in it.
-    pub(super) fn text_of<'a>(
+    pub(in crate::system) fn text_of<'a>(
         &mut self,
         what: &str,
         value: &'a DeValue<'_>,
@@ -120,7 +126,7 @@ impl<'t> Walk<'t> {
 
     /// One line of text: no control characters, and none that make a terminal show another order than was
     /// written.
-    pub(super) fn line_of<'a>(
+    pub(in crate::system) fn line_of<'a>(
         &mut self,
         what: &str,
         value: &'a DeValue<'_>,
@@ -138,7 +144,12 @@ impl<'t> Walk<'t> {
     }
 
     /// A length of time.
-    pub(super) fn span_of(&mut self, what: &str, value: &DeValue<'_>, at: &Range<usize>) -> Option<Span> {
+    pub(in crate::system) fn span_of(
+        &mut self,
+        what: &str,
+        value: &DeValue<'_>,
+        at: &Range<usize>,
+    ) -> Option<Span> {
         let span = match value {
             DeValue::String(text) => Span::parse(text),
             _ => None,
@@ -173,15 +184,15 @@ fn not_toml(text: &str, error: &toml::de::Error) -> Diagnostic {
 
 /// A table whose unknown keys have been reported.
 #[derive(Clone, Debug)]
-pub(super) struct Section<'a> {
+pub(in crate::system) struct Section<'a> {
     table: &'a DeTable<'a>,
     keys: &'static Keys,
     /// Its header, or all of it where it stands inline.
-    pub(super) at: Range<usize>,
+    pub(in crate::system) at: Range<usize>,
 }
 
 impl<'a> Section<'a> {
-    pub(super) fn open(
+    pub(in crate::system) fn open(
         walk: &mut Walk<'_>,
         table: &'a DeTable<'a>,
         at: Range<usize>,
@@ -200,17 +211,17 @@ impl<'a> Section<'a> {
         Section { table, keys, at }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<Said<&'a DeValue<'a>>> {
+    pub(in crate::system) fn get(&self, key: &str) -> Option<Said<&'a DeValue<'a>>> {
         debug_assert!(self.keys.names.contains(&key), "{key} is not listed in {}", self.keys.table);
         self.table.get(key).map(|value| Said { value: value.get_ref(), at: value.span() })
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(in crate::system) fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
     /// Report a key that must be there and is not.
-    pub(super) fn require(&self, walk: &mut Walk<'_>, key: &str, example: &str) {
+    pub(in crate::system) fn require(&self, walk: &mut Walk<'_>, key: &str, example: &str) {
         if !self.has(key) {
             walk.push(
                 Diagnostic::error(self.at.clone(), format!("{} has no `{key}`", self.called()))
@@ -229,17 +240,17 @@ impl<'a> Section<'a> {
         }
     }
 
-    pub(super) fn text(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<&'a str>> {
+    pub(in crate::system) fn text(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<&'a str>> {
         let Said { value, at } = self.get(key)?;
         walk.text_of(&format!("`{key}`"), value, &at).map(|value| Said { value, at })
     }
 
-    pub(super) fn line(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<&'a str>> {
+    pub(in crate::system) fn line(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<&'a str>> {
         let Said { value, at } = self.get(key)?;
         walk.line_of(&format!("`{key}`"), value, &at).map(|value| Said { value, at })
     }
 
-    pub(super) fn flag(&self, walk: &mut Walk<'_>, key: &str) -> Option<bool> {
+    pub(in crate::system) fn flag(&self, walk: &mut Walk<'_>, key: &str) -> Option<bool> {
         let Said { value, at } = self.get(key)?;
         if value.as_bool().is_none() {
             walk.wrong(&format!("`{key}`"), "`true` or `false`", value, at);
@@ -247,7 +258,12 @@ impl<'a> Section<'a> {
         value.as_bool()
     }
 
-    pub(super) fn number(&self, walk: &mut Walk<'_>, key: &str, range: RangeInclusive<u32>) -> Option<u32> {
+    pub(in crate::system) fn number(
+        &self,
+        walk: &mut Walk<'_>,
+        key: &str,
+        range: RangeInclusive<u32>,
+    ) -> Option<u32> {
         let Said { value, at } = self.get(key)?;
         let (low, high) = (range.start(), range.end());
         let DeValue::Integer(number) = value else {
@@ -264,13 +280,13 @@ impl<'a> Section<'a> {
         number
     }
 
-    pub(super) fn span(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<Span>> {
+    pub(in crate::system) fn span(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<Span>> {
         let Said { value, at } = self.get(key)?;
         walk.span_of(&format!("`{key}`"), value, &at).map(|value| Said { value, at })
     }
 
     /// A limit: a length of time that is not nothing.
-    pub(super) fn limit(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<Span>> {
+    pub(in crate::system) fn limit(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<Span>> {
         let said = self.span(walk, key)?;
         if said.value == Span(0) {
             walk.push(
@@ -281,7 +297,12 @@ impl<'a> Section<'a> {
         Some(said)
     }
 
-    pub(super) fn choice<T: Copy>(&self, walk: &mut Walk<'_>, key: &str, choices: &[(&str, T)]) -> Option<T> {
+    pub(in crate::system) fn choice<T: Copy>(
+        &self,
+        walk: &mut Walk<'_>,
+        key: &str,
+        choices: &[(&str, T)],
+    ) -> Option<T> {
         let said = self.text(walk, key)?;
         let names = || choices.iter().map(|(name, _)| *name);
         let found = choices.iter().find(|(name, _)| *name == said.value).map(|(_, choice)| *choice);
@@ -300,7 +321,11 @@ impl<'a> Section<'a> {
     }
 
     /// A list, whatever it holds.
-    pub(super) fn list(&self, walk: &mut Walk<'_>, key: &str) -> Option<Vec<Said<&'a DeValue<'a>>>> {
+    pub(in crate::system) fn list(
+        &self,
+        walk: &mut Walk<'_>,
+        key: &str,
+    ) -> Option<Vec<Said<&'a DeValue<'a>>>> {
         let Said { value, at } = self.get(key)?;
         let DeValue::Array(items) = value else {
             walk.wrong(&format!("`{key}`"), "a list, in `[` and `]`", value, at);
@@ -310,7 +335,7 @@ impl<'a> Section<'a> {
     }
 
     /// A list of texts; those that are none are reported and left out.
-    pub(super) fn texts(&self, walk: &mut Walk<'_>, key: &str) -> Vec<Said<&'a str>> {
+    pub(in crate::system) fn texts(&self, walk: &mut Walk<'_>, key: &str) -> Vec<Said<&'a str>> {
         let what = format!("an entry of `{key}`");
         let items = self.list(walk, key).unwrap_or_default();
         items
@@ -320,7 +345,7 @@ impl<'a> Section<'a> {
     }
 
     /// A table that may be absent.
-    pub(super) fn table(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<&'a DeTable<'a>>> {
+    pub(in crate::system) fn table(&self, walk: &mut Walk<'_>, key: &str) -> Option<Said<&'a DeTable<'a>>> {
         let Said { value, at } = self.get(key)?;
         let DeValue::Table(table) = value else {
             walk.wrong(&format!("`{key}`"), "a table", value, at);
@@ -329,13 +354,23 @@ impl<'a> Section<'a> {
         Some(Said { value: table, at })
     }
 
-    pub(super) fn section(&self, walk: &mut Walk<'_>, key: &str, keys: &'static Keys) -> Option<Section<'a>> {
+    pub(in crate::system) fn section(
+        &self,
+        walk: &mut Walk<'_>,
+        key: &str,
+        keys: &'static Keys,
+    ) -> Option<Section<'a>> {
         let Said { value, at } = self.table(walk, key)?;
         Some(Section::open(walk, value, at, keys))
     }
 
     /// The tables of a `[[key]]`.
-    pub(super) fn sections(&self, walk: &mut Walk<'_>, key: &str, keys: &'static Keys) -> Vec<Section<'a>> {
+    pub(in crate::system) fn sections(
+        &self,
+        walk: &mut Walk<'_>,
+        key: &str,
+        keys: &'static Keys,
+    ) -> Vec<Section<'a>> {
         let Some(Said { value, at }) = self.get(key) else { return Vec::new() };
         let DeValue::Array(items) = value else {
             let found = if value.is_table() { "this is a single table" } else { "this is no table" };

@@ -1,18 +1,14 @@
 //! What tasks wait for: ids, ranges of ids, all tasks of a story, in the words people use.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::files::is_none;
-use super::line::story_id;
-use super::siblings::{self, Meant, Sibling};
-use super::stem;
-use super::tables::trimmed;
-use super::todolist::Todolist;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::plan::{Outside, TaskId};
 use crate::system::kit::checklist::number;
 use crate::system::kit::found::{Found, cut};
+use crate::system::kit::text::{key, trimmed};
 
 /// Dependencies that ranges and stories may come to in a whole list; one that has more wants to be slow.
 const EDGES: usize = 1_000_000;
@@ -23,7 +19,6 @@ const GUESSES: usize = 20;
 const CANDIDATES: usize = 2000;
 
 /// Tasks that name each other, in the order of their list.
-#[derive(Clone, Debug, Default)]
 pub(in crate::system) struct Named<'l> {
     pub(in crate::system) ids: Vec<&'l TaskId>,
     /// Where each says what it waits for.
@@ -37,7 +32,49 @@ pub(in crate::system) struct Named<'l> {
     /// How to name a task right.
     pub(in crate::system) help: &'static str,
     /// Lists whose tasks may be waited for as well.
-    pub(in crate::system) siblings: &'l [Sibling],
+    pub(in crate::system) others: &'l dyn Others,
+}
+
+/// Lists whose tasks may be waited for as well.
+pub(in crate::system) trait Others {
+    /// All tasks of that name.
+    fn task(&self, said: &str) -> Meant;
+    /// The tasks of a story.
+    fn story(&self, id: &str) -> Meant;
+    /// Those that a series from one number to another takes in, but for what the list itself has.
+    fn range(&self, stem: &str, numbers: RangeInclusive<u64>, is_own: &dyn Fn(&str) -> bool) -> Meant;
+    /// What a list is called for short.
+    fn stem<'l>(&self, list: &'l str) -> &'l str;
+}
+
+/// What a name may mean in other lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::system) enum Meant {
+    Nothing,
+    These(Vec<Outside>),
+    /// Several lists have it, or one has it twice.
+    Several(Vec<String>),
+}
+
+/// There are no other lists.
+pub(in crate::system) struct Alone;
+
+impl Others for Alone {
+    fn task(&self, _: &str) -> Meant {
+        Meant::Nothing
+    }
+
+    fn story(&self, _: &str) -> Meant {
+        Meant::Nothing
+    }
+
+    fn range(&self, _: &str, _: RangeInclusive<u64>, _: &dyn Fn(&str) -> bool) -> Meant {
+        Meant::Nothing
+    }
+
+    fn stem<'l>(&self, list: &'l str) -> &'l str {
+        list
+    }
 }
 
 /// What each task waits for, by position, and in other lists.
@@ -47,28 +84,7 @@ pub(in crate::system) struct Linked {
     pub(in crate::system) outside: Vec<BTreeSet<Outside>>,
 }
 
-/// What each task of a list waits for, by position.
-pub(super) fn link(list: &Todolist, siblings: &[Sibling], text: &str, found: &mut Found) -> Linked {
-    let mut stories: HashMap<String, Vec<usize>> =
-        list.stories.iter().map(|told| (told.story.id.to_lowercase(), Vec::new())).collect();
-    for (nth, task) in list.tasks.iter().enumerate() {
-        if let Some(story) = task.story {
-            stories.entry(list.stories[story].story.id.to_lowercase()).or_default().push(nth);
-        }
-    }
-    let named = Named {
-        ids: list.tasks.iter().map(|task| &task.id).collect(),
-        deps: list.tasks.iter().map(|task| task.deps.as_slice()).collect(),
-        ambiguous: list.ambiguous.clone(),
-        dropped: list.dropped.clone(),
-        stories,
-        help: "name the tasks, like `[deps: T001, T004-T006]`, or a story, like `[deps: All US-001 tasks]`",
-        siblings,
-    };
-    link_named(&named, text, found)
-}
-
-/// The same for any tasks.
+/// What each task waits for.
 pub(in crate::system) fn link_named(list: &Named<'_>, text: &str, found: &mut Found) -> Linked {
     let mut deps = Deps::new(list, text, found);
     for (task, said) in list.deps.iter().enumerate() {
@@ -90,7 +106,7 @@ pub(in crate::system) fn link_named(list: &Named<'_>, text: &str, found: &mut Fo
 }
 
 /// The ids that a list of dependencies names, in lower case and without judging them. Nothing for prose.
-pub(super) fn named(
+pub(in crate::system) fn named(
     text: &str,
     at: &Range<usize>,
     known: &HashMap<String, usize>,
@@ -183,7 +199,7 @@ impl<'l, 'f> Deps<'l, 'f> {
             }
         }
         for id in [said, bare] {
-            if self.in_other_lists(task, id, &at, siblings::task(self.list.siblings, id)) {
+            if self.in_other_lists(task, id, &at, self.list.others.task(id)) {
                 return;
             }
         }
@@ -195,7 +211,7 @@ impl<'l, 'f> Deps<'l, 'f> {
             if self.list.stories.contains_key(&id) {
                 return self.of_stories.entry(id).or_default().push(task);
             }
-            let meant = siblings::story(self.list.siblings, &id);
+            let meant = self.list.others.story(&id);
             if self.in_other_lists(task, word, &at, meant) {
                 return;
             }
@@ -236,7 +252,7 @@ impl<'l, 'f> Deps<'l, 'f> {
                 let own = self.list.ids[task];
                 let message = format!("`{own}` waits for `{}`, which several tasks are called", cut(said));
                 let label = format!("in {}", lists.join(" and "));
-                let list = lists.first().map_or("LIST", |list| stem(list));
+                let list = lists.first().map_or("LIST", |list| self.list.others.stem(list));
                 let help = format!("say which, like `[deps: {list}:{}]`", cut(said));
                 self.found.push(Diagnostic::error(at.clone(), message).label(label).help(help));
                 true
@@ -246,7 +262,7 @@ impl<'l, 'f> Deps<'l, 'f> {
 
     /// Whether some other list has a task of this name, and only one.
     fn is_in_another(&self, id: &str) -> bool {
-        matches!(siblings::task(self.list.siblings, id), Meant::These(_))
+        matches!(self.list.others.task(id), Meant::These(_))
     }
 
     fn is_known(&self, id: &str) -> bool {
@@ -307,8 +323,7 @@ impl<'l, 'f> Deps<'l, 'f> {
             match (is_there(from), is_there(&to)) {
                 (true, true) if first <= last => {
                     self.expand(task, stem, first..=last, at);
-                    let others =
-                        siblings::range(self.list.siblings, stem, first..=last, |id| self.is_known(id));
+                    let others = self.list.others.range(stem, first..=last, &|id| self.is_known(id));
                     self.in_other_lists(task, said, at, others);
                     return true;
                 }
@@ -330,7 +345,7 @@ impl<'l, 'f> Deps<'l, 'f> {
     }
 
     /// Those tasks of a series that are there; one may wait for a range that it stands in.
-    fn expand(&mut self, task: usize, stem: &str, range: std::ops::RangeInclusive<u64>, at: &Range<usize>) {
+    fn expand(&mut self, task: usize, stem: &str, range: RangeInclusive<u64>, at: &Range<usize>) {
         let Some(numbers) = self.series.get(&stem.to_lowercase()) else { return };
         let start = numbers.partition_point(|(number, _)| number < range.start());
         let within =
@@ -412,7 +427,16 @@ fn behind(dependents: &[Vec<usize>], task: usize, steps: &mut usize) -> BTreeSet
 }
 
 /// What stands before the last number of an id, and that number.
-pub(super) fn numbered(id: &str) -> Option<(&str, u64)> {
+pub(in crate::system) fn numbered(id: &str) -> Option<(&str, u64)> {
     let stem = id.trim_end_matches(|c: char| c.is_ascii_digit());
     Some((stem, id[stem.len()..].parse().ok()?)).filter(|_| !id.contains('@'))
+}
+
+/// `US-001`, in its spellings.
+pub(in crate::system) fn story_id(word: &str) -> Option<String> {
+    let digits = word.get(..2).filter(|us| us.eq_ignore_ascii_case("us")).map(|_| &word[2..])?;
+    let digits = digits.strip_prefix(['-', '_', '\u{2011}', '\u{2013}']).unwrap_or(digits);
+    let number = digits.trim_end_matches(|c: char| c.is_ascii_lowercase());
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && digits.len() - number.len() <= 1 && digits.len() <= 12).then(|| key(word).to_uppercase())
 }

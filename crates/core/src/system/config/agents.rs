@@ -25,7 +25,11 @@ const OF_ASKED: &str = "hooks";
 
 /// An agent, completed by the weaker file's agent of that name. One without a command, which is an error, is kept
 /// all the same, so that tasks that name it are not wrong too.
-pub(super) fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Option<&Agent>) -> Agent {
+pub(in crate::system) fn read_agent(
+    walk: &mut Walk<'_>,
+    section: &Section<'_>,
+    weaker: Option<&Agent>,
+) -> Agent {
     let adapters = Adapter::ALL.map(|adapter| (adapter.name(), adapter));
     let said = section.choice(walk, "adapter", &adapters);
     let misspelt = said.is_none() && section.has("adapter");
@@ -59,7 +63,7 @@ pub(super) fn read_agent(walk: &mut Walk<'_>, section: &Section<'_>, weaker: Opt
 }
 
 /// Whoever stands in has to exist, and nobody stands in for itself, by whatever way.
-pub(super) fn check_fallback(
+pub(in crate::system) fn check_fallback(
     walk: &mut Walk<'_>,
     agents: &BTreeMap<String, Agent>,
     name: &str,
@@ -285,7 +289,11 @@ fn not_an_option(walk: &mut Walk<'_>, key: &str, said: &Said<&str>) -> Option<St
 }
 
 /// Dollars, as millionths.
-pub(super) fn read_dollars(walk: &mut Walk<'_>, key: &str, said: &Said<&DeValue<'_>>) -> Option<u64> {
+pub(in crate::system) fn read_dollars(
+    walk: &mut Walk<'_>,
+    key: &str,
+    said: &Said<&DeValue<'_>>,
+) -> Option<u64> {
     let written = match said.value {
         DeValue::Float(number) => number.as_str().to_owned(),
         DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use super::tables::trimmed;
 use crate::diagnostic::Diagnostic;
 use crate::plan::RepoPath;
 use crate::system::kit::found::{Found, Said, cut};
-use crate::system::kit::text::key;
+use crate::system::kit::text::{key, trimmed};
 
 /// Words that stand for nothing.
 pub(in crate::system) fn is_none(text: &str) -> bool {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::plan::{Node, Outline, Role, Word, status};
+use super::outline::{Node, Outline, Role, Word, status};
 use crate::plan::TaskId;
 use crate::system::kit::checklist::{self, Checklist, Mark};
 use crate::system::kit::found::{Found, Said};
@@ -27,7 +27,7 @@ pub struct Ticked {
 /// it has no box but them. A parent is ticked when all below it are.
 pub fn tick(bytes: &[u8], stand: &BTreeMap<TaskId, Word>) -> Option<Ticked> {
     let done = |id: &TaskId| stand.get(id).map(|word| *word == Word::Completed);
-    let decoded = text::decode(bytes, false);
+    let decoded = text::decode(bytes);
     let list = checklist::scan(&decoded.text);
     let mut outline = Outline::of(&list, &decoded.text, &mut Found::new(false));
     let was: Vec<Mark> = outline.nodes.iter().map(|node| node.mark).collect();
@@ -117,7 +117,7 @@ fn words(
 
 /// The tasks whose boxes are ticked, and what speaks against it: then the plan's reader takes them for not done, too.
 pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
-    let text = text::decode(bytes, false).text;
+    let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
     let outline = Outline::of(&list, &text, &mut Found::new(false));
     let done = outline.done();
@@ -135,7 +135,7 @@ pub fn ticked(bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
 
 /// The text without what changes as its tasks are worked on: every box is open, and no status is said.
 pub fn bare(bytes: &[u8]) -> String {
-    let text = text::decode(bytes, false).text;
+    let text = text::decode(bytes).text;
     let list = checklist::scan(&text);
     let outline = Outline::of(&list, &text, &mut Found::new(false));
     let items = list.items().map(|(_, _, item)| item.place.clone());

@@ -5,23 +5,23 @@ use crate::diagnostic::nearest;
 
 /// The keys one table may hold.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(in crate::system) struct Keys {
     /// The table as people write it, for messages.
-    pub(super) table: &'static str,
-    pub(super) names: &'static [&'static str],
+    pub(in crate::system) table: &'static str,
+    pub(in crate::system) names: &'static [&'static str],
 }
 
-pub(super) const PLAN: Keys = Keys {
+pub(in crate::system) const PLAN: Keys = Keys {
     table: "the plan",
     names: &["name", "policy", "agents", "worktree", "sandbox", "budget", "defaults", "group", "task"],
 };
 
-pub(super) const CONFIG: Keys = Keys {
+pub(in crate::system) const CONFIG: Keys = Keys {
     table: "`piton.toml`",
     names: &["policy", "agents", "worktree", "sandbox", "budget", "defaults", "gates"],
 };
 
-pub(super) const POLICY: Keys = Keys {
+pub(in crate::system) const POLICY: Keys = Keys {
     table: "`[policy]`",
     names: &[
         "schedule",
@@ -40,7 +40,7 @@ pub(super) const POLICY: Keys = Keys {
     ],
 };
 
-pub(super) const AGENT: Keys = Keys {
+pub(in crate::system) const AGENT: Keys = Keys {
     table: "`[agents.NAME]`",
     names: &[
         "adapter",
@@ -60,10 +60,10 @@ pub(super) const AGENT: Keys = Keys {
     ],
 };
 
-pub(super) const SANDBOX: Keys =
+pub(in crate::system) const SANDBOX: Keys =
     Keys { table: "`[sandbox]`", names: &["mode", "writable", "memory_mib", "processes"] };
 
-pub(super) const BUDGET: Keys = Keys {
+pub(in crate::system) const BUDGET: Keys = Keys {
     table: "`[budget]`",
     names: &[
         "run_usd",
@@ -78,9 +78,9 @@ pub(super) const BUDGET: Keys = Keys {
     ],
 };
 
-pub(super) const WORKTREE: Keys = Keys { table: "`[worktree]`", names: &["copy", "setup"] };
+pub(in crate::system) const WORKTREE: Keys = Keys { table: "`[worktree]`", names: &["copy", "setup"] };
 
-pub(super) const DEFAULTS: Keys = Keys {
+pub(in crate::system) const DEFAULTS: Keys = Keys {
     table: "`[defaults]`",
     names: &[
         "agent",
@@ -96,9 +96,9 @@ pub(super) const DEFAULTS: Keys = Keys {
     ],
 };
 
-pub(super) const GROUP: Keys = Keys { table: "`[[group]]`", names: &["id", "title"] };
+pub(in crate::system) const GROUP: Keys = Keys { table: "`[[group]]`", names: &["id", "title"] };
 
-pub(super) const TASK: Keys = Keys {
+pub(in crate::system) const TASK: Keys = Keys {
     table: "`[[task]]`",
     names: &[
         "id",
@@ -122,12 +122,12 @@ pub(super) const TASK: Keys = Keys {
     ],
 };
 
-pub(super) const CHECK: Keys = Keys {
+pub(in crate::system) const CHECK: Keys = Keys {
     table: "a check",
     names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "pipefail", "fresh"],
 };
 
-pub(super) const GATE: Keys = Keys {
+pub(in crate::system) const GATE: Keys = Keys {
     table: "`[gates.NAME]`",
     names: &["name", "run", "file", "holds", "review", "ask", "timeout", "cwd", "pipefail", "fresh", "fixes"],
 };
@@ -170,7 +170,7 @@ const OTHER_WORDS: &[(&str, &str)] = &[
 
 impl Keys {
     /// What to say at a key that this table does not have.
-    pub(super) fn suggestion(&self, key: &str) -> String {
+    pub(in crate::system) fn suggestion(&self, key: &str) -> String {
         let other = OTHER_WORDS.iter().find(|(word, ours)| *word == key && self.names.contains(ours));
         if let Some((_, ours)) = other {
             return format!("Piton calls this `{ours}`");
@@ -185,13 +185,13 @@ impl Keys {
     }
 
     /// All of them, as a list for people.
-    pub(super) fn listed(&self) -> String {
+    pub(in crate::system) fn listed(&self) -> String {
         quoted(self.names.iter().copied())
     }
 }
 
 /// Names in backquotes with commas between them; a long list is cut, with how many are left.
-pub(super) fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+pub(in crate::system) fn quoted<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     const SHOWN: usize = 16;
     let more = names.len().saturating_sub(SHOWN);
     let shown: Vec<String> = names.take(SHOWN).map(|name| format!("`{name}`")).collect();

@@ -5,7 +5,7 @@ use std::fmt;
 
 use similar::{ChangeTag, TextDiff};
 
-use crate::plan::{Export, TaskId, TaskSpec};
+use super::{Export, TaskId, TaskSpec};
 use crate::time::Span;
 
 /// Lines of a prompt's difference that are shown.

@@ -12,13 +12,17 @@ use crate::review;
 use crate::terminal::misleads;
 use crate::time::Span;
 
-pub(super) const TIMEOUT: Span = Span::minutes(30);
+pub(in crate::system) const TIMEOUT: Span = Span::minutes(30);
 pub(crate) const CHECK_TIMEOUT: Span = Span::minutes(5);
 /// A check that may run longer than this was probably given the wrong unit.
 const LONG_CHECK: Span = Span::minutes(24 * 60);
 
 /// What to start: a line, or its words.
-pub(super) fn read_command(walk: &mut Walk<'_>, what: &str, said: &Said<&DeValue<'_>>) -> Option<Argv> {
+pub(in crate::system) fn read_command(
+    walk: &mut Walk<'_>,
+    what: &str,
+    said: &Said<&DeValue<'_>>,
+) -> Option<Argv> {
     let nul = |walk: &mut Walk<'_>, at| {
         walk.push(
             Diagnostic::error(at, format!("{what} holds a NUL character"))
@@ -70,7 +74,11 @@ pub(super) fn read_command(walk: &mut Walk<'_>, what: &str, said: &Said<&DeValue
 }
 
 /// A list of checks, or `None` where the key is absent.
-pub(super) fn read_checks(walk: &mut Walk<'_>, section: &Section<'_>, key: &str) -> Option<Vec<Check>> {
+pub(in crate::system) fn read_checks(
+    walk: &mut Walk<'_>,
+    section: &Section<'_>,
+    key: &str,
+) -> Option<Vec<Check>> {
     let items = section.list(walk, key)?;
     Some(items.iter().filter_map(|item| read_check(walk, key, item)).collect())
 }
@@ -92,7 +100,7 @@ fn read_check(walk: &mut Walk<'_>, key: &str, item: &Said<&DeValue<'_>>) -> Opti
     check_of(walk, &section)
 }
 
-pub(super) fn check_of(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Check> {
+pub(in crate::system) fn check_of(walk: &mut Walk<'_>, section: &Section<'_>) -> Option<Check> {
     let name = section.line(walk, "name").map(|said| said.value.to_owned());
     let timeout = section.limit(walk, "timeout");
     if let Some(long) = timeout.as_ref().filter(|said| said.value > LONG_CHECK) {
@@ -144,7 +152,7 @@ pub(crate) fn hidden_failures(check: &Check, at: &Range<usize>) -> Vec<Diagnosti
 }
 
 /// How long a check may take if nobody says so: an agent reads longer than a command runs.
-pub(super) fn usual_timeout(run: &Argv) -> Span {
+pub(in crate::system) fn usual_timeout(run: &Argv) -> Span {
     if let Argv::Review { .. } = run { TIMEOUT } else { CHECK_TIMEOUT }
 }
 
@@ -193,7 +201,11 @@ pub(crate) fn check_name(run: &Argv) -> String {
 }
 
 /// Paths inside the project; those that are none are reported and left out.
-pub(super) fn read_paths(walk: &mut Walk<'_>, section: &Section<'_>, key: &str) -> Vec<Said<RepoPath>> {
+pub(in crate::system) fn read_paths(
+    walk: &mut Walk<'_>,
+    section: &Section<'_>,
+    key: &str,
+) -> Vec<Said<RepoPath>> {
     let said = section.texts(walk, key);
     said.into_iter().filter_map(|said| path_of(walk, said, key)).collect()
 }
@@ -217,6 +229,6 @@ fn path_of(walk: &mut Walk<'_>, said: Said<&str>, key: &str) -> Option<Said<Repo
 }
 
 /// Lines end in `\n` whatever the editor wrote: a checkout on Windows is the same plan.
-pub(super) fn unix_lines(text: &str) -> String {
+pub(in crate::system) fn unix_lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }

@@ -43,7 +43,7 @@ impl Word {
     }
 
     /// Where in a text that says this status the word itself stands, with the sign before it.
-    pub(in crate::system::issue) fn place(self, text: &str) -> Range<usize> {
+    pub(in crate::system) fn place(self, text: &str) -> Range<usize> {
         let plain = text.to_ascii_lowercase().replace(['_', '-'], " ");
         let known = SPELLINGS.iter().find(|(word, ..)| *word == self).map(|(_, _, known)| *known);
         let found = known.into_iter().flatten().filter_map(|word| Some((plain.find(word)?, word.len())));
@@ -55,7 +55,7 @@ impl Word {
     }
 
     /// The status in the manner of another: with a sign if that has one, and as large a letter.
-    pub(in crate::system::issue) fn like(self, other: &str) -> String {
+    pub(in crate::system) fn like(self, other: &str) -> String {
         let (_, sign, spelled) = SPELLINGS.iter().find(|(word, ..)| *word == self).expect("each is listed");
         let large = other.chars().find(char::is_ascii_alphabetic).is_some_and(|c| c.is_ascii_uppercase());
         let word = match spelled[0].split_once(' ') {
@@ -77,14 +77,14 @@ fn capital(word: &str) -> String {
 }
 
 /// Words that stand for nothing.
-pub(super) fn is_none(text: &str) -> bool {
+pub(in crate::system) fn is_none(text: &str) -> bool {
     let plain = key(text).to_lowercase();
     let plain = plain.trim_matches(|c: char| !c.is_alphanumeric());
     matches!(plain, "" | "none" | "n/a" | "na" | "null" | "nothing" | "tbd")
 }
 
 /// A reference to requirements inside a line, such as `… _Requirements: 1.1_`: all of it, and its value.
-pub(super) fn reference(line: &str) -> Option<(Range<usize>, Range<usize>)> {
+pub(in crate::system) fn reference(line: &str) -> Option<(Range<usize>, Range<usize>)> {
     if !line.contains(':') {
         return None;
     }

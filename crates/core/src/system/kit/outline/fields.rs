@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::system::kit::checklist::{self, Kind, Line, Mark, shift};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field {
+pub(in crate::system) enum Field {
     Status,
     Started,
     Completed,
@@ -18,7 +18,7 @@ pub(super) enum Field {
 }
 
 /// A field that a line is, and where its value stands in it.
-pub(super) fn field(line: &str) -> Option<(Field, Range<usize>)> {
+pub(in crate::system) fn field(line: &str) -> Option<(Field, Range<usize>)> {
     let (name, value) = checklist::field(line)?;
     let field = match name.as_str() {
         "status" => Field::Status,
@@ -35,7 +35,7 @@ pub(super) fn field(line: &str) -> Option<(Field, Range<usize>)> {
 }
 
 /// The value of a line that is the field `Status`.
-pub(super) fn status_field(text: &str, line: &Line) -> Option<Range<usize>> {
+pub(in crate::system) fn status_field(text: &str, line: &Line) -> Option<Range<usize>> {
     let is_field = matches!(line.kind, Kind::Bullet | Kind::Text);
     let (_, value) =
         field(&text[line.text.clone()]).filter(|(field, _)| is_field && *field == Field::Status)?;
@@ -43,7 +43,7 @@ pub(super) fn status_field(text: &str, line: &Line) -> Option<Range<usize>> {
 }
 
 /// A box in front of a status, as in `**Status**: [x] Completed`: its mark, and what is between its brackets.
-pub(super) fn status_box(text: &str, line: &Line) -> Option<(Mark, Range<usize>)> {
+pub(in crate::system) fn status_box(text: &str, line: &Line) -> Option<(Mark, Range<usize>)> {
     let value = status_field(text, line)?;
     let place = box_before(text, &value)?;
     Some((checklist::mark(&text[place.clone()]).0, place))
@@ -57,7 +57,7 @@ fn box_before(text: &str, value: &Range<usize>) -> Option<Range<usize>> {
 }
 
 /// A value without the box that it begins with.
-pub(super) fn behind_box(text: &str, value: Range<usize>) -> Range<usize> {
+pub(in crate::system) fn behind_box(text: &str, value: Range<usize>) -> Range<usize> {
     let Some(place) = box_before(text, &value) else { return value };
     let rest = &text[place.end + 1..value.end];
     value.end - rest.trim_start().len()..value.end

@@ -1,15 +1,23 @@
-//! The boxes of a list as a tree: by their numbers, and by where they stand.
+//! The boxes of a list as a tree: by their numbers, and by where they stand. `word` is the statuses that are written out,
+//! `fields` the fields below a box, `status` what they come to.
+
+pub(in crate::system) mod fields;
+mod status;
+pub(in crate::system) mod word;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::fields::status_box;
-use super::words::reference;
+use self::fields::status_box;
+use self::word::reference;
 use crate::diagnostic::Diagnostic;
 use crate::plan::TaskId;
 use crate::system::kit::checklist::{Checklist, Item, Kind, Line, Mark, field, number};
 use crate::system::kit::found::{Found, cut};
 use crate::system::kit::text::key;
+
+pub(in crate::system) use status::{end_of, joined, status};
+pub use word::Word;
 
 /// Every box of a list, in the order of the file.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +26,7 @@ pub struct Outline {
     /// Ids that several boxes have; nothing can refer to one.
     pub(in crate::system) ambiguous: BTreeSet<String>,
     /// Headings like `Phase 2: Storage`, with their lines.
-    pub(super) phases: Vec<(usize, Range<usize>)>,
+    pub(in crate::system) phases: Vec<(usize, Range<usize>)>,
 }
 
 /// One box.

@@ -1,0 +1,18 @@
+//! `piton.toml`: the project's defaults, which count for the plans of every system.
+//!
+//! Text in, a value and diagnostics out, as for a plan. `walk` goes through a table and knows where each value stands, `keys`
+//! are the names that tables have, `checks` and `agents` the values that several tables hold.
+
+pub(in crate::system) mod agents;
+pub(in crate::system) mod checks;
+pub(in crate::system) mod keys;
+mod name;
+pub(in crate::system) mod tables;
+pub(in crate::system) mod walk;
+
+pub(crate) use checks::{CHECK_TIMEOUT, check_name, hidden_failures};
+pub(in crate::system) use name::LONGEST_NAME;
+pub use name::name_from;
+pub use tables::DEFAULT_AGENT;
+pub(in crate::system) use tables::PRIORITY;
+pub use tables::{Config, Defaults, Policy, Worktree, read_config};

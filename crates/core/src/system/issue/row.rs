@@ -1,0 +1,113 @@
+//! The issue system in the table of systems.
+
+use serde_json::Value;
+
+use super::companions::{BOXES, JOURNAL, REPORT};
+use super::{journal, plan, state, tell};
+use crate::chronicle::Chronicle;
+use crate::plan::{Plan, TaskId};
+use crate::run::{Report, State, Status};
+use crate::system::config::Config;
+use crate::system::edit::{Edit, What};
+use crate::system::export::{Names, Source, Written};
+use crate::system::kept::{self, Companion, Picture, Place, Told};
+use crate::system::kit::entries;
+use crate::system::{Files, Form, Policy, System};
+
+/// A folder `issue-N-slug` with `tasks.md`, whose boxes are the tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct Issues;
+
+impl System for Issues {
+    fn name(&self) -> &'static str {
+        "issue"
+    }
+
+    fn plain(&self) -> Form {
+        Form::Issue(crate::plan::Issue::default())
+    }
+
+    fn policy(&self) -> Policy {
+        Policy { in_sequence: true, logs_rejections: true, ..Policy::USUAL }
+    }
+
+    fn files(&self) -> Files {
+        Files {
+            state: Some(state::FILE),
+            usual_folder: Some(".claude/plans"),
+            offered: &[state::FILE, journal::FILE, tell::REPORT],
+            ..Files::default()
+        }
+    }
+
+    fn picture(
+        &self,
+        state: &State,
+        chronicle: &Chronicle,
+        _: &Place,
+        claimed: &[TaskId],
+    ) -> Option<Picture> {
+        let mut file = state::project(state, chronicle, &state::about(state))?;
+        let value = state::value(&file);
+        for entry in &mut file.tasks {
+            if claimed.iter().any(|task| task.as_str() == entry.id) {
+                // This file has no word for it: as it was claimed.
+                entry.status = state::TaskWord::Completed;
+            }
+        }
+        Some(Picture { value, text: state::text(&file) })
+    }
+
+    fn edits(&self, shown: &Value, found: &Value) -> Vec<Edit> {
+        state::edits(shown, found)
+    }
+
+    fn companions(&self, is_there: &dyn Fn(&str) -> bool) -> Vec<&'static dyn Companion> {
+        let list = BOXES.iter().find(|boxes| is_there(boxes.0));
+        let both: [&'static dyn Companion; 2] = [&JOURNAL, &REPORT];
+        both.into_iter().chain(list.map(|boxes| boxes as &'static dyn Companion)).collect()
+    }
+
+    fn told(&self, task: &TaskId, name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
+        if name != journal::FILE {
+            return kept::told_in_fields(task, before, after, &|shown, found| self.edits(shown, found));
+        }
+        let text = entries::text;
+        let new = journal::added(&text(before), &text(after)).into_iter();
+        let own: Vec<String> =
+            new.filter(|section| section.task.as_ref() == Some(task)).map(|section| section.text).collect();
+        let parsed = journal::parse(own.last()?);
+        let what = (parsed.status == Some(journal::Outcome::Failed)).then(|| What::Failed {
+            reason: parsed.did.lines().next().unwrap_or_default().to_owned(),
+            report: Report::default(),
+        });
+        Some(Told { what, report: parsed.report(), entries: own, guardrails: Vec::new() })
+    }
+
+    fn fit(&self, plan: &Plan) -> Plan {
+        plan::fit(plan)
+    }
+
+    fn write(&self, fitted: &Plan, config: &Config, is_done: &dyn Fn(&TaskId) -> bool) -> Written {
+        let given = plan::Given { name: &fitted.name, place: "", config, detected: &[], strict: false };
+        Written::read_back(plan::write(fitted, is_done), |folder| plan::read(folder, &given).reading)
+    }
+
+    /// The state file and the journal.
+    fn write_state(&self, source: Source<'_>, names: &Names, _: &Place) -> Vec<(String, String)> {
+        let about = state::about(source.state);
+        let Some(mut file) = state::project(source.state, source.chronicle, &about) else {
+            return Vec::new();
+        };
+        for task in &mut file.tasks {
+            task.id = names.task(&task.id).to_owned();
+        }
+        let journal = journal::settle(None, source.state, source.chronicle, &about).append;
+        let journal = journal.map(|text| (journal::FILE.to_owned(), text));
+        [(state::FILE.to_owned(), state::text(&file))].into_iter().chain(journal).collect()
+    }
+
+    fn word(&self, status: Status) -> &'static str {
+        state::TaskWord::of(status).word()
+    }
+}

@@ -1,0 +1,118 @@
+//! State files as they are written: times, maps that keep their order, the fields of others in their places, and the schema.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map as Object, Value};
+
+use crate::chronicle::Chronicle;
+use crate::run::State;
+use crate::system::kit::shape::{self, Shape};
+use crate::time::Timestamp;
+
+/// Why a file of ours can always be written.
+const SOUND: &str = "its keys are strings and its numbers finite";
+
+/// A file as a value, with what others have in it.
+pub(in crate::system) fn value<File: Serialize>(
+    file: &File,
+    carried: &Object<String, Value>,
+    shape: &Shape,
+) -> Value {
+    let mut value = serde_json::to_value(file).expect(SOUND);
+    shape::lay_over(&mut value, carried, shape);
+    value
+}
+
+/// Its bytes, as `jq` would write them: two spaces, a newline at the end.
+pub(in crate::system) fn text(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect(SOUND) + "\n"
+}
+
+/// When all this began: work may have been taken over that is older than the run.
+pub(in crate::system) fn created_at(state: &State, chronicle: &Chronicle) -> Timestamp {
+    let made = state.run().map_or(chronicle.created_at, |run| run.created);
+    chronicle.started_at.map_or(made, |began| began.min(made))
+}
+
+/// A point in time as the file writes it: RFC 3339, to the second, in UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(pub Timestamp);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Time {
+    fn schema_name() -> Cow<'static, str> {
+        "Time".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "date-time" })
+    }
+}
+
+/// An object whose keys keep their order.
+#[derive(Clone, Debug)]
+pub struct Map<T>(pub Vec<(String, T)>);
+
+impl<T: Serialize> Serialize for Map<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Map<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("MapOf{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": generator.subschema_for::<T>() })
+    }
+}
+
+/// The schema of a file as it is written.
+pub(in crate::system) fn schema_of<File: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<File>().to_value();
+    adapt(&mut schema);
+    schema
+}
+
+/// A number has no width in JSON, and a description no line ends of our source.
+fn adapt(schema: &mut Value) {
+    match schema {
+        Value::Object(object) => {
+            let width = |value: &Value| value.as_str().is_some_and(|text| text.starts_with("uint"));
+            object.retain(|key, value| !(key == "format" && width(value)));
+            if let Some(Value::String(text)) = object.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
+            object.values_mut().for_each(adapt);
+        }
+        Value::Array(items) => items.iter_mut().for_each(adapt),
+        _ => {}
+    }
+}

@@ -1,0 +1,64 @@
+//! What the rules and the engine have to know about a system, as plain facts: they go by these, and know no system.
+
+/// What holds for every run of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// A task's fields are what its author wrote. Elsewhere a reader adds to them, gates among it.
+    pub as_written: bool,
+    /// The plan's own file holds settings, too. Elsewhere `piton.toml` alone does.
+    pub holds_settings: bool,
+    /// Tasks are worked on in the order of the list, each on top of all before it.
+    pub in_sequence: bool,
+    /// What a run has made is entered in the project's description at its end.
+    pub keeps_description: bool,
+    /// How often a reviewer rejects a task before a person is asked. None: as often as there are attempts.
+    pub max_rejections: Option<u32>,
+    /// Groups are made of the tasks: they shift as the plan grows, and that is no difference.
+    pub shifting_groups: bool,
+    /// The review at the end waits for every task there is, and looks again when one is added.
+    pub review_of_all: bool,
+    /// The branch of a task shows its base as soon as its worktree is there.
+    pub early_branch: bool,
+    /// An agent that is about to stop without a report is asked for one.
+    pub asks_for_report: bool,
+    /// The next prompt tells what failed. Elsewhere an agent is pointed to files, and told nothing else.
+    pub tells_failures: bool,
+    /// What Piton rejects of somebody's edits is entered in the system's own log.
+    pub logs_rejections: bool,
+}
+
+impl Policy {
+    /// What most systems have.
+    pub const USUAL: Policy = Policy {
+        as_written: false,
+        holds_settings: false,
+        in_sequence: false,
+        keeps_description: false,
+        max_rejections: None,
+        shifting_groups: false,
+        review_of_all: false,
+        early_branch: false,
+        asks_for_report: false,
+        tells_failures: true,
+        logs_rejections: false,
+    };
+}
+
+/// The files that a system keeps, by their names in the plan's folder.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    /// The state file, if the system has one.
+    pub state: Option<&'static str>,
+    /// There is one state file for a whole project, whichever plan is worked on: its name is one in the project.
+    pub of_project: bool,
+    /// A plan is one file, not a folder.
+    pub plan_is_file: bool,
+    /// Where in a project plans usually lie, if each is a folder.
+    pub usual_folder: Option<&'static str>,
+    /// Files of which an agent gets a copy to write into.
+    pub offered: &'static [&'static str],
+    /// Files that an agent is pointed to: it gets copies of those that its worktree lacks.
+    pub shown_along: &'static [&'static str],
+    /// The log that an agent writes into itself, where it works in place.
+    pub log_in_place: Option<&'static str>,
+}

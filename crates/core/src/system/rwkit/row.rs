@@ -1,0 +1,146 @@
+//! The rw-kit system in the table of systems.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{boxes, plan, said, state, write};
+use crate::chronicle::Chronicle;
+use crate::plan::{Plan, TaskId};
+use crate::run::{Report, State, Status};
+use crate::system::config::Config;
+use crate::system::edit::Edit;
+use crate::system::export::{Names, Source, Written};
+use crate::system::kept::{Companion, Picture, Place, Settled, Ticking};
+use crate::system::kit::boxes::Ticked;
+use crate::system::kit::outline::Word;
+use crate::system::kit::text;
+use crate::system::{Files, Form, Policy, System};
+
+/// A todolist with stories, tags and batches.
+#[derive(Clone, Copy, Debug)]
+pub struct Rwkit;
+
+impl System for Rwkit {
+    fn name(&self) -> &'static str {
+        "rwkit"
+    }
+
+    fn plain(&self) -> Form {
+        Form::Rwkit(Box::default())
+    }
+
+    fn policy(&self) -> Policy {
+        Policy { shifting_groups: true, ..Policy::USUAL }
+    }
+
+    fn files(&self) -> Files {
+        Files {
+            state: Some(state::FILE),
+            of_project: true,
+            plan_is_file: true,
+            offered: &[state::FILE],
+            ..Files::default()
+        }
+    }
+
+    fn picture(
+        &self,
+        state: &State,
+        chronicle: &Chronicle,
+        place: &Place,
+        claimed: &[TaskId],
+    ) -> Option<Picture> {
+        let mut file = state::project(state, chronicle, &place.project_path)?;
+        let value = state::value(&file);
+        file.claim(claimed);
+        Some(Picture { value, text: state::text(&file) })
+    }
+
+    fn edits(&self, shown: &Value, found: &Value) -> Vec<Edit> {
+        state::edits(shown, found)
+    }
+
+    fn companions(&self, _: &dyn Fn(&str) -> bool) -> Vec<&'static dyn Companion> {
+        vec![&LIST]
+    }
+
+    fn said(&self, tail: &str) -> Option<Report> {
+        said::said(tail)
+    }
+
+    fn fit(&self, plan: &Plan) -> Plan {
+        write::fit(plan)
+    }
+
+    fn write(&self, fitted: &Plan, config: &Config, is_done: &dyn Fn(&TaskId) -> bool) -> Written {
+        let files = write::write(fitted, is_done);
+        let list = files.first().map(|(name, _)| name.clone()).unwrap_or_default();
+        let given =
+            plan::Given { list: &list, plan: None, config, detected: &[], siblings: &[], strict: false };
+        Written::read_back(files, |folder| plan::read(folder, &given).reading)
+    }
+
+    /// It has one place in the project, and is not of the list's folder.
+    fn write_state(&self, source: Source<'_>, names: &Names, place: &Place) -> Vec<(String, String)> {
+        let Some(mut file) = state::project(source.state, source.chronicle, &place.project_path) else {
+            return Vec::new();
+        };
+        // It is the picture of no run: whoever finds it takes it over.
+        (file.piton_run, file.piton_seq) = (String::new(), 0);
+        file.rename(&|old| names.task(old).to_owned());
+        let name = state::FILE.rsplit('/').next().unwrap_or_default();
+        vec![(name.to_owned(), state::text(&file))]
+    }
+
+    fn word(&self, status: Status) -> &'static str {
+        state::TaskWord::of(status).word()
+    }
+}
+
+/// The plan itself is a list in which boxes are ticked.
+#[derive(Clone, Copy, Debug)]
+pub struct List;
+
+pub static LIST: List = List;
+
+impl Ticking for List {
+    fn ticked(&self, bytes: &[u8]) -> BTreeMap<TaskId, Option<&'static str>> {
+        boxes::ticked(bytes)
+    }
+
+    fn tick(&self, bytes: &[u8], stand: BTreeMap<TaskId, Word>) -> Option<Ticked> {
+        let done = |(id, word): (TaskId, Word)| (id, word == Word::Completed);
+        boxes::tick(bytes, &stand.into_iter().map(done).collect())
+    }
+}
+
+impl Companion for List {
+    fn name(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn is_list(&self) -> bool {
+        true
+    }
+
+    fn settle(
+        &self,
+        found: Option<&[u8]>,
+        state: &State,
+        chronicle: &Chronicle,
+        claimed: &[TaskId],
+        shown: &BTreeSet<TaskId>,
+    ) -> Settled {
+        found.map(|bytes| self.settle_boxes(bytes, (state, chronicle), claimed, shown)).unwrap_or_default()
+    }
+
+    fn is_like(&self, bytes: &[u8]) -> bool {
+        !self.ticked(bytes).is_empty() || String::from_utf8_lossy(bytes).contains("[ ]")
+    }
+
+    fn holds(&self, now: &[u8], left: &[u8]) -> bool {
+        let open = |bytes| text::decode(bytes).text.replace("[x]", "[ ]").replace("[X]", "[ ]");
+        open(now) == open(left)
+    }
+}
