@@ -154,7 +154,7 @@ pub(crate) fn settle_run(
     if found.list.is_some() || found.iterative.is_some() && !args.replan {
         // What was found in the project when the run began holds: by now its agents have changed it.
         let dialect = found.plan.settings.dialect();
-        let tests = checks_found(dialect, &journal.specs(&run)?).unwrap_or_default();
+        let tests = checks_found(dialect, journal, &run)?.unwrap_or_default();
         let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
         let plan = plans::read(&found.path, dialect, how)?.0.plan;
         (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
@@ -183,12 +183,12 @@ pub(crate) fn settle_run(
 }
 
 /// Checks that were found in the project when a run of such a plan began, where they count.
-pub(crate) fn checks_found(dialect: Dialect, specs: &[TaskSpec]) -> Option<Vec<Check>> {
-    match dialect {
-        Dialect::Rwkit => Some(rwkit::tests_of(specs)),
-        Dialect::Iterative => Some(iterative::checks_of(specs)),
+pub(crate) fn checks_found(dialect: Dialect, journal: &Journal, run: &RunId) -> Outcome<Option<Vec<Check>>> {
+    Ok(match dialect {
+        Dialect::Rwkit => Some(rwkit::tests_of(&journal.specs(run)?)),
+        Dialect::Iterative => Some(iterative::checks_of(&journal.specs(run)?)),
         Dialect::Native | Dialect::Execute | Dialect::Issue => None,
-    }
+    })
 }
 
 pub(crate) fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
@@ -288,7 +288,7 @@ fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Resul
 pub(crate) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<TaskId>> {
     let Some(facts) = journal.facts(run)? else { return Ok(Vec::new()) };
     let dialect = facts.settings.dialect();
-    let tests = checks_found(dialect, &journal.specs(run)?).unwrap_or_default();
+    let tests = checks_found(dialect, journal, run)?.unwrap_or_default();
     let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
     let Ok((found, _)) = plans::read(Utf8Path::new(&facts.plan), dialect, how) else {
         return Ok(Vec::new());
@@ -362,7 +362,12 @@ fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mu
     }
     let landed = if args.reset { Vec::new() } else { landed_before(&creation, found, project, journal)? };
     let commands: Vec<Command> = [creation].into_iter().chain(past).chain(landed).collect();
+    // One copy of a large plan is enough while its events are made.
+    drop(std::mem::take(&mut found.plan.tasks));
     begin(journal, project, &run, &commands)?;
+    if let Some(Command::Create(new)) = commands.into_iter().next() {
+        found.plan.tasks = new.plan.tasks;
+    }
     if found.issue.is_some() || found.iterative.is_some() {
         // What it said is in the journal now, and is replaced next.
         import::back_up(found, false)?;

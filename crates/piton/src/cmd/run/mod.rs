@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic;
-use piton_core::plan::{Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
+use piton_core::plan::{Check, Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId};
 use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
 use piton_core::system::rwkit as lists;
 use piton_core::view::{self, counted};
@@ -91,11 +91,12 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     };
     let keeping = Keeping::begin(&project, &run, &keeper()?, add::take_up, warn)?;
     refusals::say(&project, &journal, &run);
+    let tests = begin::checks_found(found.plan.settings.dialect(), &journal, &run)?;
     let engine = Engine {
         session: session(args, &found.plan),
         owned: owned(&found.path, found.plan.settings.dialect(), &found.plan.groups, &project),
         sandbox,
-        plan_now: watch(args, &found, &project, &journal.specs(&run)?),
+        plan_now: watch(args, &found, &project, tests),
         keeper: keeper()?,
         prompts,
         project: project.clone(),
@@ -112,7 +113,9 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
             None => Box::new(|| {}),
         },
     };
-    let titles = found.plan.tasks.iter().map(|task| (task.id.clone(), task.title.clone())).collect();
+    // The engine has its own: what the plan says need not be kept twice.
+    let tasks = std::mem::take(&mut found.plan.tasks);
+    let titles = tasks.into_iter().map(|task| (task.id, task.title)).collect();
     let ended = drive_to_end(engine, loudness, titles);
     keeping.into_iter().for_each(Keeping::end);
     let reason = ended?;
@@ -353,9 +356,8 @@ pub(crate) fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project
 }
 
 /// The plan as it is, once its files were written.
-fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, specs: &[TaskSpec]) -> PlanNow {
+fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, tests: Option<Vec<Check>>) -> PlanNow {
     let (path, dialect) = (found.path.clone(), found.plan.settings.dialect());
-    let tests = begin::checks_found(dialect, specs);
     let (project, args) = (project.root.clone(), args.clone());
     let in_place = found.plan.settings.no_commits;
     let mut seen = plans::stamp(&path, &project);
