@@ -13,6 +13,7 @@
 
 #![expect(clippy::print_stdout, reason = "a chore speaks to the terminal it was started in")]
 
+mod circles;
 mod crash;
 mod fuzz;
 mod generate;

@@ -3,10 +3,20 @@
 
 use std::sync::OnceLock;
 
-use clap::{ArgMatches, Command, CommandFactory};
+use clap::{ArgMatches, Command};
 use piton_core::plan::RunId;
 
-use crate::cmd::Cli;
+/// How the command line is made, which only the list of commands knows.
+static COMMAND_LINE: OnceLock<fn() -> Command> = OnceLock::new();
+
+pub(crate) fn set_command_line(make: fn() -> Command) {
+    let _ = COMMAND_LINE.set(make);
+}
+
+/// Everything that can be typed.
+pub(crate) fn command_line() -> Command {
+    COMMAND_LINE.get().map(|make| make()).unwrap_or_default()
+}
 
 /// What the commands are about.
 #[derive(Debug)]
@@ -67,7 +77,7 @@ impl Meant {
 /// Whether a command could name a run and names neither that nor a plan.
 fn lacks_run(command: &str) -> bool {
     let Ok(words) = shell_words::split(command) else { return false };
-    let cli = Cli::command();
+    let cli = command_line();
     let Some(known) = words.get(1).and_then(|verb| cli.find_subcommand(verb)) else { return false };
     if !known.get_arguments().any(|arg| arg.get_long() == Some("run")) {
         return false;
@@ -93,9 +103,11 @@ mod tests {
     use std::collections::BTreeSet;
 
     use camino::{Utf8Path, Utf8PathBuf};
+    use clap::CommandFactory;
     use clap::error::ErrorKind;
 
     use super::*;
+    use crate::cmd::Cli;
 
     fn meant(run: Option<&str>) -> Meant {
         Meant { run: run.map(|run| RunId::new(run).expect("a valid id")), plan: "'my plan.toml'".to_owned() }
@@ -103,6 +115,7 @@ mod tests {
 
     #[test]
     fn commands_say_what_they_are_about_where_that_is_not_plain() {
+        set_command_line(Cli::command);
         let several = meant(Some("plan-1"));
         for (text, complete) in [
             ("piton why T1", "piton why T1 --run plan-1"),

@@ -130,3 +130,8 @@ impl From<CommandError> for Failure {
         }
     }
 }
+
+/// How a command ends when nothing went wrong.
+pub(crate) type Exit = u8;
+
+pub(crate) const FINE: Exit = 0;

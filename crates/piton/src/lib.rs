@@ -1,9 +1,11 @@
 //! Let people and programs see and steer: the command line.
 
 mod args;
+mod clients;
 mod cmd;
 mod commands;
 mod failure;
+mod paths;
 mod picture;
 mod plans;
 mod preflight;
@@ -14,6 +16,8 @@ mod ui;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+
+use crate::cmd::help;
 
 /// All of the program. A program that adds a system of its own calls it, too.
 #[must_use]
@@ -30,9 +34,10 @@ pub fn main() -> ExitCode {
             }
         };
     }
+    commands::set_command_line(cmd::Cli::command);
     let cli = match cmd::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => cmd::help::with_near_suggestion(error, &cmd::Cli::command()).exit(),
+        Err(error) => help::with_near_suggestion(error, &cmd::Cli::command()).exit(),
     };
     match cmd::dispatch(&cli.command) {
         Ok(exit) => ExitCode::from(exit),

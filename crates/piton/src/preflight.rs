@@ -9,7 +9,7 @@ use piton_core::system::rwkit;
 use piton_engine::{agent, sandbox, secrets};
 use serde_json::{Value, json};
 
-use crate::cmd::integrate::agents::logged_out;
+use crate::clients::logged_out;
 use crate::failure::{Failure, Outcome};
 use crate::ui;
 

@@ -4,8 +4,7 @@ use clap::Args;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use piton_core::diagnostic::nearest;
 
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::ui::{self, BOLD, DIM};
 
 #[derive(Debug, Args)]

@@ -12,43 +12,40 @@ pub(crate) mod watch;
 
 use camino::Utf8PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use help::HelpArgs;
-use integrate::agents::AgentsArgs;
-use integrate::export::ExportArgs;
-use integrate::hook::HookArgs;
-use integrate::import::ImportArgs;
-use integrate::init::InitArgs;
-use integrate::mcp::McpArgs;
-use integrate::ops::OpsArgs;
-use integrate::prompt::PromptArgs;
-use integrate::schema::SchemaArgs;
-use ledger::notes::{GuardrailArgs, JournalArgs};
-use ledger::orient::OrientArgs;
-use ledger::report::{ConfirmArgs, NextArgs, ReportArgs, StartArgs};
-use plan::{NewArgs, PlanArgs};
-use repair::archive::ArchiveArgs;
-use repair::clean::CleanArgs;
-use repair::doctor::DoctorArgs;
-use repair::rescue::RescueArgs;
-use run::demo::DemoArgs;
-use steer::add::AddArgs;
-use steer::people::{AnswerArgs, RaiseArgs, SkipArgs, StopArgs, UnblockArgs, UnparkArgs};
-use system::iterative::PhaseArgs;
-use system::phases::{BatchArgs, GateArgs};
-use watch::cost::CostArgs;
-use watch::log::LogArgs;
-use watch::output::OutputArgs;
-use watch::runs::{CloseArgs, RunsArgs};
-use watch::status::StatusArgs;
 
 use crate::args::{OfRun, OfTask};
-use crate::failure::Outcome;
+use crate::cmd::help::HelpArgs;
+use crate::cmd::integrate::agents::AgentsArgs;
+use crate::cmd::integrate::export::ExportArgs;
+use crate::cmd::integrate::hook::HookArgs;
+use crate::cmd::integrate::import::ImportArgs;
+use crate::cmd::integrate::init::InitArgs;
+use crate::cmd::integrate::mcp::McpArgs;
+use crate::cmd::integrate::ops::OpsArgs;
+use crate::cmd::integrate::prompt::PromptArgs;
+use crate::cmd::integrate::schema::SchemaArgs;
+use crate::cmd::ledger::notes::{GuardrailArgs, JournalArgs};
+use crate::cmd::ledger::orient::OrientArgs;
+use crate::cmd::ledger::report::{ConfirmArgs, NextArgs, ReportArgs, StartArgs};
+use crate::cmd::plan::PlanArgs;
+use crate::cmd::plan::new::NewArgs;
+use crate::cmd::repair::archive::ArchiveArgs;
+use crate::cmd::repair::clean::CleanArgs;
+use crate::cmd::repair::doctor::DoctorArgs;
+use crate::cmd::repair::rescue::RescueArgs;
+use crate::cmd::run::demo::DemoArgs;
+use crate::cmd::steer::add::AddArgs;
+use crate::cmd::steer::close::CloseArgs;
+use crate::cmd::steer::people::{AnswerArgs, RaiseArgs, SkipArgs, StopArgs, UnblockArgs, UnparkArgs};
+use crate::cmd::system::phase::PhaseArgs;
+use crate::cmd::system::phases::{BatchArgs, GateArgs};
+use crate::cmd::watch::cost::CostArgs;
+use crate::cmd::watch::log::LogArgs;
+use crate::cmd::watch::output::OutputArgs;
+use crate::cmd::watch::runs::RunsArgs;
+use crate::cmd::watch::status::StatusArgs;
+use crate::failure::{Exit, Outcome};
 use crate::runs::flags::RunArgs;
-
-/// How a command ends when nothing went wrong.
-pub(crate) type Exit = u8;
-
-pub(crate) const FINE: Exit = 0;
 
 #[derive(Debug, Parser)]
 #[command(
@@ -214,13 +211,13 @@ pub(crate) enum Command {
 
 pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
     match command {
-        Command::Demo(args) => run::demo::demo(args),
-        Command::New(args) => plan::new(args),
+        Command::Demo(args) => run::demo::demo(args, run::run),
+        Command::New(args) => plan::new::new(args),
         Command::Plan(args) => plan::plan(args),
         Command::Run(args) => run::run(args),
         Command::Status(args) => watch::status::status(args),
         Command::Runs(args) => watch::runs::runs(args),
-        Command::Close(args) => watch::runs::close(args),
+        Command::Close(args) => steer::close::close(args),
         Command::Why(args) => watch::why::why(args),
         Command::Log(args) => watch::log::log(args),
         Command::Output(args) => watch::output::output(args),
@@ -261,7 +258,7 @@ pub(crate) fn dispatch(command: &Command) -> Outcome<u8> {
         Command::Gate(args) => system::phases::gate(args),
         Command::Batch(args) => system::phases::batch(args),
         Command::ResumePoint(args) => system::phases::resume_point(args),
-        Command::Phase(args) => system::iterative::phase(args),
+        Command::Phase(args) => system::phase::phase(args),
         Command::Ops(args) => integrate::ops::ops(args),
         Command::Mcp(args) => integrate::mcp::mcp(args),
         Command::Prompt(args) => integrate::prompt::prompt(args),
@@ -277,7 +274,7 @@ fn system(command: &SystemCommand) -> Outcome<Exit> {
         SystemCommand::Gate(args) => system::phases::gate(args),
         SystemCommand::Batch(args) => system::phases::batch(args),
         SystemCommand::ResumePoint(args) => system::phases::resume_point(args),
-        SystemCommand::Phase(args) => system::iterative::phase(args),
+        SystemCommand::Phase(args) => system::phase::phase(args),
         SystemCommand::Context(args) => watch::overview::context(args),
     }
 }

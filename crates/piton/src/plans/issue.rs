@@ -6,9 +6,9 @@ use piton_core::system::issue::plan::{self, DESIGN, Given, LISTS, REQUIREMENTS};
 use piton_core::toolchain;
 use piton_engine::git::Repo;
 
-use super::{FoundPlan, How, Read, config, pictured};
 use crate::failure::{Failure, Outcome};
-use crate::runs::find::{here, shown};
+use crate::paths::{here, shown};
+use crate::plans::found::{FoundPlan, How, Read, config, pictured};
 
 /// Where plans of issues are kept, from the root of a project.
 pub(crate) const PLANS: &str = ".claude/plans";

@@ -1,17 +1,18 @@
 //! Folders of the iterative system: found by slug, and read with what the project around them says.
 
+pub(crate) use piton_core::system::iterative::takeover::ARCHIVE;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::system::Folder;
 use piton_core::system::iterative::context;
 use piton_core::system::iterative::plan::{self, BRIEFS, Given, LISTS};
-pub(crate) use piton_core::system::iterative::takeover::ARCHIVE;
 use piton_core::toolchain;
 
-use super::issue::{files_at, is_issue, root};
-use super::rwkit::settled;
-use super::{FoundPlan, How, Read, config, pictured};
 use crate::failure::{Failure, Outcome};
-use crate::runs::find::{here, shown, typed};
+use crate::paths::{here, shown, typed};
+use crate::plans::found::{FoundPlan, How, Read, config, pictured};
+use crate::plans::issue::{files_at, is_issue, root};
+use crate::plans::rwkit::settled;
 
 /// Where folders of this system are kept, from the root of a project.
 pub(crate) const PLACE: &str = ".claude/iterative";

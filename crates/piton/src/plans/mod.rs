@@ -1,72 +1,34 @@
 //! A plan on disk: which system it is of, what it says, and what is wrong with it.
 
+mod found;
 mod issue;
 mod iterative;
 mod rwkit;
 mod seen;
 mod state;
 
+pub(crate) use found::{FoundPlan, How, config, folder_of, stays_inside};
 pub(crate) use issue::PLANS;
 pub(crate) use iterative::{ARCHIVE, OLDER, PLACE as ITERATIVE};
 pub(crate) use rwkit::list_of;
 pub(crate) use seen::seen;
 pub(crate) use state::{Aside, Left, left};
 
-use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::diagnostic::{Diagnostic, Severity};
-use piton_core::plan::{Check, Dialect, Plan};
+use piton_core::diagnostic::Severity;
+use piton_core::plan::Dialect;
 use piton_core::run::shell_word;
-use piton_core::system::config::{Config, read_config};
-use piton_core::system::issue::plan::IssueReading;
-use piton_core::system::iterative::plan::IterativeReading;
-use piton_core::system::rwkit as lists;
-use piton_core::system::rwkit::plan::RwkitReading;
-use piton_core::system::{Folder, Reading, execute, kept, native};
-use piton_core::view::counted;
+use piton_core::system::{Folder, execute, kept, native, rwkit as lists};
 use piton_engine::secrets;
 
 use crate::failure::{Failure, Outcome};
-use crate::runs::find::{here, shown, typed};
+use crate::paths::{shown, typed};
+use crate::plans::found::{Read, config_file, file_of, is_execute, pictured, refused, text_of};
 use crate::{picture, ui};
-
-/// A file of a plan that is larger than this is none.
-const LARGEST: u64 = 16 * 1024 * 1024;
 /// Folders below a plan's own that are looked into.
 const DEEPEST: usize = 3;
-
-/// A plan as read from disk.
-#[derive(Debug)]
-pub(crate) struct FoundPlan {
-    /// The file, or the folder of a plan that is one.
-    pub path: Utf8PathBuf,
-    pub plan: Plan,
-    /// What else the folder of an issue tells.
-    pub issue: Option<Box<IssueReading>>,
-    /// What else a todolist tells.
-    pub list: Option<Box<RwkitReading>>,
-    /// What else a folder of the iterative system tells.
-    pub iterative: Option<Box<IterativeReading>>,
-}
-
-/// What the command line says about reading.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct How<'a> {
-    pub dialect: Option<Dialect>,
-    /// What is usually repaired or let pass with a warning is an error.
-    pub strict: bool,
-    /// Also say what is merely poor.
-    pub lint: bool,
-    /// Where the project is, for the defaults it sets.
-    pub project: Option<&'a Utf8Path>,
-    /// Tests that were found in it when the run began: what it has by now is its agents' work.
-    pub tests: Option<&'a [Check]>,
-}
-
-/// What was read, and the drawn warnings if there are any.
-type Read = (FoundPlan, Option<String>);
 
 /// Read a plan and the project's defaults; warnings are shown, errors end here.
 pub(crate) fn plan(given: &Utf8Path, how: How<'_>) -> Outcome<FoundPlan> {
@@ -152,21 +114,6 @@ fn systems(folder: &Utf8Path) -> Vec<Dialect> {
 fn no_plan(path: &Utf8Path) -> Failure {
     Failure::new(format!("there is no plan at {path}"))
         .hint(format!("piton new {}", shell_word(path.file_stem().unwrap_or("plan"))))
-}
-
-fn is_execute(folder: &Utf8Path) -> bool {
-    let has = |name: &str| folder.join(name).is_file();
-    let layered = || {
-        let layers = folder.read_dir_utf8().into_iter().flatten().flatten();
-        let numbered = |name: &str| {
-            name.split_once('-').is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        };
-        layers.filter(|entry| numbered(entry.file_name())).any(|entry| {
-            let mut files = entry.path().read_dir_utf8().into_iter().flatten().flatten();
-            files.any(|file| file.path().extension() == Some("xml"))
-        })
-    };
-    has("manifest.json") || has("layer_plan.json") || has("execute-state.json") || layered()
 }
 
 /// A plan's files, whole.
@@ -270,27 +217,6 @@ pub(crate) fn project_in_state(plan: &Utf8Path) -> Option<Utf8PathBuf> {
     said.is_dir().then_some(said)
 }
 
-/// The problems of a plan drawn into its files, which lie in this folder; errors end here.
-fn pictured(path: &Utf8Path, folder: &Utf8Path, reading: &Reading) -> Outcome<Option<String>> {
-    let mut by_file: BTreeMap<&str, Vec<Diagnostic>> = BTreeMap::new();
-    for problem in &reading.problems {
-        by_file.entry(&problem.file).or_default().push(problem.diagnostic.clone());
-    }
-    let draw = |(file, diagnostics): (&&str, &Vec<Diagnostic>)| {
-        let text = reading.texts.get(*file).map(String::as_str).unwrap_or_default();
-        picture::draw(&shown(&folder.join(file)), text, diagnostics)
-    };
-    let pictures: Vec<String> = by_file.iter().map(draw).collect();
-    let picture = (!pictures.is_empty()).then(|| pictures.join("\n\n"));
-    let errors = reading.problems.iter().filter(|p| p.diagnostic.severity == Severity::Error).count();
-    if errors > 0 { Err(refused(path, errors, picture)) } else { Ok(picture) }
-}
-
-fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
-    let problems = counted(errors as u64, "problem");
-    Failure { picture, ..Failure::new(format!("{} has {problems}", shown(path))) }
-}
-
 /// The files of a plan that is a folder.
 fn folder(path: &Utf8Path) -> Outcome<Folder> {
     let mut folder = Folder::default();
@@ -299,34 +225,6 @@ fn folder(path: &Utf8Path) -> Outcome<Folder> {
         folder.files.insert(name, bytes);
     }
     Ok(folder)
-}
-
-/// One of them. A link is followed in the plan and in the project around it, and not out of them: whoever wrote the plan
-/// would have somebody else's file read, and worked on.
-fn file_of(file: &Utf8Path, plan: &Utf8Path) -> Outcome<Vec<u8>> {
-    stays_inside(file, plan)?;
-    let size = file.metadata().map(|data| data.len()).map_err(Failure::io(format!("cannot read {file}")))?;
-    if size > LARGEST {
-        return Err(Failure::new(format!(
-            "{} has {} MB; a part of a plan has at most {}",
-            shown(file),
-            size >> 20,
-            LARGEST >> 20
-        )));
-    }
-    std::fs::read(file).map_err(Failure::io(format!("cannot read {file}")))
-}
-
-/// Refuse a file that a plan, or a master list, in this folder reaches by a link that leads out of the project.
-pub(crate) fn stays_inside(file: &Utf8Path, plan: &Utf8Path) -> Outcome {
-    let real = |path: &Utf8Path| path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")));
-    let (target, plan) = (real(file)?, real(plan)?);
-    let top = plan.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&plan);
-    if target != *file && !target.starts_with(top) && !target.starts_with(&plan) {
-        let what = format!("{} is a link that leads out of the project, to {target}", shown(file));
-        return Err(Failure::new(what).hint("put the file itself into the plan"));
-    }
-    Ok(())
 }
 
 /// The paths of a plan's files.
@@ -383,47 +281,4 @@ pub(crate) fn stamp(path: &Utf8Path, project: &Utf8Path) -> Vec<(String, Option<
     let mut stamps: Vec<_> = parts.chain(defaults).collect();
     stamps.sort();
     stamps
-}
-
-/// The folder that a plan's paths are relative to.
-pub(crate) fn folder_of(plan: &Utf8Path) -> &Utf8Path {
-    if plan.is_dir() { plan } else { plan.parent().unwrap_or(Utf8Path::new(".")) }
-}
-
-/// The nearest piton.toml in a folder or above it, inside its repository.
-pub(crate) fn config(folder: &Utf8Path) -> Outcome<Option<Config>> {
-    let Some(path) = config_file(&here()?.join(folder)) else { return Ok(None) };
-    let text = text_of(&path)?;
-    let (config, diagnostics) = read_config(&text);
-    let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-    if !diagnostics.is_empty() {
-        let picture = picture::draw(&shown(&path), &text, &diagnostics);
-        if errors > 0 {
-            let failure = Failure::new(format!("{} cannot be used", shown(&path)));
-            return Err(Failure { picture: Some(picture), ..failure });
-        }
-        ui::say(picture);
-    }
-    Ok(Some(config))
-}
-
-fn config_file(folder: &Utf8Path) -> Option<Utf8PathBuf> {
-    for folder in folder.ancestors() {
-        let path = folder.join("piton.toml");
-        if path.is_file() {
-            return Some(path);
-        }
-        if folder.join(".git").exists() {
-            break;
-        }
-    }
-    None
-}
-
-fn text_of(path: &Utf8Path) -> Outcome<String> {
-    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        Failure::new(format!("{path} is not UTF-8 (at byte {at})"))
-    })
 }

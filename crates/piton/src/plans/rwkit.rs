@@ -7,9 +7,9 @@ use piton_core::system::rwkit::plan::{self, Given};
 use piton_core::system::rwkit::{self, Sibling};
 use piton_core::toolchain::{self, Detected};
 
-use super::issue::{files_at, root};
-use super::{FoundPlan, How, Read, config, file_of, folder_of, pictured, stays_inside};
 use crate::failure::Outcome;
+use crate::plans::found::{FoundPlan, How, Read, config, file_of, folder_of, pictured, stays_inside};
+use crate::plans::issue::{files_at, root};
 
 /// The list and the plan beside it, by their paths in the project.
 pub(super) fn source(path: &Utf8Path) -> Outcome<Folder> {

@@ -3,7 +3,12 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::system::rwkit as lists;
 
-use super::{ARCHIVE, ITERATIVE, LARGEST, PLANS, is_execute, issue, iterative};
+use crate::plans::found::{LARGEST, is_execute};
+use crate::plans::issue;
+use crate::plans::issue::PLANS;
+use crate::plans::iterative;
+use crate::plans::iterative::ARCHIVE;
+use crate::plans::iterative::PLACE as ITERATIVE;
 
 /// Where folders of the execute system are kept, from the root of a project.
 const EXECUTE: &str = "docs/tasks";

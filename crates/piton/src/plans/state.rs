@@ -7,7 +7,7 @@ use piton_engine::project::Project;
 use piton_engine::{disk, files};
 
 use crate::failure::{Failure, Outcome};
-use crate::runs::find::shown;
+use crate::paths::shown;
 use crate::{picture, ui};
 
 /// Whether what is read may be put aside. Who only wants to know leaves everything as it is.

@@ -9,9 +9,9 @@ use piton_core::view;
 use piton_engine::clock;
 use piton_engine::drive::Observer;
 
-use super::terminal::{self, Area, Quiet, cut};
-use super::{ID, is_said, line};
 use crate::args::Loudness;
+use crate::progress::line::{ID, is_said, line};
+use crate::progress::terminal::{self, Area, Quiet, cut};
 use crate::ui::{self, BUSY, DIM, GOOD};
 
 /// Columns of the bar.

@@ -2,30 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Check, Dialect, Mode, Plan, RunId, TaskId, TaskSpec, difference};
+use camino::Utf8Path;
+use piton_core::plan::{Dialect, Plan, RunId, TaskId, TaskSpec, difference};
 use piton_core::run::{
-    Closed, Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, State, Status,
-    StopReason, follows_settings, settings_that_wait,
+    Closed, Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, Status,
+    follows_settings, settings_that_wait,
 };
-use piton_core::system::iterative::plan::LISTS;
 use piton_core::view;
-use piton_engine::git::Repo;
 use piton_engine::journal::Journal;
 use piton_engine::landed::{Before, by_lost_runs};
 use piton_engine::lock::Lock;
 use piton_engine::project::{Project, new_run_id};
-use piton_engine::{clock, disk, files};
+use piton_engine::{clock, files};
 
 use crate::args::Which;
-use crate::cmd::integrate::import;
-use crate::cmd::system::{issue, iterative, rwkit};
 use crate::failure::{Failure, Outcome};
+use crate::paths::{self, typed};
 use crate::plans::{self, Aside, FoundPlan, How};
-use crate::runs::find::{self, FoundRun, typed};
 use crate::runs::flags::RunArgs;
-use crate::runs::same_plan;
+use crate::runs::found::FoundRun;
 use crate::runs::takeover::{self, Place, TakeOver};
+use crate::runs::{create, detected, find, in_place, issue, iterative, known, lock, same_plan, state_files};
 use crate::ui;
 
 /// The project a plan is for: where the command line says, else where its run is, else where the plan says or lies.
@@ -46,7 +43,7 @@ pub(crate) fn alone(project: &Project, found: &FoundPlan) -> Outcome<Option<Lock
             let file = dialect.system().files().state.unwrap_or_default();
             let (shown, plan) = match other.as_str() {
                 "" => ("another plan".to_owned(), "PLAN".to_owned()),
-                _ => (find::shown(&other), typed(&other)),
+                _ => (paths::shown(&other), typed(&other)),
             };
             let why = format!("an engine works on {shown}, and {file} shows one plan at a time");
             let failure =
@@ -73,7 +70,7 @@ pub(crate) fn settle_run(
             })?
             .run,
         ),
-        None => match find::run_of_plan(journal, &found.path)? {
+        None => match known::run_of_plan(journal, &found.path)? {
             None if !args.reset => {
                 let onto = args.onto.clone().or_else(|| args.base_branch.clone());
                 same_plan::look(found, project, journal, onto)?.settle(&found.path)?
@@ -85,9 +82,9 @@ pub(crate) fn settle_run(
     let Some(run) = existing else {
         let goes_on = args.resume || !args.reset_task.is_empty();
         // What another system left is where a run goes on from.
-        if goes_on && !import::has_state_file(found, project) {
+        if goes_on && !state_files::has_state_file(found, project) {
             let failure =
-                Failure::new(format!("there is no run of {} to go on with", find::shown(&found.path)));
+                Failure::new(format!("there is no run of {} to go on with", paths::shown(&found.path)));
             return Err(failure.hint(format!("piton run {}", typed(&found.path))));
         }
         let is_planned = |id: &&TaskId| !found.plan.tasks.iter().any(|spec| spec.id == **id);
@@ -114,12 +111,12 @@ pub(crate) fn settle_run(
         let run = create(args, found, project, journal)?;
         find::name_in_hints(&journal.runs()?, &run);
         drop(beginning);
-        let lock = take_lock(project, &run)?;
+        let lock = lock::take_lock(project, &run)?;
         return Ok((run, lock));
     };
     drop(beginning);
     find::name_in_hints(&journal.runs()?, &run);
-    let lock = take_lock(project, &run)?;
+    let lock = lock::take_lock(project, &run)?;
     let state = journal.load(&run)?;
     let facts = state.run().ok_or_else(|| Failure::new(format!("the run {run} has no beginning")))?;
     if let Some(Closed { by, reason }) = &facts.closed {
@@ -143,7 +140,7 @@ pub(crate) fn settle_run(
             "--worktree-dir",
             args.worktree_dir
                 .as_ref()
-                .is_some_and(|dir| facts.worktree_dir.as_deref() != Some(absolute(dir).as_str())),
+                .is_some_and(|dir| facts.worktree_dir.as_deref() != Some(paths::absolute(dir).as_str())),
         ),
     ];
     if let Some((flag, _)) = fixed.iter().find(|(_, differs)| *differs) {
@@ -154,7 +151,7 @@ pub(crate) fn settle_run(
     if found.list.is_some() || found.iterative.is_some() && !args.replan {
         // What was found in the project when the run began holds: by now its agents have changed it.
         let dialect = found.plan.settings.dialect();
-        let tests = checks_found(dialect, journal, &run)?.unwrap_or_default();
+        let tests = detected::checks_found(dialect, journal, &run)?.unwrap_or_default();
         let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
         let plan = plans::read(&found.path, dialect, how)?.0.plan;
         (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
@@ -180,24 +177,6 @@ pub(crate) fn settle_run(
         ui::hint(format!("piton run {} --replan   adopts them", typed(&found.path)));
     }
     Ok((run, lock))
-}
-
-/// Checks that were found in the project when a run of such a plan began, where they count.
-pub(crate) fn checks_found(dialect: Dialect, journal: &Journal, run: &RunId) -> Outcome<Option<Vec<Check>>> {
-    Ok(match dialect {
-        Dialect::Rwkit => Some(rwkit::tests_of(&journal.specs(run)?)),
-        Dialect::Iterative => Some(iterative::checks_of(&journal.specs(run)?)),
-        Dialect::Native | Dialect::Execute | Dialect::Issue => None,
-    })
-}
-
-pub(crate) fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
-    let taken = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
-    taken.ok_or_else(|| {
-        Failure::new(format!("another engine is working on the run {run}"))
-            .hint("piton status")
-            .hint("piton stop")
-    })
 }
 
 /// The tasks are as they were; what the plan and `piton.toml` say beside them need not be.
@@ -235,7 +214,7 @@ fn adopt_or_refuse(args: &RunArgs, found: &FoundPlan, journal: &mut Journal, run
         ui::say(format!("completed before, and other tasks now, so they are done again: {}", named(&others)));
     }
     // An engine that died is still written down as working; its lock is ours, so it is not.
-    detach(journal, run)?;
+    lock::detach(journal, run)?;
     let replan = Command::Replan(Box::new(found.plan.clone()));
     tell_rejudged(&submit(journal, run, replan)?.map_err(Failure::from)?);
     Ok(())
@@ -288,7 +267,7 @@ fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Resul
 pub(crate) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<TaskId>> {
     let Some(facts) = journal.facts(run)? else { return Ok(Vec::new()) };
     let dialect = facts.settings.dialect();
-    let tests = checks_found(dialect, journal, run)?.unwrap_or_default();
+    let tests = detected::checks_found(dialect, journal, run)?.unwrap_or_default();
     let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
     let Ok((found, _)) = plans::read(Utf8Path::new(&facts.plan), dialect, how) else {
         return Ok(Vec::new());
@@ -322,26 +301,9 @@ fn named(ids: &[TaskId]) -> String {
     shown.join(", ")
 }
 
-fn detach(journal: &mut Journal, run: &RunId) -> Outcome {
-    if let Some(engine) = journal.facts(run)?.and_then(|facts| facts.engine) {
-        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
-        journal.command(run, &Command::Detach { engine, reason, tip: Vec::new() }, clock::now())?;
-    }
-    Ok(())
-}
-
-/// The same for whoever does not hold the run's lock.
-pub(crate) fn forget_dead_engine(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
-    if project.engine_lives(run) {
-        return Ok(());
-    }
-    let lock = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
-    lock.map_or(Ok(()), |_alone| detach(journal, run))
-}
-
 /// What a run before this one left in the plan's files is no word about this one.
 fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
-    import::back_up(found, true)?;
+    state_files::back_up(found, true)?;
     iterative::begin_anew(found)
 }
 
@@ -355,7 +317,7 @@ fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mu
     // What a target holds is known once there is one; whether it was there, only before that.
     let by_git = found.iterative.is_some();
     let mut past = if by_git { anew } else { takeover::past(found, here, journal, Aside::Put)? };
-    let creation = creation(args, found, project, &run)?;
+    let creation = create::creation(args, found, project, &run)?;
     // Who begins anew wants nothing of what was done.
     if let (Command::Create(new), true, false) = (&creation, by_git, args.reset) {
         past = takeover::past(found, Place { tip: new.base.as_ref(), ..here }, journal, Aside::Put)?;
@@ -364,13 +326,13 @@ fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mu
     let commands: Vec<Command> = [creation].into_iter().chain(past).chain(landed).collect();
     // One copy of a large plan is enough while its events are made.
     drop(std::mem::take(&mut found.plan.tasks));
-    begin(journal, project, &run, &commands)?;
+    create::begin(journal, project, &run, &commands)?;
     if let Some(Command::Create(new)) = commands.into_iter().next() {
         found.plan.tasks = new.plan.tasks;
     }
     if found.issue.is_some() || found.iterative.is_some() {
         // What it said is in the journal now, and is replaced next.
-        import::back_up(found, false)?;
+        state_files::back_up(found, false)?;
     }
     Ok(run)
 }
@@ -426,7 +388,7 @@ pub(crate) fn create_for_ledger(
         let args = RunArgs { onto: args.onto.clone().or_else(|| issue::branch(found)), ..args.clone() };
         return create(&args, found, project, journal);
     }
-    settle_in_place(found, project)?;
+    in_place::settle_in_place(found, project)?;
     if found.iterative.is_some() && project.repo()?.is_some() {
         return create(args, found, project, journal);
     }
@@ -447,7 +409,7 @@ pub(crate) fn create_for_ledger(
         target,
     };
     let commands: Vec<Command> = [Command::Create(Box::new(new))].into_iter().chain(past).collect();
-    begin(journal, project, &run, &commands)?;
+    create::begin(journal, project, &run, &commands)?;
     Ok(run)
 }
 
@@ -468,128 +430,4 @@ fn take_over(
         taken.tell(false);
     }
     Ok(Some(run))
-}
-
-/// The command that makes a run for an engine.
-pub(crate) fn creation(
-    args: &RunArgs,
-    found: &FoundPlan,
-    project: &Project,
-    run: &RunId,
-) -> Outcome<Command> {
-    let (target, base) = match project.repo()? {
-        Some(repo) => {
-            let target = target(args, repo)?;
-            let base = repo.branch_tip(&target)?;
-            (Some(target), base)
-        }
-        None if found.plan.settings.no_commits => (None, None),
-        None => return Err(without_git(args, project)),
-    };
-    let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
-    let mut plan = found.plan.clone();
-    if found.issue.is_some() {
-        plan.settings.worktree.shared = Some(issue::workplace(project, found));
-    }
-    Ok(Command::Create(Box::new(NewRun {
-        run: run.clone(),
-        plan,
-        plan_path: found.path.to_string(),
-        target,
-        base,
-        worktree_dir: worktrees.map(Utf8PathBuf::into_string),
-    })))
-}
-
-/// What was begun in place without git goes on so. Knowledge is read in the plan's own folder and written there: where
-/// there is no git, or git does not have that folder, it can only be worked on in place.
-pub(crate) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
-    let settings = &mut found.plan.settings;
-    if project.repo()?.is_none()
-        && let Some(journal) = Journal::open_existing(&project.home)?
-        && let Some(run) = find::run_of_plan(&journal, &found.path)?
-    {
-        settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
-    }
-    let Some(about) = settings.form.brief().filter(|about| about.mode == Mode::Knowledge) else {
-        return Ok(());
-    };
-    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
-    let place = found.path.strip_prefix(root).ok();
-    let made: Vec<String> =
-        about.makes(place.map(Utf8Path::as_str)).iter().map(ToString::to_string).collect();
-    settings.no_commits |= match project.repo()? {
-        Some(repo) => {
-            let list = place.map(|place| place.join(LISTS[1]));
-            let is_kept = |list: Utf8PathBuf| repo.has(&repo.resolve("HEAD")?, list.as_str());
-            !list.map(is_kept).transpose()?.unwrap_or(false) || repo.ignores(&made)?
-        }
-        None => true,
-    };
-    Ok(())
-}
-
-/// There is no repository that work could land in.
-pub(crate) fn without_git(args: &RunArgs, project: &Project) -> Failure {
-    let plan = args.plan.as_deref().map(typed).unwrap_or_default();
-    if project.root.join(".git").exists() {
-        let aside = project.home.with_file_name(".piton-before-git");
-        let failure = Failure::new(format!("the runs in {} were begun without git", project.root));
-        return failure.hint(format!("piton run {plan} --no-commits   goes on so")).hint(format!(
-            "mv {} {}   begins anew, with git",
-            typed(&project.home),
-            typed(&aside)
-        ));
-    }
-    let failure =
-        Failure::new(format!("{} is not in a git repository, which landing work needs", project.root));
-    // Whoever stands in a repository and names a plan that lies elsewhere means that repository.
-    let around = find::project(None).ok().filter(|around| matches!(around.repo(), Ok(Some(_))));
-    if let Some(around) = around.filter(|_| args.project_path.is_none()) {
-        let root = typed(&around.root);
-        return failure
-            .hint(format!(
-                "piton run {plan} --project-path {root}   works on the repository around this folder"
-            ))
-            .hint(format!("piton run {plan} --no-commits   works in the folder of the plan, without git"));
-    }
-    failure
-        .hint("git init && git add -A && git commit -m 'First commit'")
-        .hint(format!("piton run {plan} --no-commits   works in the folder itself, without git"))
-        .hint("or keep the ledger yourself: piton start TASK, piton report TASK done")
-}
-
-/// Make a run and all it begins with, in one transaction.
-pub(crate) fn begin(journal: &mut Journal, project: &Project, run: &RunId, commands: &[Command]) -> Outcome {
-    disk::private_folder(&project.home).map_err(Failure::io(format!("cannot create {}", project.home)))?;
-    let done = journal.commit(run, &mut State::new(), commands, clock::now())?;
-    done.outcomes.into_iter().find_map(Result::err).map_or(Ok(()), |refusal| Err(refusal.into()))
-}
-
-/// The branch work lands on.
-pub(crate) fn target(args: &RunArgs, repo: &Repo) -> Outcome<String> {
-    let base = match &args.base_branch {
-        Some(branch) => branch.clone(),
-        // Landing elsewhere, from wherever this checkout is.
-        None if args.onto.as_ref().is_some_and(|onto| matches!(repo.branch_tip(onto), Ok(Some(_)))) => {
-            return Ok(args.onto.clone().unwrap_or_default());
-        }
-        None => repo.current_branch()?,
-    };
-    let Some(tip) = repo.branch_tip(&base)? else {
-        return Err(Failure::usage(format!("there is no branch `{base}`")).hint("git branch --list"));
-    };
-    let Some(onto) = &args.onto else { return Ok(base) };
-    if repo.branch_tip(onto)?.is_none() {
-        repo.set_branch(onto, &tip, None)?;
-    }
-    Ok(onto.clone())
-}
-
-pub(crate) fn worktree_dir(args: &RunArgs, project: &Project) -> Utf8PathBuf {
-    args.worktree_dir.as_ref().map_or_else(|| project.worktree_dir(), |dir| absolute(dir))
-}
-
-pub(crate) fn absolute(path: &Utf8Path) -> Utf8PathBuf {
-    camino::absolute_utf8(path).unwrap_or_else(|_| path.to_owned())
 }

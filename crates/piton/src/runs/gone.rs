@@ -5,8 +5,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Dialect, RunId};
 use piton_engine::journal::Journal;
 
-use crate::runs::find;
-use crate::ui;
+use crate::runs::attempt;
+use crate::{paths, ui};
 
 /// Where the recipes put what is finished, from the folder of the plans on.
 const ARCHIVES: [&str; 3] = ["archive", "archive/completed", "completed"];
@@ -16,16 +16,16 @@ pub(crate) fn told(plan: &Utf8Path, dialect: Dialect, run: &RunId) -> Option<Str
     if dialect.is_native() || plan.exists() {
         return None;
     }
-    let name = find::shown(plan);
+    let name = paths::shown(plan);
     Some(match moved_to(plan, dialect, run) {
-        Some(to) => format!("its plan {name} was moved to {}", find::shown(&to)),
+        Some(to) => format!("its plan {name} was moved to {}", paths::shown(&to)),
         None => format!("its plan {name} does not exist any more"),
     })
 }
 
 /// Say so, for whoever looks at such a run.
 pub(crate) fn say(journal: &Journal, run: &RunId) {
-    let is_agent = find::attempt().map_or(true, |attempt| attempt.is_some());
+    let is_agent = attempt::attempt().map_or(true, |attempt| attempt.is_some());
     let Some(facts) = journal.facts(run).ok().flatten().filter(|_| !is_agent) else { return };
     if let Some(told) = told(Utf8Path::new(&facts.plan), facts.settings.dialect(), run) {
         ui::say(format!("{run}: {told}; the journal keeps the run"));

@@ -1,10 +1,35 @@
 //! Finding, beginning and growing a run.
 
+pub(crate) mod attempt;
 pub(crate) mod begin;
+pub(crate) mod by_hand;
+pub(crate) mod command;
+pub(crate) mod create;
+pub(crate) mod detected;
+pub(crate) mod engine;
 pub(crate) mod find;
 pub(crate) mod flags;
+pub(crate) mod found;
 pub(crate) mod gone;
+pub(crate) mod grow;
+pub(crate) mod hints;
+pub(crate) mod in_place;
+pub(crate) mod issue;
+pub(crate) mod iterative;
+pub(crate) mod judge;
+pub(crate) mod known;
+pub(crate) mod lock;
+pub(crate) mod made;
+pub(crate) mod master;
+pub(crate) mod older;
+pub(crate) mod preview;
+pub(crate) mod preview_issue;
 pub(crate) mod refusals;
+pub(crate) mod resume;
 pub(crate) mod same_plan;
+pub(crate) mod show;
 pub(crate) mod siblings;
+pub(crate) mod standing;
+pub(crate) mod state_files;
 pub(crate) mod takeover;
+pub(crate) mod templates;

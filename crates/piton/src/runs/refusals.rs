@@ -7,7 +7,7 @@ use piton_engine::disk;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
-use crate::runs::find;
+use crate::runs::attempt;
 use crate::ui;
 
 /// So many are said at once; the log has them all.
@@ -18,7 +18,7 @@ const FAR: u64 = 1000;
 
 /// Say what was not taken since the last command. Where that cannot be found out, nothing is said: `piton log` tells it.
 pub(crate) fn say(project: &Project, journal: &Journal, run: &RunId) {
-    let is_agent = find::attempt().map_or(true, |attempt| attempt.is_some());
+    let is_agent = attempt::attempt().map_or(true, |attempt| attempt.is_some());
     let is_native = || journal.facts(run).ok().flatten().is_none_or(|run| run.settings.dialect().is_native());
     if is_agent || is_native() {
         return;

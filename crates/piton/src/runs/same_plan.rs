@@ -8,9 +8,10 @@ use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
+use crate::paths::{self, typed};
 use crate::plans::FoundPlan;
-use crate::runs::find::{self, typed};
-use crate::{cmd, ui};
+use crate::runs::{issue, known};
+use crate::ui;
 
 /// Runs of the same plan, where none began with the very file that is named.
 #[derive(Debug, Default)]
@@ -35,7 +36,7 @@ pub(crate) fn look(
     let hash = found.plan.hash();
     let repo = project.repo()?;
     // Looks only: a branch that is to be made has no run yet.
-    let asked = onto.or_else(|| cmd::system::issue::branch(found));
+    let asked = onto.or_else(|| issue::branch(found));
     let target = repo.and_then(|repo| asked.or_else(|| repo.current_branch().ok()));
     let top = repo.and_then(|repo| repo.top().canonicalize_utf8().ok());
     let within = top.and_then(|top| found.path.strip_prefix(top).ok().map(ToOwned::to_owned));
@@ -49,7 +50,7 @@ pub(crate) fn look(
         };
         let its = Utf8PathBuf::from(&run.plan);
         // The project was moved, or the plan: its run goes on as what was done before.
-        if !its.exists() || find::is_put_away(journal, &run)? {
+        if !its.exists() || known::is_put_away(journal, &run)? {
             continue;
         }
         if facts.target != same.target {
@@ -88,7 +89,7 @@ impl SamePlan {
         }
         match &self.known {
             Some((run, its)) => {
-                let shown = find::shown(its);
+                let shown = paths::shown(its);
                 Err(Failure::new(format!("the run {run} has this very plan already, from {shown}"))
                     .hint(format!("piton run {}   resumes it", typed(its)))
                     .hint(format!(
@@ -102,7 +103,7 @@ impl SamePlan {
     /// For whoever only looks, and finds no run: which runs of this plan there are.
     pub(crate) fn hints(&self, failure: Failure) -> Failure {
         let known = self.known.iter().map(|(run, its)| {
-            format!("--run {run}   is the run of the same plan, from {}", find::shown(its))
+            format!("--run {run}   is the run of the same plan, from {}", paths::shown(its))
         });
         let elsewhere = self.elsewhere.iter().map(|(run, target)| {
             format!("--run {run}   is the run of the same plan that lands on {}", onto(target.as_ref()))

@@ -5,10 +5,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Oid, RunId, TaskId};
 use piton_core::run::Command;
 use piton_core::system::execute::{state as file, takeover as execute};
-use piton_core::system::iterative::guardrails;
 use piton_core::system::iterative::takeover::Lessons;
+use piton_core::system::iterative::{self, guardrails};
 use piton_core::system::kit::takeover::{Legacy, Line, Refused, Takeover};
-use piton_core::system::{Understood, issue, iterative, rwkit};
+use piton_core::system::{Understood, issue, rwkit};
 use piton_core::view::counted;
 use piton_engine::crash;
 use piton_engine::git::Repo;
@@ -16,12 +16,12 @@ use piton_engine::journal::Journal;
 use piton_engine::project::{Project, new_run_id};
 use piton_engine::takeover::{self, Site};
 
-use crate::cmd::integrate::import::back_up;
 use crate::failure::{Failure, Outcome};
+use crate::paths::{self, typed};
 use crate::plans::{self, Aside, FoundPlan, Left};
-use crate::runs::begin;
-use crate::runs::find::{self, typed};
+use crate::runs::create;
 use crate::runs::flags::RunArgs;
+use crate::runs::state_files::back_up;
 use crate::ui;
 
 /// Where what is taken over goes on: the tip of the branch that work lands on, and its name where it may have to be made.
@@ -152,7 +152,7 @@ fn state_of_list(
     if let Some(other) = other {
         ui::say(format!(
             "{} is about {}, another list: it is kept as .bak, and this list alone counts",
-            find::shown(&path),
+            paths::shown(&path),
             ui::plain(other)
         ));
     }
@@ -184,7 +184,7 @@ impl TakeOver {
         if !settings.no_commits {
             repo.check_worktree_dir(&worktree_dir)?;
         }
-        let target = begin::target(args, repo)?;
+        let target = create::target(args, repo)?;
         let tip = repo.branch_tip(&target)?;
         let tip = tip.ok_or_else(|| Failure::new(format!("there is no branch `{target}`")))?;
         let others = takeover::other_runs(project, journal, &found.path)?;
@@ -205,9 +205,9 @@ impl TakeOver {
         takeover::adopt_worktrees(project, repo_of(project)?, &id, &self.taken.beliefs)?;
         crash::point("import.adopted");
         let args = RunArgs { worktree_dir: Some(self.worktree_dir.clone()), ..args.clone() };
-        let creation = begin::creation(&args, found, project, &id)?;
+        let creation = create::creation(&args, found, project, &id)?;
         let commands: Vec<Command> = [creation].into_iter().chain(self.taken.commands.clone()).collect();
-        begin::begin(journal, project, &id, &commands)?;
+        create::begin(journal, project, &id, &commands)?;
         // It is in the journal now, and is replaced next.
         back_up(found, false)?;
         Ok(id)

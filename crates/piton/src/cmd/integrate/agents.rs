@@ -1,22 +1,18 @@
 //! `piton agents`: which clients are here, and whether one answers. Neither touches the project.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 
-use camino::Utf8PathBuf;
 use clap::{Args, Subcommand};
 use piton_core::plan::{Adapter, Agent};
 use piton_core::view;
-use piton_engine::agent::{self, Trial};
+use piton_engine::agent;
 use serde_json::json;
 
-use crate::cmd::{Exit, FINE, run};
-use crate::failure::{ERROR, Failure, Outcome};
-use crate::plans;
-use crate::runs::find;
+use crate::clients::{STOPPED, Tries};
+use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
+use crate::runs::engine;
 use crate::ui::{self, BAD, DIM, GOOD};
+use crate::{paths, plans};
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentsArgs {
@@ -36,9 +32,6 @@ pub(crate) enum AgentsCommand {
     },
 }
 
-/// As when a run is stopped.
-const STOPPED: Exit = 3;
-
 pub(crate) fn agents(args: &AgentsArgs) -> Outcome<Exit> {
     match &args.command {
         None => list(args.json),
@@ -48,7 +41,7 @@ pub(crate) fn agents(args: &AgentsArgs) -> Outcome<Exit> {
 
 /// The profiles of piton.toml, and the clients that none of them uses.
 fn known() -> Outcome<BTreeMap<String, Agent>> {
-    let mut agents = plans::config(&find::here()?)?.map(|config| config.agents).unwrap_or_default();
+    let mut agents = plans::config(&paths::here()?)?.map(|config| config.agents).unwrap_or_default();
     for adapter in Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command()) {
         if agents.values().all(|agent| agent.adapter != adapter) {
             agents.entry(adapter.name().to_owned()).or_insert(Agent { adapter, ..Agent::default() });
@@ -58,7 +51,7 @@ fn known() -> Outcome<BTreeMap<String, Agent>> {
 }
 
 fn list(as_json: bool) -> Outcome<Exit> {
-    let keeper = run::keeper()?;
+    let keeper = engine::keeper()?;
     let mut rows = Vec::new();
     let agents = known()?;
     let tries = Tries::new(agents.len())?;
@@ -104,7 +97,7 @@ fn test(name: &str) -> Outcome<Exit> {
         Failure::new(format!("there is no agent `{name}`; known here: {}", names.join(", ")))
     })?;
     let tries = Tries::new(1)?;
-    let trial = agent::trial(agent, &tries.folders[0], &run::keeper()?)
+    let trial = agent::trial(agent, &tries.folders[0], &engine::keeper()?)
         .map_err(|error| Failure::new(error.to_string()))?;
     match trial.wrong {
         Some(_) if tries.are_stopped() => {
@@ -124,74 +117,5 @@ fn test(name: &str) -> Outcome<Exit> {
             ui::answer_line(ui::styled(BAD, format!("{name} did not answer: {}", ui::plain(&reason))));
             Ok(ERROR)
         }
-    }
-}
-
-/// Ask a client one harmless question.
-pub(crate) fn ask(agent: &Agent) -> Outcome<Trial> {
-    let tries = Tries::new(1)?;
-    agent::trial(agent, &tries.folders[0], &run::keeper()?).map_err(|error| Failure::new(error.to_string()))
-}
-
-/// For each agent, the command that logs its client in, where that says that it is logged out.
-pub(crate) fn logged_out(agents: &[&Agent]) -> Outcome<Vec<Option<&'static str>>> {
-    if agents.iter().all(|agent| agent.adapter.is_command()) {
-        return Ok(vec![None; agents.len()]);
-    }
-    let (tries, keeper) = (Tries::new(agents.len())?, run::keeper()?);
-    let mut logins = Vec::new();
-    for (agent, folder) in agents.iter().zip(&tries.folders) {
-        logins.push(agent::login_command(agent, folder, &keeper));
-        if tries.are_stopped() {
-            return Err(Failure { exit: STOPPED, ..Failure::new("stopped before anything was begun") });
-        }
-    }
-    Ok(logins)
-}
-
-/// Places for clients, gone with all they hold at the end. Whoever interrupts Piton meanwhile ends the clients as well:
-/// they are out of a terminal's reach.
-struct Tries {
-    folders: Vec<Utf8PathBuf>,
-    stopped: Arc<AtomicBool>,
-    signals: signal_hook::iterator::Handle,
-    listener: Option<JoinHandle<()>>,
-    _kept: tempfile::TempDir,
-}
-
-impl Tries {
-    fn new(count: usize) -> Outcome<Tries> {
-        let kept = tempfile::Builder::new().prefix("piton-agents-").tempdir();
-        let kept = kept.map_err(Failure::io("cannot make a temporary folder"))?;
-        let path = Utf8PathBuf::from_path_buf(kept.path().to_owned());
-        let path = path.map_err(|path| Failure::new(format!("{} is not UTF-8", path.display())))?;
-        let folders: Vec<Utf8PathBuf> = (1..=count).map(|number| path.join(number.to_string())).collect();
-        for folder in &folders {
-            std::fs::create_dir(folder).map_err(Failure::io("cannot make a temporary folder"))?;
-        }
-        let mut signals = signal_hook::iterator::Signals::new(signal_hook::consts::TERM_SIGNALS)
-            .map_err(Failure::io("cannot listen for signals"))?;
-        let handle = signals.handle();
-        let stopped = Arc::new(AtomicBool::new(false));
-        let (all, flag) = (folders.clone(), Arc::clone(&stopped));
-        let listener = std::thread::spawn(move || {
-            for _ in &mut signals {
-                flag.store(true, Ordering::Relaxed);
-                all.iter().for_each(|folder| agent::stop(folder));
-            }
-        });
-        Ok(Tries { folders, stopped, signals: handle, listener: Some(listener), _kept: kept })
-    }
-
-    fn are_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for Tries {
-    fn drop(&mut self) {
-        self.signals.close();
-        // First: it would write where nothing is any more.
-        let _ = self.listener.take().map(JoinHandle::join);
     }
 }

@@ -11,11 +11,11 @@ use piton_engine::files;
 use serde_json::json;
 
 use crate::args::{DialectArg, Which};
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::paths::{self, shown, typed};
 use crate::plans;
-use crate::runs::find::{self, FoundRun, shown, typed};
+use crate::runs::found::FoundRun;
+use crate::runs::{find, standing};
 use crate::ui::{self, BOLD};
 
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ const NAMED: usize = 5;
 pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let which = Which { run: args.id.clone().or_else(|| args.which.run.clone()), ..args.which.clone() };
     let FoundRun { project, mut journal, run } = find::run(&which)?;
-    let facts = status::facts(&journal, &run)?;
+    let facts = standing::facts(&journal, &run)?;
     let to: Dialect = args.dialect.into();
     if facts.settings.dialect() == to {
         return Err(Failure::new(format!("the run {run} is one of the {} system already", to.name()))
@@ -57,7 +57,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let state = journal.load(&run)?;
     let chronicle = journal.chronicle(&run)?;
     let out = match &args.out {
-        Some(out) => find::here()?.join(out),
+        Some(out) => paths::here()?.join(out),
         None => project.root.join(match to {
             Dialect::Native => Utf8PathBuf::new(),
             Dialect::Execute => Utf8PathBuf::from("docs/tasks").join(&plan.name),
@@ -78,7 +78,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
         return Err(failure.hint(format!("piton export {run} --dialect {} --out FOLDER", to.name())));
     }
     for (path, (_, text)) in paths.iter().zip(&exported.files) {
-        crate::cmd::plan::write(path, text)?;
+        crate::paths::write(path, text)?;
     }
     if args.json {
         let files: Vec<&str> = exported.files.iter().map(|(name, _)| name.as_str()).collect();

@@ -14,9 +14,9 @@ use piton_engine::agent::Attempt;
 use piton_engine::{clock, holders};
 
 use crate::args::{By, Which};
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Outcome, USAGE};
-use crate::runs::find::{self, FoundRun};
+use crate::failure::{Exit, FINE, Outcome, USAGE};
+use crate::runs::find;
+use crate::runs::found::FoundRun;
 use crate::ui;
 
 #[derive(Debug, Args)]

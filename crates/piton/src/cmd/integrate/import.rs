@@ -1,20 +1,17 @@
 //! `piton import`: take over what another system left half-done.
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use clap::Args;
 use piton_core::plan::Dialect;
-use piton_engine::disk;
 use piton_engine::journal::Journal;
-use piton_engine::project::Project;
 
-use crate::cmd::system::older;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
-use crate::plans::{self, Aside, FoundPlan, How};
-use crate::runs::begin;
-use crate::runs::find::{self, FoundRun, typed};
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::paths::{self, typed};
+use crate::plans::{self, Aside, How};
 use crate::runs::flags::RunArgs;
+use crate::runs::found::FoundRun;
 use crate::runs::takeover::{self, Place, TakeOver};
+use crate::runs::{begin, create, find, known, older, state_files};
 use crate::ui;
 
 #[derive(Debug, Args)]
@@ -45,7 +42,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
         None => plans::plan(&args.plan, how)?,
     };
     if found.plan.settings.dialect() == Dialect::Native {
-        let failure = Failure::new(format!("{} is a plan of Piton's own", find::shown(&found.path)));
+        let failure = Failure::new(format!("{} is a plan of Piton's own", paths::shown(&found.path)));
         return Err(failure.hint("there is nothing to take over: piton run PLAN"));
     }
     let flags = RunArgs {
@@ -54,12 +51,12 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
         ..RunArgs::of_plan(args.plan.clone(), crate::args::Loudness::default())
     };
     let project = begin::project_of(&flags, &found)?;
-    warn_of_second_copy(&found, &project);
+    state_files::warn_of_second_copy(&found, &project);
     let mut journal = Journal::open(&project.home)?;
     let _beginning = find::beginning(&project)?;
-    let known = find::run_of_plan(&journal, &found.path)?;
+    let known = known::run_of_plan(&journal, &found.path)?;
     if let Some(known) = known.filter(|_| !args.reset && !args.dry_run) {
-        let failure = Failure::new(format!("{} has the run {known} already", find::shown(&found.path)));
+        let failure = Failure::new(format!("{} has the run {known} already", paths::shown(&found.path)));
         return Err(failure
             .hint("piton doctor   compares it with git")
             .hint(format!("piton import {} --reset   takes the state file over anew", typed(&args.plan))));
@@ -67,7 +64,7 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
     if found.plan.settings.dialect() != Dialect::Execute {
         if args.dry_run {
             let tip = match project.repo()? {
-                Some(repo) if found.iterative.is_some() => repo.branch_tip(&begin::target(&flags, repo)?)?,
+                Some(repo) if found.iterative.is_some() => repo.branch_tip(&create::target(&flags, repo)?)?,
                 _ => None,
             };
             let place = Place { project: &project, tip: tip.as_ref(), onto: None };
@@ -90,53 +87,4 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
     FoundRun { project, journal, run }.settle_file()?;
     ui::hint(format!("piton run {}   goes on from here", typed(&found.path)));
     Ok(FINE)
-}
-
-/// A state file in the project itself, beside the one in the plan: some tools write one there, and nobody reads it.
-pub(crate) fn second_copy(dialect: Dialect, plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
-    let copy =
-        project.root.join(dialect.system().files().state.filter(|_| !dialect.system().files().of_project)?);
-    let real = |folder: &Utf8Path| folder.canonicalize_utf8().ok();
-    // Many a project has a file of that name for itself.
-    let tells = || std::fs::read_to_string(&copy).is_ok_and(|text| text.contains("\"slug\""));
-    let is_one = copy.is_file() && (dialect != Dialect::Iterative || tells());
-    (is_one && real(&project.root) != real(plan)).then_some(copy)
-}
-
-pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {
-    if let Some(copy) = second_copy(found.plan.settings.dialect(), &found.path, project) {
-        let counts = find::shown(&found.path.join(copy.file_name().unwrap_or_default()));
-        ui::say(format!(
-            "warning: {} is a second copy of the state file; {counts} counts",
-            find::shown(&copy)
-        ));
-    }
-}
-
-/// Whether a state file lies where the plan's system keeps it.
-pub(crate) fn has_state_file(found: &FoundPlan, project: &Project) -> bool {
-    let dialect = found.plan.settings.dialect();
-    let home = if dialect.system().files().of_project { &project.root } else { &found.path };
-    dialect.system().files().state.is_some_and(|name| home.join(name).is_file())
-}
-
-/// Put a state file aside before it is begun anew.
-pub(crate) fn back_up(found: &FoundPlan, take_away: bool) -> Outcome {
-    let Some(name) = found.plan.settings.dialect().system().files().state else { return Ok(()) };
-    let path = found.path.join(name);
-    let kept = Utf8PathBuf::from(format!("{path}.bak"));
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
-    };
-    // One that could not be used is kept already, and an older version of it may be all there is.
-    let is_bad = || std::fs::read(format!("{path}.bad")).is_ok_and(|bad| bad == bytes);
-    if take_away || !is_bad() {
-        disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
-    }
-    if take_away {
-        std::fs::remove_file(&path).map_err(Failure::io(format!("cannot remove {path}")))?;
-    }
-    Ok(())
 }

@@ -3,8 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use globset::GlobBuilder;
 
-use crate::cmd::{Exit, FINE};
-use crate::failure::{ERROR, Failure, Outcome};
+use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
 use crate::ui;
 
 pub(crate) fn look(file: &Utf8Path, holds: &[String]) -> Outcome<Exit> {

@@ -5,10 +5,9 @@ use piton_core::plan::Dialect;
 use serde_json::json;
 
 use crate::args::{DialectArg, Which};
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE};
-use crate::failure::Outcome;
-use crate::runs::find::{self, FoundRun};
+use crate::failure::{Exit, FINE, Outcome};
+use crate::runs::found::FoundRun;
+use crate::runs::{find, standing};
 use crate::ui::{self, DIM};
 
 #[derive(Debug, Args)]
@@ -285,7 +284,7 @@ pub(crate) fn ops(args: &OpsArgs) -> Outcome<Exit> {
         Some(dialect) => dialect.into(),
         None => {
             let FoundRun { journal, run, .. } = find::run(&args.which)?;
-            status::facts(&journal, &run)?.settings.dialect()
+            standing::facts(&journal, &run)?.settings.dialect()
         }
     };
     let mut all: Vec<(&str, &str, Option<&str>)> =

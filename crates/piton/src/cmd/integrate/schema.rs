@@ -2,8 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::cmd::{Exit, FINE};
-use crate::failure::Outcome;
+use crate::failure::{Exit, FINE, Outcome};
 use crate::ui;
 
 #[derive(Debug, Args)]

@@ -17,8 +17,7 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::ui;
 
 pub(crate) fn act(script: &Utf8Path) -> Outcome<Exit> {

@@ -10,13 +10,11 @@ use piton_core::terminal::clean_text;
 use serde_json::json;
 
 use crate::args::{By, OfRun};
-use crate::cmd::ledger::report::holder;
-use crate::cmd::steer::{add, people};
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
-use crate::runs::find::{self, FoundRun};
-use crate::ui;
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::runs::command::{self, holder};
+use crate::runs::found::FoundRun;
+use crate::runs::{attempt, find, standing};
+use crate::{paths, ui};
 
 #[derive(Debug, Args)]
 pub(crate) struct JournalArgs {
@@ -139,14 +137,14 @@ const ROUNDS: usize = 8;
 /// Take a lesson out of the journal and, in iterative work, out of the file that has it as well: what one of the two has, the
 /// other gets again.
 fn forget(found: &mut FoundRun, lesson: &Said, by: &str, as_json: bool) -> Outcome<Exit> {
-    let facts = status::facts(&found.journal, &found.run)?;
+    let facts = standing::facts(&found.journal, &found.run)?;
     let has_file = facts.settings.dialect() == Dialect::Iterative;
     let file = Utf8Path::new(&facts.plan).join(guardrails::FILE);
     for round in 0..ROUNDS {
         let text = has_file.then(|| std::fs::read_to_string(&file).ok()).flatten();
         let left = text.as_ref().and_then(|text| guardrails::without(text, lesson));
         if let (Some(text), Some(left)) = (&text, &left) {
-            add::put(&file, Some(text.as_bytes()), left.as_bytes())?;
+            paths::put(&file, Some(text.as_bytes()), left.as_bytes())?;
         }
         let known = found.journal.chronicle(&found.run)?.guardrails;
         let is_it = |said: &&Said| said.text == lesson.text || guardrails::are_one(said, lesson);
@@ -154,13 +152,13 @@ fn forget(found: &mut FoundRun, lesson: &Said, by: &str, as_json: bool) -> Outco
             let note = Note::GuardrailRemoved { text: said.text.clone() };
             let events = found.command(&Command::Note { by: by.to_owned(), note })?;
             if round == 0 {
-                people::tell(&events, as_json);
+                command::tell(&events, as_json);
             }
         } else if left.is_none() {
             return Ok(FINE);
         }
     }
-    Err(Failure::new(format!("{} is written by somebody else all the time", find::shown(&file)))
+    Err(Failure::new(format!("{} is written by somebody else all the time", paths::shown(&file)))
         .hint("run the same command again"))
 }
 
@@ -183,8 +181,8 @@ fn list(guardrails: &[Said], as_json: bool, none: &str) {
 
 /// From inside an attempt it goes the way of a report.
 fn keep(note: Note, by: &By, of: &OfRun) -> Outcome<Exit> {
-    let Some(attempt) = find::attempt()? else {
-        return people::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note });
+    let Some(attempt) = attempt::attempt()? else {
+        return command::say(&of.which, of.json, &Command::Note { by: holder(&by.by)?, note });
     };
     attempt.note(note).map_err(Failure::io("cannot write the attempt's outbox"))?;
     ui::say("noted; it is in the journal when you are done");

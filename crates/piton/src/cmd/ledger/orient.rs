@@ -5,10 +5,9 @@ use piton_core::plan::TaskId;
 use piton_core::view::{Form, Orientation};
 
 use crate::args::Which;
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE};
-use crate::failure::Outcome;
-use crate::runs::find::{self, FoundRun};
+use crate::failure::{Exit, FINE, Outcome};
+use crate::runs::found::FoundRun;
+use crate::runs::{find, standing};
 use crate::ui;
 
 #[derive(Debug, Args)]
@@ -30,7 +29,7 @@ pub(crate) fn orient(args: &OrientArgs) -> Outcome<Exit> {
         Some(task) => find::run_of(task, &args.which),
         None => find::run(&args.which),
     }?;
-    let (facts, specs) = (status::facts(&journal, &run)?, journal.specs(&run)?);
+    let (facts, specs) = (standing::facts(&journal, &run)?, journal.specs(&run)?);
     let chronicle = journal.chronicle(&run)?;
     let task = match &args.task {
         None => None,

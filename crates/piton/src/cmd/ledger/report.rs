@@ -1,32 +1,30 @@
 //! The ledger: somebody else does the work and asks Piton to keep the state.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use clap::{Args, ValueEnum};
-use piton_core::plan::{Check, Dialect, RunId, TaskId};
+use clap::Args;
+use piton_core::plan::{Dialect, RunId, TaskId};
 use piton_core::run::{
-    Claim, Command, CommitMade, Event, Holder, HolderProcess, Recorded, Report as Told, Run as Facts, State,
-    Status, Task, Tests, Verdict, verdict, waits_for,
+    Claim, Command, CommitMade, Event, Holder, HolderProcess, Recorded, Report as Told, Status, Task, Tests,
+    Verdict, verdict, waits_for,
 };
 use piton_core::system::issue;
 use piton_core::system::iterative::progress::NOT_FINISHED;
 use piton_core::{runners, view};
 use piton_engine::agent::{Attempt, Message, Said};
 use piton_engine::check_worktrees::{self, Pool};
-use piton_engine::claims::{self, Place};
 use piton_engine::gates::{self, Stale};
 use piton_engine::journal::{CommandError, Journal};
 use piton_engine::project::Project;
-use piton_engine::{checks, clock, holders};
+use piton_engine::{checks, claims, clock, holders};
 use serde_json::json;
 
 use crate::args::{By, OfTask, Which};
-use crate::cmd::steer::people;
-use crate::cmd::system::iterative;
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE, run as engine};
-use crate::failure::{ERROR, Failure, Outcome};
-use crate::runs::find::{self, FoundRun};
-use crate::{progress, ui};
+use crate::cmd::ledger::entry::{self, Reported};
+use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
+use crate::progress::line;
+use crate::runs::found::FoundRun;
+use crate::runs::{attempt, by_hand, command, engine, find, judge, standing};
+use crate::{paths, ui};
 
 #[derive(Debug, Args)]
 pub(crate) struct NextArgs {
@@ -139,17 +137,6 @@ impl ReportArgs {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reported {
-    Done,
-    /// Nothing had to be changed for it; --reason says why. The same as done --no-change
-    Already,
-    /// It goes on with what remains
-    Unfinished,
-    Failed,
-    Blocked,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ConfirmArgs {
     /// The task's id
@@ -169,11 +156,11 @@ pub(crate) struct ConfirmArgs {
 pub(crate) fn next(args: &NextArgs) -> Outcome<Exit> {
     // Only a plan named for the first time has to be written down; otherwise this just looks.
     let mut found = if args.which.plan.is_some() {
-        find::run_for_ledger(&args.which, None)
+        by_hand::run_for_ledger(&args.which, None)
     } else {
         find::run(&args.which)
     }?;
-    if find::attempt()?.is_none() && found.may_have_changed()? {
+    if attempt::attempt()?.is_none() && found.may_have_changed()? {
         // Unless somebody wrote into the state file, has committed what a claim waits for, or is not alive any more: what
         // is next may depend on it.
         let (run, project) = (Some(found.run.to_string()), Some(found.project.root.clone()));
@@ -181,7 +168,7 @@ pub(crate) fn next(args: &NextArgs) -> Outcome<Exit> {
         found.settle_file()?;
     }
     let FoundRun { mut journal, run, .. } = found;
-    if !args.json && status::facts(&journal, &run)?.settings.dialect() == Dialect::Issue {
+    if !args.json && standing::facts(&journal, &run)?.settings.dialect() == Dialect::Issue {
         // In the words that this system's scripts look for.
         let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);
         ui::answer_line(issue::progress::Next::of(&state, &chronicle).to_string());
@@ -224,14 +211,14 @@ fn held(task: &Task, holder: &Holder) -> String {
 }
 
 pub(crate) fn start(args: &StartArgs) -> Outcome<Exit> {
-    if find::attempt()?.is_some_and(|attempt| attempt.task == args.task) {
+    if attempt::attempt()?.is_some_and(|attempt| attempt.task == args.task) {
         ui::say(format!("{} is yours already: Piton started you for it", args.task));
         return Ok(FINE);
     }
-    let holder = Holder::Ledger(holder(&args.by.by)?);
+    let holder = Holder::Ledger(command::holder(&args.by.by)?);
     let named = args.held_while.map(living).transpose()?;
     let process = named.or_else(|| holders::client_around(&args.by.by));
-    let mut found = find::run_for_ledger(&args.which, Some(&args.task))?;
+    let mut found = by_hand::run_for_ledger(&args.which, Some(&args.task))?;
     look_again(&mut found, &args.task)?;
     let task = args.task.clone();
     let command = match args.ahead {
@@ -244,7 +231,7 @@ pub(crate) fn start(args: &StartArgs) -> Outcome<Exit> {
     if events.is_empty() && !args.json {
         ui::say(format!("{} is yours already", args.task));
     }
-    people::tell(&events, args.json);
+    command::tell(&events, args.json);
     Ok(FINE)
 }
 
@@ -270,23 +257,14 @@ fn bind(found: &mut FoundRun, task: &TaskId, process: Option<HolderProcess>) -> 
     }
 }
 
-/// The gates of a run, as they stand.
-pub(crate) fn gates_of(journal: &Journal, facts: &Facts) -> Outcome<Vec<Task>> {
-    let mut gates = Vec::new();
-    for id in &facts.gates {
-        gates.extend(journal.task(&facts.id, id)?);
-    }
-    Ok(gates)
-}
-
 /// A gate that has passed, and not on what there is now, is open again for whoever turns to it.
 fn look_again(found: &mut FoundRun, task: &TaskId) -> Outcome {
-    let facts = status::facts(&found.journal, &found.run)?;
+    let facts = standing::facts(&found.journal, &found.run)?;
     let gates: Vec<Task> =
-        gates_of(&found.journal, &facts)?.into_iter().filter(|gate| gate.id == *task).collect();
+        standing::gates_of(&found.journal, &facts)?.into_iter().filter(|gate| gate.id == *task).collect();
     for Stale { gate, reason } in gates::stale(&found.project, &facts, &gates)? {
         let events = found.command(&Command::Reopen { task: gate, reason })?;
-        events.iter().for_each(|recorded| ui::say(progress::line(recorded)));
+        events.iter().for_each(|recorded| ui::say(line::line(recorded)));
     }
     Ok(())
 }
@@ -297,7 +275,7 @@ fn mark(found: &FoundRun, events: &[Recorded]) -> Outcome<Option<Command>> {
     else {
         return Ok(None);
     };
-    let facts = status::facts(&found.journal, &found.run)?;
+    let facts = standing::facts(&found.journal, &found.run)?;
     let Some(spec) = found.journal.spec(&found.run, task)? else { return Ok(None) };
     // Without it, a claim is compared with the beginning of the run.
     let mark = claims::mark(&found.project, &facts, &spec).unwrap_or_default();
@@ -328,17 +306,6 @@ fn test_results(given: &str) -> Outcome<Tests> {
             .hint("the output of cargo test, nextest, pytest, jest, vitest or go test -v, or a JUnit report")
             .hint("or in short: --test-results '12 passed, 1 failed'")
     })
-}
-
-/// A name people can read: it goes into journals and screens.
-pub(crate) fn holder(name: &str) -> Outcome<String> {
-    let name = name.trim();
-    if name.is_empty() || name.len() > 100 || name.chars().any(char::is_control) {
-        return Err(Failure::usage(
-            "a holder's name has 1 to 100 characters, none of them control characters",
-        ));
-    }
-    Ok(name.to_owned())
 }
 
 /// Somebody new has looked at what another called done, and found nothing left to do.
@@ -397,14 +364,14 @@ fn claim(args: &ReportArgs, confirms: bool) -> Outcome<Exit> {
         tests: args.test_results.as_deref().map(test_results).transpose()?,
         already: if args.what == Reported::Already { reason.clone() } else { String::new() },
     };
-    if args.what == Reported::Already && told.note.is_empty() && find::attempt()?.is_some() {
+    if args.what == Reported::Already && told.note.is_empty() && attempt::attempt()?.is_some() {
         told.note = format!("it was already so: {reason}");
     }
-    if let Some(attempt) = find::attempt()? {
+    if let Some(attempt) = attempt::attempt()? {
         return leave(args, reason, told, &attempt);
     }
-    let by = holder(&args.by.by)?;
-    let mut found = find::run_for_ledger(&args.which, Some(&args.task))?;
+    let by = command::holder(&args.by.by)?;
+    let mut found = by_hand::run_for_ledger(&args.which, Some(&args.task))?;
     found.settle_but(Some(&args.task))?;
     look_again(&mut found, &args.task)?;
     let FoundRun { journal, run, .. } = &mut found;
@@ -417,13 +384,15 @@ fn claim(args: &ReportArgs, confirms: bool) -> Outcome<Exit> {
         Reported::Failed | Reported::Unfinished => Claim::Failed { reason },
         Reported::Blocked => Claim::Blocked { reason },
         Reported::Done | Reported::Already => {
-            let judged = judge(&mut found, &task, &told, &by, confirms)?;
+            let judged =
+                judge::judge((&found.project, &mut found.journal, &found.run), &task, &told, &by, confirms)?;
             (told, seen) = (judged.told, judged.seen);
             judged.claim
         }
     };
     let FoundRun { journal, run, .. } = &mut found;
-    let entry = iterative::entry(&status::facts(journal, run)?, &task, args, &told, &by);
+    let entry =
+        entry::entry(&standing::facts(journal, run)?, &task, args.what, args.reason.as_deref(), (&told, &by));
     let command = Command::Report {
         task: args.task.clone(),
         by,
@@ -438,7 +407,7 @@ fn claim(args: &ReportArgs, confirms: bool) -> Outcome<Exit> {
     }
     let events = found.command_and(&command, seen.as_ref())?;
     tidy(&found)?;
-    people::tell(&events, args.json);
+    command::tell(&events, args.json);
     if let Some(files) = events.iter().find_map(waiting) {
         ui::hint(format!("{}   so that it can be judged", view::commit_command(files, &args.task)));
         ui::hint(format!(
@@ -462,115 +431,6 @@ fn claim(args: &ReportArgs, confirms: bool) -> Outcome<Exit> {
         return Ok(ERROR);
     }
     Ok(FINE)
-}
-
-/// A claim of done with its evidence and what its checks say, for the rules to decide.
-struct Judged {
-    claim: Claim,
-    told: Told,
-    /// What git says about it beyond what was told.
-    seen: Option<Command>,
-}
-
-fn judge(found: &mut FoundRun, task: &Task, told: &Told, by: &str, confirms: bool) -> Outcome<Judged> {
-    let FoundRun { project, journal, run } = found;
-    let id = &task.id;
-    let spec = journal.spec(run, id)?;
-    let spec = spec.ok_or_else(|| Failure::new(format!("the plan of {id} is not in the journal")))?;
-    let facts = status::facts(journal, run)?;
-    let mut looked = claims::look(project, &facts, task, &spec, told)?;
-    claims::see_whole(project, &facts, &gates_of(journal, &facts)?, &mut looked)?;
-    let mut told = looked.report.clone();
-    for file in &looked.missing {
-        ui::say(format!("warning: {} does not exist, and is not recorded", ui::plain(file)));
-    }
-    if !told.already.is_empty() {
-        told.note =
-            [format!("Nothing had to change: {}", told.already), told.note].join("\n").trim().to_owned();
-    }
-    let claim = |(tree, results), evidence| match spec.confirm && !confirms {
-        true => Claim::ToConfirm { tree, results, evidence },
-        false => Claim::Done { tree, results, evidence },
-    };
-    // Refused now rather than after minutes of checks; and one that waits has nothing to check yet.
-    let imagined = (None, checks::as_if_passed(&spec));
-    let would = Command::Report {
-        task: id.clone(),
-        by: by.to_owned(),
-        fence: None,
-        claim: claim(imagined, looked.evidence.clone()),
-        report: Box::default(),
-    };
-    let waits = |recorded: &Recorded| matches!(recorded.event, Event::ClaimWaits { .. });
-    if journal.rehearse(run, &would, clock::now())?.iter().any(waits) {
-        return Ok(Judged { claim: claim((None, Vec::new()), looked.evidence), told, seen: None });
-    }
-    let (name, keeper) = (format!("{}.report", task.fence), engine::keeper()?);
-    let shares = facts.settings.worktree.shared.is_some();
-    if let Place::Commit { commit } = looked.place.clone()
-        && shares
-    {
-        ui::say(format!("in a worktree of {}", commit.short()));
-    }
-    let judged = looked.place.judge(project, run, &spec, &name, &keeper, &say_check);
-    let judged = judged.map_err(|no| Failure::new(no.to_string()))?;
-    // Only where tasks share a branch does what the others did tell who made which files.
-    let state = if shares { journal.load(run)? } else { State::new() };
-    let seen = claims::seen(project, &state, id, &told, &judged);
-    let (mut tree, results) = judged;
-    if results.iter().all(|result| result.verdict.lets_pass()) {
-        let landed = looked.land(project, &facts, tree.as_ref());
-        landed.map_err(|reason| Failure::new(format!("{id} is not taken: {reason}")))?;
-    }
-    if confirms {
-        tree = claims::as_before(project, &facts, task, tree)?;
-    }
-    // What was counted beats what is told.
-    told.tests = verdict::tests(&results).or(told.tests);
-    Ok(Judged { claim: claim((tree, results), looked.evidence), told, seen })
-}
-
-/// Judge claims of a run without a state file that wait for work which is committed by now. `but`: the one that somebody
-/// speaks about at this moment.
-pub(crate) fn judge_committed(found: &mut FoundRun, but: Option<&TaskId>) -> Outcome {
-    let under_way = found.journal.under_way(&found.run)?.into_iter();
-    let mut waiting: Vec<Task> = under_way.filter(|task| is_waiting(task) && Some(&task.id) != but).collect();
-    if waiting.is_empty() {
-        return Ok(());
-    }
-    let facts = status::facts(&found.journal, &found.run)?;
-    let left = claims::uncommitted(&found.project, &facts)?;
-    waiting.retain(|task| !task.progress.uncommitted.iter().any(|file| left.contains(file)));
-    for task in waiting {
-        let Some(Holder::Ledger(by)) = task.holder.clone() else { continue };
-        let id = &task.id;
-        ui::say(format!("what {by} called done is committed: {id} is judged"));
-        // Commits that have these files are its work. What was told about it is known.
-        let told = Told { files: task.progress.uncommitted.clone(), ..Told::default() };
-        let judged = match judge(found, &task, &told, &by, false) {
-            Ok(judged) => judged,
-            // Nothing else is held up by it.
-            Err(failure) => {
-                ui::say(format!("{id} still waits: {}", failure.message));
-                ui::hint(format!("piton why {id}"));
-                continue;
-            }
-        };
-        let (fence, claim) = (Some(task.fence), judged.claim);
-        let command = Command::Report { task: id.clone(), by, fence, claim, report: Box::default() };
-        match found.journal.command(&found.run, &command, clock::now()) {
-            Ok(events) => events.iter().for_each(|recorded| ui::say(progress::line(recorded))),
-            // Somebody else was faster.
-            Err(CommandError::Refused(_)) => {}
-            Err(CommandError::Journal(error)) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Whether a task is called done, and its work was not committed then.
-pub(crate) fn is_waiting(task: &Task) -> bool {
-    task.decided == Status::InProgress && !task.is_engines() && !task.progress.uncommitted.is_empty()
 }
 
 /// Of a run that is complete, no worktree for checks is needed any more.
@@ -617,10 +477,10 @@ pub(crate) fn verify(args: &OfTask) -> Outcome<Exit> {
         return Err(Failure::new(format!("{} has no check, so nothing can prove it", args.task)));
     }
     let place = workplace(&project, &journal, &run, &task)?;
-    let shown = if place == project.root { "the project".to_owned() } else { find::shown(&place) };
+    let shown = if place == project.root { "the project".to_owned() } else { paths::shown(&place) };
     ui::say(format!("in {shown}"));
     let (name, keeper) = (format!("{}.verify", task.fence), engine::keeper()?);
-    let judged = checks::run_all(&project, &run, &spec, &place, &name, &keeper, &say_check);
+    let judged = checks::run_all(&project, &run, &spec, &place, &name, &keeper, &judge::say_check);
     let (_, results) = judged.map_err(|no| Failure::new(no.to_string()))?;
     let passed = results.iter().all(|result| result.verdict == Verdict::Pass);
     if args.json {
@@ -658,8 +518,4 @@ fn waiting(recorded: &Recorded) -> Option<&Vec<String>> {
         Event::ClaimWaits { files, .. } => Some(files),
         _ => None,
     }
-}
-
-fn say_check(check: &Check) {
-    ui::say(format!("running `{}`", check.run));
 }

@@ -5,7 +5,7 @@ use piton_core::system::kit::mojibake;
 use piton_engine::disk;
 
 use crate::failure::{Failure, Outcome};
-use crate::runs::find::shown;
+use crate::paths::shown;
 use crate::{plans, ui};
 
 /// Put right what can be, in every file of the plan that is Markdown, XML or TOML.

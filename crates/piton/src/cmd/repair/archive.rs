@@ -14,11 +14,10 @@ use piton_engine::project::Project;
 use piton_engine::{clock, crash};
 use serde_json::json;
 
-use crate::cmd::repair::clean;
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
-use crate::runs::find::{self, FoundRun, typed};
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::paths::{self, typed};
+use crate::runs::found::FoundRun;
+use crate::runs::{find, known, standing};
 use crate::{plans, ui};
 
 #[derive(Debug, Args)]
@@ -78,7 +77,7 @@ pub(crate) fn archive(args: &ArchiveArgs) -> Outcome<Exit> {
     }
     let verb = if args.dry_run { "would move" } else { "moved" };
     for one in &finished {
-        ui::answer_line(format!("{verb} {} to {}", find::shown(&one.plan), find::shown(&one.to)));
+        ui::answer_line(format!("{verb} {} to {}", paths::shown(&one.plan), paths::shown(&one.to)));
     }
     if finished.is_empty() {
         ui::say("no plan is finished that could be put away");
@@ -98,9 +97,9 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
             continue;
         }
         let asked = wanted.iter().any(|path| path == plan);
-        let dialect = status::facts(journal, &run.id)?.settings.dialect();
+        let dialect = standing::facts(journal, &run.id)?.settings.dialect();
         let is_kept = matches!(dialect, Dialect::Issue | Dialect::Iterative) && plan.is_dir();
-        if !is_kept || (!wanted.is_empty() && !asked) || find::is_put_away(journal, run)? {
+        if !is_kept || (!wanted.is_empty() && !asked) || known::is_put_away(journal, run)? {
             continue;
         }
         let over = match dialect {
@@ -109,7 +108,7 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
         };
         if over < run.counts.total() || is_busy(plan) {
             if asked {
-                let failure = Failure::new(format!("{} is not finished, and stays", find::shown(plan)));
+                let failure = Failure::new(format!("{} is not finished, and stays", paths::shown(plan)));
                 return Err(failure.hint("piton status"));
             }
             continue;
@@ -119,7 +118,7 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
     }
     match wanted.iter().find(|path| !found.iter().any(|one| one.plan == **path)) {
         Some(path) => {
-            let failure = Failure::new(format!("no run of {} is known that is finished", find::shown(path)));
+            let failure = Failure::new(format!("no run of {} is known that is finished", paths::shown(path)));
             Err(failure.hint(format!("piton run {}", typed(path))))
         }
         None => Ok(found),
@@ -164,26 +163,26 @@ fn put(from: &Utf8Path, to: &Utf8Path) -> Outcome {
 /// Take folders away. What was in them is kept under a ref first.
 fn remove(args: &ArchiveArgs, project: &Project, finished: &[Finished]) -> Outcome<Exit> {
     if let Some(other) = finished.iter().find(|one| one.dialect != Dialect::Iterative) {
-        let failure = Failure::usage(format!("{} is not of the iterative system", find::shown(&other.plan)));
+        let failure = Failure::usage(format!("{} is not of the iterative system", paths::shown(&other.plan)));
         return Err(failure.hint(format!("piton archive {}", typed(&other.plan))));
     }
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let does = args.yes && !args.dry_run;
     let mut removed = Vec::new();
     for one in finished {
-        let plan = find::shown(&one.plan);
+        let plan = paths::shown(&one.plan);
         let place = one.plan.strip_prefix(&root).ok().and_then(|place| RepoPath::new(place.as_str()).ok());
         let Some(place) = place else {
             return Err(Failure::new(format!("{plan} lies outside of the project, and stays")));
         };
-        let files = files_in(&one.plan);
+        let files = paths::files_in(&one.plan);
         if let Some(inner) = files.iter().find(|file| file.components().any(|part| part.as_str() == ".git")) {
             return Err(Failure::new(format!("{inner} is part of another repository: {plan} stays")));
         }
         if !args.json {
             let verb = if does { "removing" } else { "would remove" };
             let (files, bytes) =
-                (counted(files.len() as u64, "file"), clean::size(clean::bytes_in(&one.plan)));
+                (counted(files.len() as u64, "file"), paths::size(paths::bytes_in(&one.plan)));
             ui::answer_line(format!("{verb} {plan} ({files}, {bytes})"));
         }
         let mut kept = None;
@@ -213,18 +212,4 @@ fn remove(args: &ArchiveArgs, project: &Project, finished: &[Finished]) -> Outco
         return Err(failure.hint(format!("piton archive {} --remove --yes", plans.join(" "))));
     }
     Ok(FINE)
-}
-
-/// Every file below a folder; links are not followed.
-pub(crate) fn files_in(folder: &Utf8Path) -> Vec<Utf8PathBuf> {
-    let (mut files, mut open) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = open.pop() {
-        for entry in folder.read_dir_utf8().into_iter().flatten().flatten() {
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => open.push(entry.path().to_owned()),
-                _ => files.push(entry.path().to_owned()),
-            }
-        }
-    }
-    files
 }

@@ -15,10 +15,10 @@ use piton_engine::project::{Project, remove_worktree_dir};
 use piton_engine::{clock, drive};
 use serde_json::json;
 
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
-use crate::runs::find::{self, FoundRun};
-use crate::ui;
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::runs::find;
+use crate::runs::found::FoundRun;
+use crate::{paths, ui};
 
 #[derive(Debug, Args)]
 pub(crate) struct CleanArgs {
@@ -108,11 +108,11 @@ pub(crate) fn clean(args: &CleanArgs) -> Outcome<Exit> {
     for left in &leftovers {
         if !args.json {
             let verb = if args.dry_run { "would remove" } else { "removing" };
-            ui::answer_line(format!("{verb} {} ({})", left.what.told(), size(left.bytes)));
+            ui::answer_line(format!("{verb} {} ({})", left.what.told(), paths::size(left.bytes)));
         }
     }
     if !args.json {
-        ui::say(format!("{} in all, {}", size(total), counted(leftovers.len() as u64, "thing")));
+        ui::say(format!("{} in all, {}", paths::size(total), counted(leftovers.len() as u64, "thing")));
     }
     if args.dry_run || leftovers.is_empty() {
         return Ok(FINE);
@@ -152,7 +152,7 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
                 let path = own.then(|| project.worktree_path_if_owned(run, dir, task.id.as_str())).flatten();
                 // Also one whose folder is gone: somebody may have been killed before that was written down.
                 if let Some(path) = path {
-                    let bytes = bytes_in(&path);
+                    let bytes = paths::bytes_in(&path);
                     add(What::Worktree { task: task.id.clone(), fence: task.fence, path }, bytes);
                 }
                 if task.decided == Status::Completed || unfinished {
@@ -178,7 +178,7 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
             let others = others.filter(|(path, _)| path.symlink_metadata().is_ok());
             let checks = Pool { project, repo, run, dir }.paths().into_iter().map(|path| (path, CHECKS));
             for (path, of) in checks.chain(others).filter(|_| finished || unfinished) {
-                let bytes = bytes_in(&path);
+                let bytes = paths::bytes_in(&path);
                 add(What::Place { path, of }, bytes);
             }
             for path in repo.locks_of(run.as_str()) {
@@ -187,7 +187,7 @@ fn find_leftovers(args: &CleanArgs, project: &Project, journal: &mut Journal) ->
         }
         let jobs = project.home.join("runs").join(run.as_str());
         if finished && jobs.exists() {
-            let bytes = bytes_in(&jobs);
+            let bytes = paths::bytes_in(&jobs);
             add(What::Jobs { path: jobs }, bytes);
         }
     }
@@ -294,27 +294,4 @@ fn rescue(left: &Leftover, task: &TaskId) -> Rescue {
     rescue.kept =
         ["refs/heads", "refs/remotes", "refs/tags", "refs/piton/rescue"].map(str::to_owned).to_vec();
     rescue
-}
-
-pub(crate) fn bytes_in(path: &Utf8Path) -> u64 {
-    if path.is_symlink() {
-        return 0;
-    }
-    let Ok(entries) = path.read_dir_utf8() else { return 0 };
-    entries
-        .filter_map(Result::ok)
-        .map(|entry| match entry.metadata() {
-            Ok(data) if data.is_dir() => bytes_in(entry.path()),
-            Ok(data) => data.len(),
-            Err(_) => 0,
-        })
-        .sum()
-}
-
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} B"),
-        1024..1_048_576 => format!("{} KiB", bytes / 1024),
-        _ => format!("{}.{} MiB", bytes / 1_048_576, bytes % 1_048_576 * 10 / 1_048_576),
-    }
 }

@@ -15,13 +15,11 @@ use piton_engine::project::Project;
 use piton_engine::{clock, drive, sandbox};
 use serde_json::json;
 
-use crate::cmd::integrate::import;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{ERROR, Failure, Outcome};
-use crate::plans;
-use crate::runs::find::{self, FoundRun};
-use crate::runs::gone;
+use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
+use crate::runs::found::FoundRun;
+use crate::runs::{find, gone, state_files};
 use crate::ui::{self, DIM};
+use crate::{paths, plans};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -339,10 +337,10 @@ impl Visit<'_> {
             return Ok(());
         }
         let Some(mut mirror) = Mirror::of(self.project, journal, run)? else { return Ok(()) };
-        let path = find::shown(mirror.path());
+        let path = paths::shown(mirror.path());
         let plan = mirror.path().parent().unwrap_or(Utf8Path::new("."));
-        if let Some(copy) = import::second_copy(mirror.system().into(), plan, self.project) {
-            let what = format!("{run}: {} is a second copy of its state file", find::shown(&copy));
+        if let Some(copy) = state_files::second_copy(mirror.system().into(), plan, self.project) {
+            let what = format!("{run}: {} is a second copy of its state file", paths::shown(&copy));
             self.add(State::Note, what, format!("{path} counts; the other one is not read"));
         }
         if let Some(left) = mirror.lock_left() {
@@ -384,7 +382,7 @@ impl Visit<'_> {
 
     /// The lock of the recipes, which whoever dies leaves behind: scripts wait for it for ever.
     fn lock_left(&mut self, run: &RunId, left: &LockLeft) -> Outcome {
-        let path = find::shown(&left.path);
+        let path = paths::shown(&left.path);
         let by = if left.by_piton { "a Piton that died" } else { "a script" };
         let age = Span(u64::try_from(left.age.as_millis()).unwrap_or(u64::MAX));
         let what = format!("{run}: {path} is there, made {age} ago by {by}");

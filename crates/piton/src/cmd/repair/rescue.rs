@@ -5,8 +5,7 @@ use clap::{Args, Subcommand};
 use piton_engine::git::{Repo, RestoreInto};
 use serde_json::json;
 
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::find;
 use crate::ui::{self, DIM};
 

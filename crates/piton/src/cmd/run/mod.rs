@@ -2,41 +2,36 @@
 
 pub(crate) mod demo;
 
-use std::collections::BTreeMap;
-
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use piton_core::diagnostic;
-use piton_core::plan::{Check, Dialect, Group, Plan, RepoPath, RunId, Sandbox, TaskId};
+use piton_core::plan::{Check, Dialect, Plan, RunId, Sandbox};
 use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
 use piton_core::system::rwkit as lists;
 use piton_core::view::{self, counted};
 use piton_engine::clock;
-use piton_engine::drive::{self, Engine, PlanNow, PlanRead};
+use piton_engine::drive::{Engine, PlanNow, PlanRead};
 use piton_engine::files::{FilesError, Keeping};
 use piton_engine::git::NEEDED;
 use piton_engine::journal::Journal;
-use piton_engine::lock::Lock;
 use piton_engine::project::Project;
-use signal_hook::consts::{SIGHUP, TERM_SIGNALS};
 
 use crate::args::Loudness;
-use crate::cmd::integrate::{import, prompt};
-use crate::cmd::steer::add;
-use crate::cmd::system::{issue, iterative, master};
-use crate::cmd::watch::runs;
-use crate::cmd::{self, Exit};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{self, Exit, Failure, Outcome};
+use crate::paths::typed;
 use crate::plans::{self, FoundPlan, How};
-use crate::runs::find::{self, FoundRun, typed};
 use crate::runs::flags::RunArgs;
-use crate::runs::{begin, refusals, same_plan, siblings};
-use crate::{preflight, progress, ui};
+use crate::runs::found::FoundRun;
+use crate::runs::{
+    begin, create, detected, engine, grow, in_place, issue, iterative, known, master, preview, refusals,
+    resume, same_plan, show, siblings, standing, state_files, templates,
+};
+use crate::{preflight, ui};
 
 /// How many tasks the execute system lets run at once.
 const MOST_AT_ONCE: u32 = 10;
 
 pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
-    let Some(plan) = &args.plan else { return run(&runs::resumed(args)?) };
+    let Some(plan) = &args.plan else { return run(&resume::resumed(args)?) };
     let how = How {
         dialect: args.dialect.map(Into::into),
         strict: args.strict,
@@ -52,20 +47,20 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let args = &args;
     apply_flags(&mut found.plan, args);
     let project = begin::project_of(args, &found)?;
-    begin::settle_in_place(&mut found, &project)?;
+    in_place::settle_in_place(&mut found, &project)?;
     if args.dry_run {
         return dry_run(args, &found, &project);
     }
     let sandbox = sandbox(args)?;
     preflight(args, &found.plan, &project)?;
-    let prompts = prompt::in_force(&project, &found.plan.settings.escalation)?;
-    import::warn_of_second_copy(&found, &project);
+    let prompts = templates::in_force(&project, &found.plan.settings.escalation)?;
+    state_files::warn_of_second_copy(&found, &project);
     let _alone = begin::alone(&project, &found)?;
     let mut journal = Journal::open(&project.home)?;
     let (run, lock) = begin::settle_run(args, &mut found, &project, &mut journal)?;
     tell_deleted(&found, &project, &mut journal, &run)?;
     if !args.reset_task.is_empty() {
-        import::back_up(&found, false)?;
+        state_files::back_up(&found, false)?;
     }
     for task in &args.reset_task {
         journal.command(&run, &Command::Reset { task: task.clone(), by: "you".to_owned() }, clock::now())?;
@@ -89,15 +84,15 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
         FilesError::Waits(wait) => ui::say(wait.to_string()),
         error => ui::say(format!("the state file is behind: {error}")),
     };
-    let keeping = Keeping::begin(&project, &run, &keeper()?, add::take_up, warn)?;
+    let keeping = Keeping::begin(&project, &run, &engine::keeper()?, grow::take_up, warn)?;
     refusals::say(&project, &journal, &run);
-    let tests = begin::checks_found(found.plan.settings.dialect(), &journal, &run)?;
+    let tests = detected::checks_found(found.plan.settings.dialect(), &journal, &run)?;
     let engine = Engine {
         session: session(args, &found.plan),
-        owned: owned(&found.path, found.plan.settings.dialect(), &found.plan.groups, &project),
+        owned: engine::owned(&found.path, found.plan.settings.dialect(), &found.plan.groups, &project),
         sandbox,
         plan_now: watch(args, &found, &project, tests),
-        keeper: keeper()?,
+        keeper: engine::keeper()?,
         prompts,
         project: project.clone(),
         journal,
@@ -116,7 +111,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     // The engine has its own: what the plan says need not be kept twice.
     let tasks = std::mem::take(&mut found.plan.tasks);
     let titles = tasks.into_iter().map(|task| (task.id, task.title)).collect();
-    let ended = drive_to_end(engine, loudness, titles);
+    let ended = engine::drive_to_end(engine, loudness, titles);
     keeping.into_iter().for_each(Keeping::end);
     let reason = ended?;
     conclude(&project, &run, &reason, loudness)?;
@@ -129,7 +124,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
 /// A state file that somebody deleted says nothing, and whoever did it as the first step of a reset is told what does one.
 fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
     let name = found.plan.settings.dialect().system().files().state;
-    let (Some(name), false) = (name, import::has_state_file(found, project)) else { return Ok(()) };
+    let (Some(name), false) = (name, state_files::has_state_file(found, project)) else { return Ok(()) };
     // Written once at least, when work began.
     if journal.load(run)?.tasks().any(|task| task.fence > 0) {
         ui::say(format!("{name} was deleted: it is written again, and the run {run} is resumed"));
@@ -190,80 +185,16 @@ fn apply_flags(plan: &mut Plan, args: &RunArgs) {
     settings.author = args.author.clone().or(settings.author.take());
 }
 
-/// An engine that only ends what another one has left running. It needs no plan.
-pub(crate) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<Engine> {
-    let journal = Journal::open(&project.home)?;
-    let facts = cmd::watch::status::facts(&journal, run)?;
-    let (plan, settings) = (Utf8Path::new(&facts.plan), &facts.settings);
-    Ok(Engine {
-        session: Session { selection: Selection::All, ..facts.session.clone() },
-        owned: owned(plan, settings.dialect(), &facts.groups, project),
-        sandbox: None,
-        plan_now: Box::new(|| None),
-        keeper: keeper()?,
-        prompts: prompt::in_force(project, &settings.escalation)?,
-        project: project.clone(),
-        journal,
-        run: run.clone(),
-        lock,
-        no_wait: true,
-        undecided: Box::new(|| false),
-        settle_files: Box::new(|| {}),
-    })
-}
-
-/// Run the engine with the screen and the signals of this process.
-pub(crate) fn drive_to_end(
-    engine: Engine,
-    loudness: Loudness,
-    titles: BTreeMap<TaskId, String>,
-) -> Outcome<StopReason> {
-    let (handle, inbox) = drive::channels();
-    let heard = TERM_SIGNALS.iter().chain([&SIGHUP]);
-    let mut signals =
-        signal_hook::iterator::Signals::new(heard).map_err(Failure::io("cannot listen for signals"))?;
-    std::thread::spawn(move || {
-        let mut count = 0;
-        for signal in signals.forever() {
-            if signal == SIGHUP {
-                handle.terminal_closed();
-                continue;
-            }
-            match count {
-                // On a live screen the observer says so: it knows where the cursor is.
-                _ if ui::is_terminal() && count < 2 => {}
-                0 => ui::say(
-                    "\nstopping: what runs is finished first. Again to stop at once; nothing is lost either way",
-                ),
-                1 => ui::say("stopping at once; `piton run` goes on from here"),
-                // Three times means it: the next start sorts out whatever was going on.
-                _ => drop(signal_hook::low_level::emulate_default_handler(signal)),
-            }
-            count += 1;
-            handle.interrupt();
-        }
-    });
-    let mut observer = progress::observer(loudness, titles);
-    Ok(engine.run(inbox, observer.as_mut())?)
-}
-
-pub(crate) fn keeper() -> Outcome<Vec<String>> {
-    let program = std::env::current_exe().map_err(Failure::io("cannot find Piton's own program"))?;
-    let program = Utf8PathBuf::from_path_buf(program)
-        .map_err(|path| Failure::new(format!("Piton's path {} is not UTF-8", path.display())))?;
-    Ok(vec![program.into_string(), "keeper".to_owned()])
-}
-
 /// Everything that would make the run fail is found before it begins.
 fn preflight(args: &RunArgs, plan: &Plan, project: &Project) -> Outcome {
     let repo = match project.repo()? {
         Some(repo) => repo,
         None if plan.settings.no_commits => project.repo_or_new_store()?,
-        None => return Err(begin::without_git(args, project)),
+        None => return Err(create::without_git(args, project)),
     };
     repo.git().version()?;
     if !plan.settings.no_commits {
-        repo.check_worktree_dir(&begin::worktree_dir(args, project))?;
+        repo.check_worktree_dir(&create::worktree_dir(args, project))?;
     }
     if let Some(author) = &plan.settings.author {
         repo.check_author(author)?;
@@ -325,36 +256,6 @@ fn session(args: &RunArgs, plan: &Plan) -> Session {
     }
 }
 
-/// The plan, its defaults and its state file, where they are part of the repository: no task may change how it is
-/// judged, and what Piton keeps is not anybody's work.
-pub(crate) fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project: &Project) -> Vec<RepoPath> {
-    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
-    let parts: Vec<Utf8PathBuf> = match dialect {
-        Dialect::Native => vec![plan.to_owned()],
-        Dialect::Rwkit => {
-            let state = project.root.join(lists::state::FILE);
-            vec![plan.to_owned(), state.with_extension("lock"), state]
-        }
-        Dialect::Issue => {
-            let own =
-                ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
-            let own = own.into_iter().chain(["execution-state.lock", "verification-report.txt"]);
-            own.map(|name| plan.join(name)).collect()
-        }
-        Dialect::Iterative => {
-            let own = ["tasks.md", "plan.md", "brief.md", "context.md", "state.json", "state.lock"];
-            own.into_iter().chain(["progress.md", "guardrails.md"]).map(|name| plan.join(name)).collect()
-        }
-        Dialect::Execute => {
-            let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
-            let layers = groups.iter().map(|group| group.id.as_str());
-            own.into_iter().chain(layers).map(|name| plan.join(name)).collect()
-        }
-    };
-    let inside = parts.iter().filter_map(|part| part.strip_prefix(&root).ok()).map(Utf8Path::as_str);
-    inside.chain(["piton.toml"]).filter_map(|path| RepoPath::new(path).ok()).collect()
-}
-
 /// The plan as it is, once its files were written.
 fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, tests: Option<Vec<Check>>) -> PlanNow {
     let (path, dialect) = (found.path.clone(), found.plan.settings.dialect());
@@ -382,7 +283,7 @@ fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, tests: Option<Vec
 
 fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Project) -> Outcome {
     let facts = journal.facts(run)?;
-    let onto = facts.map(|facts| cmd::watch::status::onto(&facts)).unwrap_or_default();
+    let onto = facts.map(|facts| standing::onto(&facts)).unwrap_or_default();
     let list = found.plan.settings.form.list();
     let gates =
         found.plan.tasks.iter().filter(|task| list.is_some_and(|list| !list.tasks.contains_key(&task.id)));
@@ -408,7 +309,7 @@ pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, loud
         ui::say(detail);
     }
     ui::say("");
-    cmd::watch::status::show(project, &mut journal, run, false)?;
+    show::show(project, &mut journal, run, false)?;
     let hints: Vec<String> = match reason {
         StopReason::Completed | StopReason::Filter => Vec::new(),
         StopReason::Ended => {
@@ -466,14 +367,14 @@ fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit
         let git = repo.git().version()?;
         let place = match found.issue {
             Some(_) => format!("from one worktree, {}", issue::workplace(project, found)),
-            None => format!("with worktrees in {}", begin::worktree_dir(args, project)),
+            None => format!("with worktrees in {}", create::worktree_dir(args, project)),
         };
         ui::say(format!("would land on {target}, {place} (git {git}, needs {NEEDED})"));
     }
     let journal = Journal::open_existing(&project.home)?.filter(|_| !args.reset);
     let existing = match &journal {
         Some(journal) => {
-            let known = match find::run_of_plan(journal, &found.path)? {
+            let known = match known::run_of_plan(journal, &found.path)? {
                 None => {
                     let onto = args.onto.clone().or_else(|| args.base_branch.clone());
                     same_plan::look(found, project, journal, onto)?.settle(&found.path)?
@@ -495,6 +396,6 @@ fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit
     }
     let session = session(args, &found.plan);
     let findings = preflight::look(&found.plan, start_of(args, project)?)?;
-    cmd::plan::show(found, &session, args.loudness.json, args.loudness.verbose, &findings);
-    Ok(cmd::FINE)
+    preview::show(found, &session, args.loudness.json, args.loudness.verbose, &findings);
+    Ok(failure::FINE)
 }

@@ -1,4 +1,5 @@
 //! What people change of a run.
 
 pub(crate) mod add;
+pub(crate) mod close;
 pub(crate) mod people;

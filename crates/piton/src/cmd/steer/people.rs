@@ -1,6 +1,5 @@
 //! What a person may say about a run: stop, retry, reset, skip, answer, unblock, raise, unpark.
 
-use camino::Utf8Path;
 use clap::Args;
 use piton_core::plan::{Agent, TaskId};
 use piton_core::prompt::LONGEST_ANSWER;
@@ -9,12 +8,10 @@ use piton_core::terminal::clean_text;
 use piton_engine::drive::{self, LeftJob, Observer};
 
 use crate::args::{OfTask, Which};
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE, run as engine};
-use crate::failure::{Failure, Outcome};
-use crate::runs::begin;
-use crate::runs::find::{self, FoundRun, typed};
-use crate::{progress, ui};
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::runs::found::FoundRun;
+use crate::runs::{command, engine, lock, standing};
+use crate::ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
@@ -98,59 +95,13 @@ pub(crate) struct UnparkArgs {
     pub json: bool,
 }
 
-/// The name under which a person appears in the journal.
-pub(crate) fn you() -> String {
-    std::env::var("USER").ok().filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "you".to_owned())
-}
-
-/// Carry a command out, and tell what came of it.
-pub(crate) fn say(which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
-    let mut found = run(which, None)?;
-    tell(&found.command(command)?, json);
-    Ok(FINE)
-}
-
-/// The same about a task.
-fn say_of(task: &TaskId, which: &Which, json: bool, command: &Command) -> Outcome<Exit> {
-    let mut found = run(which, Some(task))?;
-    tell(&found.command(command)?, json);
-    go_on(&found, json)
-}
-
-/// Where nobody is at work any more, name the command that goes on.
-fn go_on(found: &FoundRun, json: bool) -> Outcome<Exit> {
-    let facts = status::facts(&found.journal, &found.run)?;
-    // A run that no engine has ever worked on is kept by somebody else.
-    let had_engine = facts.engine.is_some() || facts.stopped.is_some();
-    if !json && had_engine && !found.project.engine_lives(&found.run) {
-        let plan = typed(Utf8Path::new(&facts.plan));
-        ui::hint(format!("piton run {plan}   goes on"));
-    }
-    Ok(FINE)
-}
-
-/// The run that a person means. Whoever did not name it hears which one it is, where there are several.
-fn run(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
-    let found = find::run_to_change(which, task)?;
-    if which.run.is_none() && which.plan.is_none() && found.journal.runs()?.len() > 1 {
-        ui::say(format!("in the run {}", found.run));
-    }
-    Ok(found)
-}
-
-pub(crate) fn tell(events: &[Recorded], json: bool) {
-    for recorded in events {
-        ui::answer_line(if json { progress::json(recorded).to_string() } else { progress::line(recorded) });
-    }
-}
-
 pub(crate) fn stop(args: &StopArgs) -> Outcome<Exit> {
-    let mut found = run(&args.which, None)?;
+    let mut found = command::run(&args.which, None)?;
     if !found.project.engine_lives(&found.run) {
         return wind_up(found, args.json);
     }
-    let events = found.command(&Command::RequestStop { by: you(), now: args.now })?;
-    tell(&events, args.json);
+    let events = found.command(&Command::RequestStop { by: command::you(), now: args.now })?;
+    command::tell(&events, args.json);
     Ok(FINE)
 }
 
@@ -168,15 +119,15 @@ fn wind_up(mut found: FoundRun, json: bool) -> Outcome<Exit> {
     let names: Vec<String> = left.iter().map(LeftJob::told).collect();
     ui::say(format!("the engine of the run {run} is gone; ending what it left: {}", names.join(", ")));
     end_jobs(&mut found, &left, json)?;
-    go_on(&found, json)
+    command::go_on(&found, json)
 }
 
 /// End these jobs of an engine that is gone, and write down what became of them and of those that died with it.
 pub(crate) fn end_jobs(found: &mut FoundRun, left: &[LeftJob], json: bool) -> Outcome {
-    let lock = begin::take_lock(&found.project, &found.run)?;
+    let lock = lock::take_lock(&found.project, &found.run)?;
     let engine = engine::to_wind_up(&found.project, &found.run, lock)?;
     let (_, inbox) = drive::channels();
-    engine.wind_up(&you(), left, inbox, &mut Told { json })?;
+    engine.wind_up(&command::you(), left, inbox, &mut Told { json })?;
     if found.has_state_file()? {
         found.settle_file()?;
     }
@@ -192,7 +143,7 @@ impl Observer for Told {
     fn event(&mut self, recorded: &Recorded, _: &State) {
         // That an engine begins, only to end them, is of no interest to a person.
         if self.json || !matches!(recorded.event, Event::EngineStarted { .. }) {
-            tell(std::slice::from_ref(recorded), self.json);
+            command::tell(std::slice::from_ref(recorded), self.json);
         }
     }
 
@@ -200,7 +151,7 @@ impl Observer for Told {
 }
 
 pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {
-    let mut found = run(&args.which, Some(&args.task))?;
+    let mut found = command::run(&args.which, Some(&args.task))?;
     // Whoever wants a task tried again now wants to know whether its provider lets it.
     let state = found.journal.load(&found.run)?;
     let meant = state.run().zip(state.task(&args.task).ok().flatten());
@@ -209,24 +160,26 @@ pub(crate) fn retry(args: &OfTask) -> Outcome<Exit> {
         && let Some(kept) = kept_by(&found, &provider)?
     {
         match answers(&kept)? {
-            Ok(()) => tell(&found.command(&Command::Unpark { provider, by: you() })?, args.json),
+            Ok(()) => {
+                command::tell(&found.command(&Command::Unpark { provider, by: command::you() })?, args.json);
+            }
             Err(reason) => {
                 ui::say(format!("{provider} does not let agents work yet: {}", ui::plain(&reason)));
             }
         }
     }
-    let events = found.command(&Command::Retry { task: args.task.clone(), by: you() })?;
-    tell(&events, args.json);
-    go_on(&found, args.json)
+    let events = found.command(&Command::Retry { task: args.task.clone(), by: command::you() })?;
+    command::tell(&events, args.json);
+    command::go_on(&found, args.json)
 }
 
 /// Let agents of a provider start again, if one of them gets an answer.
 pub(crate) fn unpark(args: &UnparkArgs) -> Outcome<Exit> {
-    let mut found = run(&args.which, None)?;
+    let mut found = command::run(&args.which, None)?;
     let provider = args.provider.clone();
     if !args.force {
         let Some(kept) = kept_by(&found, &provider)? else {
-            let facts = status::facts(&found.journal, &found.run)?;
+            let facts = standing::facts(&found.journal, &found.run)?;
             let out: Vec<&str> =
                 facts.outages.keys().chain(facts.overloads.keys()).map(String::as_str).collect();
             let known =
@@ -241,14 +194,14 @@ pub(crate) fn unpark(args: &UnparkArgs) -> Outcome<Exit> {
             return Err(failure.hint(format!("piton unpark {} --force", shell_word(&provider))));
         }
     }
-    let events = found.command(&Command::Unpark { provider, by: you() })?;
-    tell(&events, args.json);
-    go_on(&found, args.json)
+    let events = found.command(&Command::Unpark { provider, by: command::you() })?;
+    command::tell(&events, args.json);
+    command::go_on(&found, args.json)
 }
 
 /// The agent that a parked provider kept from its work, by its name.
 fn kept_by(found: &FoundRun, provider: &str) -> Outcome<Option<(String, Agent)>> {
-    let mut facts = status::facts(&found.journal, &found.run)?;
+    let mut facts = standing::facts(&found.journal, &found.run)?;
     piton_engine::secrets::restore(&mut facts.settings.agents);
     let outage = facts.outages.iter().find(|(name, _)| is_of(name, provider));
     let name = outage.map(|(_, outage)| &outage.agent);
@@ -259,37 +212,42 @@ fn kept_by(found: &FoundRun, provider: &str) -> Outcome<Option<(String, Agent)>>
 /// Ask it a harmless question. The inner error is why that is no answer.
 fn answers((name, agent): &(String, Agent)) -> Outcome<Result<(), String>> {
     ui::say(format!("asking {}", ui::plain(name)));
-    Ok(crate::cmd::integrate::agents::ask(agent)?.wrong.map_or(Ok(()), Err))
+    Ok(crate::clients::ask(agent)?.wrong.map_or(Ok(()), Err))
 }
 
 pub(crate) fn reset(args: &OfTask) -> Outcome<Exit> {
-    say_of(&args.task, &args.which, args.json, &Command::Reset { task: args.task.clone(), by: you() })
+    command::say_of(
+        &args.task,
+        &args.which,
+        args.json,
+        &Command::Reset { task: args.task.clone(), by: command::you() },
+    )
 }
 
 pub(crate) fn skip(args: &SkipArgs) -> Outcome<Exit> {
-    let command = Command::Skip { task: args.task.clone(), by: you(), reason: args.reason.clone() };
-    say_of(&args.task, &args.which, args.json, &command)
+    let command = Command::Skip { task: args.task.clone(), by: command::you(), reason: args.reason.clone() };
+    command::say_of(&args.task, &args.which, args.json, &command)
 }
 
 pub(crate) fn unblock(args: &UnblockArgs) -> Outcome<Exit> {
     let note = answer_of(&args.note)?;
-    let command = Command::Unblock { task: args.task.clone(), by: you(), note };
-    say_of(&args.task, &args.which, args.json, &command)
+    let command = Command::Unblock { task: args.task.clone(), by: command::you(), note };
+    command::say_of(&args.task, &args.which, args.json, &command)
 }
 
 pub(crate) fn answer(args: &AnswerArgs) -> Outcome<Exit> {
-    let mut found = run(&args.which, Some(&args.task))?;
+    let mut found = command::run(&args.which, Some(&args.task))?;
     // Whoever calls by MCP has a name, and it need not be the person's.
     let holder = std::env::var("PITON_HOLDER").ok().filter(|name| !name.trim().is_empty());
-    let by = holder.unwrap_or_else(you);
+    let by = holder.unwrap_or_else(command::you);
     let command = Command::Answer { task: args.task.clone(), by, text: answer_of(&args.text)? };
     let events = found.command(&command)?;
-    tell(&events, args.json);
+    command::tell(&events, args.json);
     if events.is_empty() {
         ui::say(format!("{} has this answer already", args.task));
     }
     ui::say(format!("piton prompt {}   prints what the next try is told", args.task));
-    go_on(&found, args.json)
+    command::go_on(&found, args.json)
 }
 
 /// An answer as it may stand in a prompt. It is not cut there, so it has to fit.
@@ -304,6 +262,6 @@ fn answer_of(text: &str) -> Outcome<String> {
 }
 
 pub(crate) fn raise(args: &RaiseArgs) -> Outcome<Exit> {
-    let command = Command::Raise { task: args.task.clone(), by: you(), attempts: args.attempts };
-    say_of(&args.task, &args.which, args.json, &command)
+    let command = Command::Raise { task: args.task.clone(), by: command::you(), attempts: args.attempts };
+    command::say_of(&args.task, &args.which, args.json, &command)
 }

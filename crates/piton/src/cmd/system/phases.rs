@@ -7,12 +7,11 @@ use piton_core::system::rwkit::state::{self, StateFile, gate_task};
 use serde_json::json;
 
 use crate::args::{By, OfRun, Which};
-use crate::cmd::ledger::report::{self, ReportArgs, Reported};
-use crate::cmd::steer::people;
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
-use crate::runs::find::{self, FoundRun};
+use crate::cmd::ledger::entry::Reported;
+use crate::cmd::ledger::report::{self, ReportArgs};
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::runs::found::FoundRun;
+use crate::runs::{command, find, standing};
 use crate::ui;
 
 #[derive(Debug, Args)]
@@ -74,10 +73,10 @@ pub(crate) fn gate(args: &GateArgs) -> Outcome<Exit> {
         None => gates(args),
         Some(GateSaid::Degraded) => {
             let reason = reason.unwrap_or_else(|| "said to be degraded".to_owned());
-            people::say(
+            command::say(
                 &args.which,
                 args.json,
-                &Command::Skip { task, by: report::holder(&args.by.by)?, reason },
+                &Command::Skip { task, by: command::holder(&args.by.by)?, reason },
             )
         }
         Some(said) => {
@@ -131,10 +130,10 @@ pub(crate) fn batch(args: &BatchArgs) -> Outcome<Exit> {
     if let (Some(number), true) = (args.number, args.compacted) {
         let fields = json!({ "batches": { number.to_string(): { "compacted": true } } });
         let note = Note::Carried { file: state::FILE.to_owned(), fields };
-        let command = Command::Note { by: report::holder(&args.by.by)?, note };
+        let command = Command::Note { by: command::holder(&args.by.by)?, note };
         let events = find::run_to_change(&args.which, None)?.command(&command)?;
         if args.json {
-            people::tell(&events, true);
+            command::tell(&events, true);
         } else {
             ui::answer_line(format!("batch {number} was followed by a compaction"));
         }
@@ -167,7 +166,7 @@ pub(crate) fn resume_point(args: &OfRun) -> Outcome<Exit> {
 /// The state file as it should be now.
 fn file(which: &Which) -> Outcome<StateFile> {
     let FoundRun { project, mut journal, run } = find::run(which)?;
-    if status::facts(&journal, &run)?.settings.dialect() != Dialect::Rwkit {
+    if standing::facts(&journal, &run)?.settings.dialect() != Dialect::Rwkit {
         return Err(Failure::new(format!("the run {run} is not of a todolist")).hint("piton status"));
     }
     let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);

@@ -6,9 +6,9 @@ use piton_engine::journal::Journal;
 use serde_json::{Value, json};
 
 use crate::args::Which;
-use crate::cmd::{Exit, FINE};
-use crate::failure::Outcome;
-use crate::runs::find::{self, FoundRun};
+use crate::failure::{Exit, FINE, Outcome};
+use crate::runs::find;
+use crate::runs::found::FoundRun;
 use crate::ui;
 
 #[derive(Debug, Args)]
@@ -110,7 +110,7 @@ fn read(journal: &Journal, run: &piton_core::plan::RunId, costs: &mut Costs) -> 
 
 /// `null` is unknown. What is estimated comes on top of what is reported.
 fn document(cost: &Cost) -> Value {
-    let mut document = crate::cmd::watch::status::used_document(&cost.bill);
+    let mut document = crate::runs::standing::used_document(&cost.bill);
     document["unpriced_tokens"] = json!(cost.unpriced);
     document["worked_ms"] = json!(cost.worked.0);
     document

@@ -8,10 +8,11 @@ use piton_core::run::{Event, Recorded};
 use piton_core::view::{self, Tone};
 
 use crate::args::Which;
-use crate::cmd::{Exit, FINE};
-use crate::failure::Outcome;
-use crate::runs::find::{self, FoundRun};
-use crate::{progress, ui};
+use crate::failure::{Exit, FINE, Outcome};
+use crate::progress::{self, line};
+use crate::runs::find;
+use crate::runs::found::FoundRun;
+use crate::ui;
 
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
@@ -73,7 +74,7 @@ pub(crate) fn log(args: &LogArgs) -> Outcome<Exit> {
                 ui::answer_line(if args.json {
                     progress::json(recorded).to_string()
                 } else {
-                    progress::line(recorded)
+                    line::line(recorded)
                 });
             }
         }

@@ -2,7 +2,6 @@
 
 pub(crate) mod cost;
 pub(crate) mod log;
-pub(crate) mod made;
 pub(crate) mod output;
 pub(crate) mod overview;
 pub(crate) mod runs;

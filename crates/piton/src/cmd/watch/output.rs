@@ -17,10 +17,9 @@ use piton_engine::{agent, clock};
 use serde_json::json;
 
 use crate::args::{OfTask, Which};
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
-use crate::runs::find::{self, FoundRun};
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::runs::found::FoundRun;
+use crate::runs::{find, standing};
 use crate::ui;
 
 #[derive(Debug, Args)]
@@ -89,7 +88,7 @@ pub(crate) fn output(args: &OutputArgs) -> Outcome<Exit> {
     };
     // All checks of the last start, or its one agent.
     let shown: Vec<&&Listed> = chosen.iter().filter(|job| job.fence == last.fence).collect();
-    let settings = status::facts(&journal, &run)?.settings;
+    let settings = standing::facts(&journal, &run)?.settings;
     for listed in &shown {
         // A check may have nothing to say but how it ended.
         if shown.len() > 1 || args.checks {
@@ -347,7 +346,7 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     };
     // What belongs to the plan is nobody's work.
     let own = match facts.settings.no_commits {
-        true => crate::cmd::run::owned(
+        true => crate::runs::engine::owned(
             Utf8Path::new(&facts.plan),
             facts.settings.dialect(),
             &facts.groups,

@@ -12,11 +12,10 @@ use piton_engine::gates::Stale;
 use serde_json::{Value, json};
 
 use crate::args::OfRun;
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE};
-use crate::failure::Outcome;
-use crate::runs::begin;
-use crate::runs::find::{self, FoundRun};
+use crate::failure::{Exit, FINE, Outcome};
+use crate::paths;
+use crate::runs::found::FoundRun;
+use crate::runs::{begin, find, standing};
 use crate::ui::{self, BOLD, DIM};
 
 /// The exit code of a run that is not complete.
@@ -24,8 +23,8 @@ const UNFINISHED: Exit = 4;
 
 pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run(&args.which)?;
-    let facts = status::facts(&journal, &run)?;
-    let counts = status::summary(&journal, &facts)?.counts;
+    let facts = standing::facts(&journal, &run)?;
+    let counts = standing::summary(&journal, &facts)?.counts;
     let chronicle = journal.chronicle(&run)?;
     let tests = chronicle.tasks.values().filter_map(|story| story.tests).reduce(|mut sum, tests: Tests| {
         sum += tests;
@@ -33,8 +32,8 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     });
     let (done, total) = (counts.of(Status::Completed), counts.total());
     let percent = u64::from(done) * 100 / u64::from(total.max(1));
-    let stale = status::stale(&project, &journal, &facts, &counts)?;
-    let state = status::state(&project, &facts, &counts, &stale);
+    let stale = standing::stale(&project, &journal, &facts, &counts)?;
+    let state = standing::state(&project, &facts, &counts, &stale);
     let open = Status::ALL.into_iter().filter(|&status| status != Status::Completed && counts.of(status) > 0);
     // As this system counts them: by the words of its file, and without the validation that no list has.
     let issue = match facts.settings.dialect() {
@@ -52,7 +51,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
         }
         ui::answer_json(&json!({
             "run": run, "state": state, "completed": done, "total": total, "percent": percent, "open": open,
-            "skipped": status::skipped_document(&status::skipped(&journal, &run)?),
+            "skipped": standing::skipped_document(&standing::skipped(&journal, &run)?),
             "attempts": chronicle.tasks.values().map(|story| u64::from(story.attempt)).sum::<u64>(),
             "tests": tests,
         }));
@@ -64,7 +63,7 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
         return Ok(FINE);
     }
     let open: Vec<String> = open.map(|status| format!("{} {status}", counts.of(status))).collect();
-    ui::answer_line(format!("{} {}", ui::styled(BOLD, run.as_str()), status::told(&state)));
+    ui::answer_line(format!("{} {}", ui::styled(BOLD, run.as_str()), standing::told(&state)));
     ui::answer_line(format!(
         "{} {percent:>3}%  {done} of {}",
         view::bar(done, total),
@@ -143,12 +142,12 @@ pub(crate) fn queue(args: &OfRun) -> Outcome<Exit> {
 pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { project, mut journal, run } = find::run(&args.which)?;
     let state = journal.load(&run)?;
-    let facts = status::facts(&journal, &run)?;
-    let stale = status::stale(&project, &journal, &facts, &state.counts())?;
+    let facts = standing::facts(&journal, &run)?;
+    let stale = standing::stale(&project, &journal, &facts, &state.counts())?;
     let asked = begin::asked_since(&project, &mut journal, &run)?;
     let open: Vec<&Task> =
         state.tasks().filter(|task| !task.removed && !task.status().is_finished()).collect();
-    let skipped = status::skipped(&journal, &run)?;
+    let skipped = standing::skipped(&journal, &run)?;
     let unproven: Vec<&TaskId> = state
         .tasks()
         .filter(|task| !task.removed && task.proof == Some(Proof::Reported))
@@ -159,7 +158,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
         let missing = |task: &&Task| json!({ "task": task.id, "status": task.status().name() });
         ui::answer_json(&json!({
             "run": run, "complete": open.is_empty() && stale.is_empty() && asked.is_empty(), "asked_since": asked, "missing": open.iter().map(missing).collect::<Vec<_>>(),
-            "skipped": status::skipped_document(&skipped), "reported_only": unproven, "context_pending": owed,
+            "skipped": standing::skipped_document(&skipped), "reported_only": unproven, "context_pending": owed,
             "stale_gates": stale.iter().map(|stale| json!({ "gate": stale.gate, "reason": stale.reason }))
                 .collect::<Vec<_>>(),
         }));
@@ -172,11 +171,11 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
         for task in &asked {
             ui::answer_line(format!("{task:8} is another task in the plan by now, or a new one"));
         }
-        let plan = find::typed(Utf8Path::new(&facts.plan));
+        let plan = paths::typed(Utf8Path::new(&facts.plan));
         ui::hint(format!("piton run {plan}   says what has changed, and how to go on"));
     } else if open.is_empty() {
         let number = u32::try_from(skipped.len()).unwrap_or(u32::MAX);
-        ui::answer_line(status::told(&RunStatus::Completed { skipped: number }));
+        ui::answer_line(standing::told(&RunStatus::Completed { skipped: number }));
         for (task, reason) in &skipped {
             let why = if reason.is_empty() { String::new() } else { format!(": {}", ui::plain(reason)) };
             ui::answer_line(format!("{task:8} skipped{why}"));
@@ -200,7 +199,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
 
 pub(crate) fn context(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
-    let facts = status::facts(&journal, &run)?;
+    let facts = standing::facts(&journal, &run)?;
     let kept = facts.settings.dialect() == Dialect::Execute && !facts.settings.no_commits;
     let state = match &facts.context {
         Some(update) if update.commit.is_some() => "completed",

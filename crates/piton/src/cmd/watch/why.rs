@@ -7,9 +7,9 @@ use piton_core::view;
 use piton_engine::{clock, sandbox};
 
 use crate::args::OfTask;
-use crate::cmd::{Exit, FINE};
-use crate::failure::Outcome;
-use crate::runs::find::{self, FoundRun};
+use crate::failure::{Exit, FINE, Outcome};
+use crate::runs::find;
+use crate::runs::found::FoundRun;
 use crate::{commands, ui};
 
 pub(crate) fn why(args: &OfTask) -> Outcome<Exit> {

@@ -11,8 +11,7 @@ use piton_engine::disk;
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::find;
 use crate::ui;
 

@@ -10,12 +10,11 @@ use clap::Args;
 use piton_core::mcp::{self as protocol, Heard, Request, Wish};
 use piton_engine::agent::Attempt;
 use serde_json::{Map, Value, json};
-use tools::Tool;
 
 use crate::args::By;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
-use crate::runs::find;
+use crate::cmd::integrate::mcp::tools::Tool;
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::runs::attempt;
 use crate::ui;
 
 #[derive(Debug, Args)]
@@ -33,12 +32,9 @@ const LONGEST: usize = 4 * 1024 * 1024;
 const WAITING: usize = 64;
 
 pub(crate) fn mcp(args: &McpArgs) -> Outcome<Exit> {
-    let attempt = find::attempt()?;
-    let desk = Desk {
-        tools: tools::offered(args.all),
-        by: crate::cmd::ledger::report::holder(&args.by.by)?,
-        attempt,
-    };
+    let attempt = attempt::attempt()?;
+    let desk =
+        Desk { tools: tools::offered(args.all), by: crate::runs::command::holder(&args.by.by)?, attempt };
     let send = |answer: &Value| ui::answer_raw(format!("{answer}\n").as_bytes());
     serve(io::stdin().lock(), &send, &desk).map_err(Failure::io("cannot read what the client says"))?;
     Ok(FINE)

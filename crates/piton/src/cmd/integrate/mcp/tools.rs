@@ -4,12 +4,12 @@
 use std::any::TypeId;
 use std::process::{Command, Stdio};
 
-use clap::{Arg, ArgAction, CommandFactory};
+use clap::{Arg, ArgAction};
 use piton_engine::agent::Attempt;
 use serde_json::{Map, Value, json};
 
-use crate::cmd::Cli;
-use crate::cmd::run::keeper;
+use crate::commands;
+use crate::runs::engine::keeper;
 use crate::ui;
 
 /// No text is longer: systems do not take a longer argument.
@@ -91,7 +91,7 @@ impl Tool {
         let find = |command: clap::Command, word: &&str| {
             command.find_subcommand(word).expect("a tool's words are a command's").clone()
         };
-        self.words.iter().fold(Cli::command(), find)
+        self.words.iter().fold(commands::command_line(), find)
     }
 
     pub(super) fn described(&self, is_inside: bool) -> Value {

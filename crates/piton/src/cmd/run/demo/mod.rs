@@ -6,8 +6,8 @@ use piton_core::run::shell_word;
 use piton_engine::git::Repo;
 
 use crate::args::Loudness;
-use crate::cmd::{Exit, run};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::runs::engine;
 use crate::runs::flags::RunArgs;
 use crate::ui::{self, BOLD, DIM};
 
@@ -28,14 +28,15 @@ const SCRIPT: &str = include_str!("agents.script");
 /// In the sad variant this attempt never satisfies its check.
 const SAD_SCRIPT: &str = "\n[G3]\nsleep 100\nwrite rescue-plan.txt Call somebody.\n";
 
-pub(crate) fn demo(args: &DemoArgs) -> Outcome<Exit> {
+/// `run` is what `piton run` does.
+pub(crate) fn demo(args: &DemoArgs, run: fn(&RunArgs) -> Outcome<Exit>) -> Outcome<Exit> {
     let folder = scratch_folder(args.dir.as_deref())?;
     let (project, script) = (folder.join("expedition"), folder.join("agents.script"));
     let write = |path: &Utf8Path, text: &str| {
         std::fs::write(path, text).map_err(Failure::io(format!("cannot write {path}")))
     };
     std::fs::create_dir_all(&project).map_err(Failure::io(format!("cannot create {project}")))?;
-    let program = run::keeper()?.swap_remove(0);
+    let program = engine::keeper()?.swap_remove(0);
     let plan = PLAN.replace("PITON", &toml_text(&program)).replace("SCRIPT", &toml_text(script.as_str()));
     write(&script, &if args.sad { without_section(SCRIPT, "G3") + SAD_SCRIPT } else { SCRIPT.to_owned() })?;
     write(&project.join("plan.toml"), &plan)?;
@@ -55,7 +56,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Outcome<Exit> {
         }
         ui::say("");
     }
-    let exit = run::run(&RunArgs::of_plan(project.join("plan.toml"), args.loudness))?;
+    let exit = run(&RunArgs::of_plan(project.join("plan.toml"), args.loudness))?;
     if !args.loudness.json {
         say_next(&folder, &project, args.sad);
     }

@@ -11,14 +11,11 @@ use piton_engine::disk;
 use piton_engine::journal::Journal;
 use serde_json::{Value, json};
 
-use crate::cmd::plan::{self, PlanArgs};
-use crate::cmd::watch::status;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{ERROR, Failure, Outcome};
+use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
 use crate::plans::{self, How};
-use crate::runs::find;
 use crate::runs::flags::RunArgs;
-use crate::{picture, ui};
+use crate::runs::{find, preview, standing};
+use crate::{paths, picture, ui};
 
 /// A master list: what it says, and what is wrong with it, which is told here.
 struct Lists {
@@ -40,10 +37,10 @@ impl Lists {
         let mut problems = lists.problems.clone();
         problems.extend(master::compare(&lists, count));
         if !problems.is_empty() {
-            ui::say(picture::draw(&find::shown(path), &decoded.text, &problems));
+            ui::say(picture::draw(&paths::shown(path), &decoded.text, &problems));
         }
         if problems.iter().any(|problem| problem.severity == Severity::Error) {
-            return Err(Failure::new(format!("{} cannot be used", find::shown(path))));
+            return Err(Failure::new(format!("{} cannot be used", paths::shown(path))));
         }
         Ok(Lists { path: path.to_owned(), entries: lists.entries })
     }
@@ -75,13 +72,13 @@ pub(crate) fn run(path: &Utf8Path, args: &RunArgs, run: fn(&RunArgs) -> Outcome<
             }
             let plan = Some(file.clone());
             if args.dry_run {
-                ui::say(ui::styled(ui::BOLD, find::shown(&file)));
+                ui::say(ui::styled(ui::BOLD, paths::shown(&file)));
                 run(&RunArgs { plan, ..args.clone() })?;
                 continue;
             }
             let path = &lists.path;
             keep_row(path, list.as_str(), Standing { status: master::Word::InProgress, done, total })?;
-            ui::say(ui::styled(ui::BOLD, find::shown(&file)));
+            ui::say(ui::styled(ui::BOLD, paths::shown(&file)));
             // What one pass was told to begin again is begun once.
             let ended =
                 run(&RunArgs { plan, reset: args.reset && worst == FINE && before == 0, ..args.clone() })?;
@@ -127,13 +124,13 @@ fn waits_for_others(args: &RunArgs, list: &Utf8Path) -> Outcome<bool> {
 }
 
 /// Every list in its turn with its own plan, and what they come to together. One that cannot be read does not hide the others.
-pub(crate) fn plan(args: &PlanArgs) -> Outcome<Exit> {
-    let lists = Lists::read(&args.plan)?;
-    let how = How { strict: args.strict, lint: true, ..How::default() };
+pub(crate) fn plan(path: &Utf8Path, strict: bool, as_json: bool, all: bool) -> Outcome<Exit> {
+    let lists = Lists::read(path)?;
+    let how = How { strict, lint: true, ..How::default() };
     let (mut exit, mut documents, mut sum) = (FINE, Vec::new(), (0, 0, 0));
     for entry in &lists.entries {
         let Some(file) = lists.file(entry)? else {
-            if !args.json {
+            if !as_json {
                 ui::answer_line(format!("{} has no list yet\n", called(entry)));
             }
             continue;
@@ -159,19 +156,19 @@ pub(crate) fn plan(args: &PlanArgs) -> Outcome<Exit> {
             verbose: false,
             quiet: false,
         };
-        let missing = plan::missing(&found)?;
-        if args.json {
-            let plan = plan::document(&found, &session, &missing);
+        let missing = preview::missing(&found)?;
+        if as_json {
+            let plan = preview::document(&found, &session, &missing);
             documents.push(json!({ "list": file, "done": done, "total": total, "plan": plan }));
         } else {
-            plan::show(&found, &session, false, args.all, &missing);
+            preview::show(&found, &session, false, all, &missing);
             ui::answer_line(format!("{done} of {} done\n", counted(total as u64, "task")));
         }
     }
-    if args.json {
+    if as_json {
         let (lists, done, total) = sum;
         let sum = json!({ "lists": lists, "done": done, "total": total });
-        ui::answer_json(&json!({ "master": args.plan, "lists": documents, "together": sum }));
+        ui::answer_json(&json!({ "master": path, "lists": documents, "together": sum }));
     } else {
         let (lists, done, total) = sum;
         let lists = counted(lists, "list");
@@ -200,22 +197,22 @@ pub(crate) fn status(path: &Utf8Path, project: Option<&Utf8Path>, as_json: bool)
         }
         let stands = match (&run, &journal) {
             (Some(run), Some(journal)) => {
-                let facts = status::facts(journal, &run.id)?;
-                let counts = status::summary(journal, &facts)?.counts;
-                let stale = status::stale(&project, journal, &facts, &counts)?;
-                Some(status::state(&project, &facts, &counts, &stale))
+                let facts = standing::facts(journal, &run.id)?;
+                let counts = standing::summary(journal, &facts)?.counts;
+                let stale = standing::stale(&project, journal, &facts, &counts)?;
+                Some(standing::state(&project, &facts, &counts, &stale))
             }
             _ => None,
         };
         let word = stands.as_ref().map_or("not started", RunStatus::word);
-        let said = stands.as_ref().map_or_else(|| word.to_owned(), status::told);
+        let said = stands.as_ref().map_or_else(|| word.to_owned(), standing::told);
         let few = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let bar = view::bar(few(done), few(total));
         let row = json!({
             "name": entry.name, "list": file, "done": done, "total": total, "status": word,
             "run": run.map(|run| run.id),
         });
-        rows.push((row, find::shown(&file), format!("{bar} {done}/{total}  {said}")));
+        rows.push((row, paths::shown(&file), format!("{bar} {done}/{total}  {said}")));
     }
     let (done, total) = sum;
     if as_json {

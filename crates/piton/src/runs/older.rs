@@ -7,15 +7,15 @@ use piton_core::system::iterative::plan::BRIEFS;
 use piton_engine::crash;
 
 use crate::failure::{Failure, Outcome};
+use crate::paths::shown;
 use crate::plans::{self, FoundPlan, How, ITERATIVE, OLDER};
-use crate::runs::find::shown;
 use crate::ui;
 
 /// The folder of that layout which is meant, and where it belongs now. `None`: it is of another kind.
 pub(crate) fn meant(given: &Utf8Path) -> Outcome<Option<(Utf8PathBuf, Utf8PathBuf)>> {
     let folder = if given.is_file() { given.parent().unwrap_or(given) } else { given };
     // It may have been brought there already, by somebody who was cut off.
-    let from = folder.canonicalize_utf8().unwrap_or_else(|_| crate::runs::begin::absolute(folder));
+    let from = folder.canonicalize_utf8().unwrap_or_else(|_| crate::paths::absolute(folder));
     let around = from.parent().filter(|around| around.ends_with(OLDER));
     let project = around.and_then(|around| around.parent()?.parent());
     let (Some(project), Some(slug)) = (project, from.file_name()) else { return Ok(None) };

@@ -12,8 +12,8 @@ use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::{Value, json};
 
-use crate::cmd::repair::archive::files_in;
 use crate::failure::Outcome;
+use crate::paths::files_in;
 use crate::ui::{self, DIM};
 
 /// Sources that are named one by one.

@@ -1,41 +1,11 @@
-//! The plan of an issue: how it begins, and how it is shown.
+//! How the plan of an issue is shown.
 
-use camino::Utf8Path;
 use piton_core::plan::Plan;
-use piton_core::system::issue::plan::{IssueReading, Node, Role, starter};
+use piton_core::system::issue::plan::{IssueReading, Node, Role};
 use piton_core::view::counted;
 use serde_json::{Value, json};
 
-use super::{MOST, write};
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
-use crate::plans::PLANS;
-use crate::runs::find::here;
 use crate::ui::{self, BOLD, DIM};
-
-pub(super) fn new(number: &str, slug: &str, force: bool) -> Outcome<Exit> {
-    let nth: u64 = number
-        .trim_start_matches('#')
-        .parse()
-        .map_err(|_| Failure::usage(format!("`{number}` is not the number of an issue")))?;
-    let (name, files) = starter(nth, slug)
-        .map_err(|bad| Failure::usage(format!("{slug:?} cannot be part of a folder and a branch: {bad}")))?;
-    let here = here()?;
-    let root = here.ancestors().find(|above| above.join(".git").exists()).unwrap_or(&here);
-    let folder = crate::runs::find::shown(&root.join(PLANS).join(name));
-    let folder = Utf8Path::new(&folder);
-    let is_used = folder.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some());
-    if is_used && !force {
-        let failure = Failure::new(format!("{folder} exists already"));
-        return Err(failure.hint(format!("piton new issue {number} {slug} --force")));
-    }
-    for (file, text) in files {
-        write(&folder.join(file), &text)?;
-    }
-    ui::say(format!("wrote {folder}"));
-    ui::hint(format!("edit its tasks, then: piton plan {nth}"));
-    Ok(FINE)
-}
 
 /// What `--json` tells beyond every plan.
 pub(super) fn describe(read: &IssueReading, document: &mut Value) {
@@ -219,3 +189,6 @@ fn shortened(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+/// Longer lists are cut, and say so.
+pub(crate) const MOST: usize = 60;

@@ -7,11 +7,9 @@ use piton_core::system::iterative::plan::starter;
 use piton_core::system::iterative::takeover::Lessons;
 use piton_engine::clock;
 
-use super::write;
-use crate::cmd::{Exit, FINE};
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::paths::{here, shown, write};
 use crate::plans::{ARCHIVE, ITERATIVE};
-use crate::runs::find::{here, shown};
 use crate::runs::takeover;
 use crate::ui;
 

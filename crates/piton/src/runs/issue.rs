@@ -2,8 +2,7 @@
 
 use piton_core::plan::RunId;
 use piton_core::run::StopReason;
-use piton_core::system::issue::state;
-use piton_core::system::issue::tell;
+use piton_core::system::issue::{state, tell};
 use piton_engine::git;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;

@@ -1,0 +1,78 @@
+//! `piton close`: a run that nobody wants any more.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use clap::Args;
+use piton_core::plan::RunId;
+use piton_core::run::{Command, Status, Task};
+use piton_engine::drive::{self, LeftJob};
+use piton_engine::journal::Journal;
+
+use crate::args::Which;
+use crate::cmd::steer::people;
+use crate::failure::{Exit, FINE, Failure, Outcome};
+use crate::paths::typed;
+use crate::runs::{command, find, lock, standing};
+use crate::ui;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example: piton close plan-1a2b3c --reason 'the new plan replaces it'\n\
+    Nothing is removed: `piton clean` removes worktrees later, and `piton run PLAN` opens the run again.")]
+pub(crate) struct CloseArgs {
+    /// The run, or an unambiguous beginning of its id; or its plan
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Why nobody wants it any more
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
+    pub reason: String,
+    /// The project [default: the one around this folder, or around the plan]
+    #[arg(long, value_name = "DIR")]
+    pub project_path: Option<Utf8PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Nobody wants a run any more. Nothing of it is removed.
+pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
+    let plan = Some(Utf8PathBuf::from(&args.run)).filter(|plan| plan.exists());
+    let run = if plan.is_some() { None } else { Some(args.run.clone()) };
+    let which = Which { run, plan, project_path: args.project_path.clone() };
+    let mut found = find::run_to_change(&which, None)?;
+    let (project, run) = (found.project.clone(), found.run.clone());
+    let left = drive::left_running(&project, &run);
+    if !left.is_empty() && !project.engine_lives(&run) {
+        let names: Vec<String> = left.iter().map(LeftJob::told).collect();
+        let failure = Failure::new(format!(
+            "the engine of the run {run} is gone, and left running: {}",
+            names.join(", ")
+        ));
+        return Err(failure.hint(format!("piton stop --run {run}   ends it first")));
+    }
+    if !project.engine_lives(&run) && left_at_work(&mut found.journal, &run)? {
+        ui::say(format!("the engine of the run {run} is gone; what it was at is taken in first"));
+        people::end_jobs(&mut found, &[], args.json)?;
+    }
+    lock::forget_dead_engine(&project, &mut found.journal, &run)?;
+    let events = found.command(&Command::Close { by: command::you(), reason: args.reason.clone() })?;
+    command::tell(&events, args.json);
+    if events.is_empty() {
+        ui::say(format!("the run {run} is closed already"));
+    }
+    if !args.json {
+        let plan = standing::facts(&found.journal, &run)?.plan;
+        ui::say("its worktrees, its branches and its journal stay");
+        ui::hint("piton clean   removes its worktrees; what is only there is kept under refs/piton/rescue");
+        ui::hint(format!("piton run {}   opens it again", typed(Utf8Path::new(&plan))));
+    }
+    Ok(FINE)
+}
+
+/// Whether the journal has tasks at work for an engine that did not come to say what became of them.
+fn left_at_work(journal: &mut Journal, run: &RunId) -> Outcome<bool> {
+    let state = journal.load(run)?;
+    let attached = state.run().is_some_and(|run| run.engine.is_some());
+    let is_left = |task: &Task| {
+        task.is_engines() && (task.decided == Status::InProgress || attached && task.decided.holds_slot())
+    };
+    Ok(state.tasks().any(is_left))
+}

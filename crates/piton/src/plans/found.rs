@@ -1,0 +1,158 @@
+//! A plan as it is found on disk: its files, the defaults that count for it, and what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::diagnostic::{Diagnostic, Severity};
+use piton_core::plan::{Check, Dialect, Plan};
+use piton_core::system::Reading;
+use piton_core::system::config::{Config, read_config};
+use piton_core::system::issue::plan::IssueReading;
+use piton_core::system::iterative::plan::IterativeReading;
+use piton_core::system::rwkit::plan::RwkitReading;
+use piton_core::view::counted;
+
+use crate::failure::{Failure, Outcome};
+use crate::paths::{here, shown};
+use crate::{picture, ui};
+
+/// A file of a plan that is larger than this is none.
+pub(super) const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// A plan as read from disk.
+#[derive(Debug)]
+pub(crate) struct FoundPlan {
+    /// The file, or the folder of a plan that is one.
+    pub path: Utf8PathBuf,
+    pub plan: Plan,
+    /// What else the folder of an issue tells.
+    pub issue: Option<Box<IssueReading>>,
+    /// What else a todolist tells.
+    pub list: Option<Box<RwkitReading>>,
+    /// What else a folder of the iterative system tells.
+    pub iterative: Option<Box<IterativeReading>>,
+}
+
+/// What the command line says about reading.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct How<'a> {
+    pub dialect: Option<Dialect>,
+    /// What is usually repaired or let pass with a warning is an error.
+    pub strict: bool,
+    /// Also say what is merely poor.
+    pub lint: bool,
+    /// Where the project is, for the defaults it sets.
+    pub project: Option<&'a Utf8Path>,
+    /// Tests that were found in it when the run began: what it has by now is its agents' work.
+    pub tests: Option<&'a [Check]>,
+}
+
+/// What was read, and the drawn warnings if there are any.
+pub(super) type Read = (FoundPlan, Option<String>);
+
+pub(super) fn is_execute(folder: &Utf8Path) -> bool {
+    let has = |name: &str| folder.join(name).is_file();
+    let layered = || {
+        let layers = folder.read_dir_utf8().into_iter().flatten().flatten();
+        let numbered = |name: &str| {
+            name.split_once('-').is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        layers.filter(|entry| numbered(entry.file_name())).any(|entry| {
+            let mut files = entry.path().read_dir_utf8().into_iter().flatten().flatten();
+            files.any(|file| file.path().extension() == Some("xml"))
+        })
+    };
+    has("manifest.json") || has("layer_plan.json") || has("execute-state.json") || layered()
+}
+
+/// The problems of a plan drawn into its files, which lie in this folder; errors end here.
+pub(super) fn pictured(path: &Utf8Path, folder: &Utf8Path, reading: &Reading) -> Outcome<Option<String>> {
+    let mut by_file: BTreeMap<&str, Vec<Diagnostic>> = BTreeMap::new();
+    for problem in &reading.problems {
+        by_file.entry(&problem.file).or_default().push(problem.diagnostic.clone());
+    }
+    let draw = |(file, diagnostics): (&&str, &Vec<Diagnostic>)| {
+        let text = reading.texts.get(*file).map(String::as_str).unwrap_or_default();
+        picture::draw(&shown(&folder.join(file)), text, diagnostics)
+    };
+    let pictures: Vec<String> = by_file.iter().map(draw).collect();
+    let picture = (!pictures.is_empty()).then(|| pictures.join("\n\n"));
+    let errors = reading.problems.iter().filter(|p| p.diagnostic.severity == Severity::Error).count();
+    if errors > 0 { Err(refused(path, errors, picture)) } else { Ok(picture) }
+}
+
+pub(super) fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
+    let problems = counted(errors as u64, "problem");
+    Failure { picture, ..Failure::new(format!("{} has {problems}", shown(path))) }
+}
+
+/// One of them. A link is followed in the plan and in the project around it, and not out of them: whoever wrote the plan
+/// would have somebody else's file read, and worked on.
+pub(super) fn file_of(file: &Utf8Path, plan: &Utf8Path) -> Outcome<Vec<u8>> {
+    stays_inside(file, plan)?;
+    let size = file.metadata().map(|data| data.len()).map_err(Failure::io(format!("cannot read {file}")))?;
+    if size > LARGEST {
+        return Err(Failure::new(format!(
+            "{} has {} MB; a part of a plan has at most {}",
+            shown(file),
+            size >> 20,
+            LARGEST >> 20
+        )));
+    }
+    std::fs::read(file).map_err(Failure::io(format!("cannot read {file}")))
+}
+
+/// Refuse a file that a plan, or a master list, in this folder reaches by a link that leads out of the project.
+pub(crate) fn stays_inside(file: &Utf8Path, plan: &Utf8Path) -> Outcome {
+    let real = |path: &Utf8Path| path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")));
+    let (target, plan) = (real(file)?, real(plan)?);
+    let top = plan.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&plan);
+    if target != *file && !target.starts_with(top) && !target.starts_with(&plan) {
+        let what = format!("{} is a link that leads out of the project, to {target}", shown(file));
+        return Err(Failure::new(what).hint("put the file itself into the plan"));
+    }
+    Ok(())
+}
+
+/// The folder that a plan's paths are relative to.
+pub(crate) fn folder_of(plan: &Utf8Path) -> &Utf8Path {
+    if plan.is_dir() { plan } else { plan.parent().unwrap_or(Utf8Path::new(".")) }
+}
+
+/// The nearest piton.toml in a folder or above it, inside its repository.
+pub(crate) fn config(folder: &Utf8Path) -> Outcome<Option<Config>> {
+    let Some(path) = config_file(&here()?.join(folder)) else { return Ok(None) };
+    let text = text_of(&path)?;
+    let (config, diagnostics) = read_config(&text);
+    let errors = diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+    if !diagnostics.is_empty() {
+        let picture = picture::draw(&shown(&path), &text, &diagnostics);
+        if errors > 0 {
+            let failure = Failure::new(format!("{} cannot be used", shown(&path)));
+            return Err(Failure { picture: Some(picture), ..failure });
+        }
+        ui::say(picture);
+    }
+    Ok(Some(config))
+}
+
+pub(super) fn config_file(folder: &Utf8Path) -> Option<Utf8PathBuf> {
+    for folder in folder.ancestors() {
+        let path = folder.join("piton.toml");
+        if path.is_file() {
+            return Some(path);
+        }
+        if folder.join(".git").exists() {
+            break;
+        }
+    }
+    None
+}
+
+pub(super) fn text_of(path: &Utf8Path) -> Outcome<String> {
+    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Failure::new(format!("{path} is not UTF-8 (at byte {at})"))
+    })
+}

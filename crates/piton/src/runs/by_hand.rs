@@ -1,0 +1,43 @@
+//! The run for somebody who works on it by hand.
+
+use piton_core::plan::TaskId;
+use piton_engine::journal::Journal;
+
+use crate::args::{Loudness, Which};
+use crate::failure::Outcome;
+use crate::plans::{self, How};
+use crate::runs::find::{beginning, run_to_change};
+use crate::runs::flags::RunArgs;
+use crate::runs::found::FoundRun;
+use crate::runs::{attempt, begin, in_place, known, same_plan};
+
+/// The same for somebody who keeps the ledger: a plan named for the first time gets its run here, without
+/// an engine and, if need be, without git.
+pub(crate) fn run_for_ledger(which: &Which, task: Option<&TaskId>) -> Outcome<FoundRun> {
+    attempt::outside_of_attempts()?;
+    let Some(given) = &which.plan else { return run_to_change(which, task) };
+    let how = How { project: which.project_path.as_deref(), ..How::default() };
+    let mut found = plans::plan(given, how)?;
+    let flags = RunArgs {
+        project_path: which.project_path.clone(),
+        ..RunArgs::of_plan(given.clone(), Loudness::default())
+    };
+    let project = begin::project_of(&flags, &found)?;
+    let mut journal = Journal::open(&project.home)?;
+    if let Some(run) = known::run_of_plan(&journal, &found.path)? {
+        return Ok(FoundRun { project, journal, run });
+    }
+    let _beginning = beginning(&project)?;
+    if let Some(run) = known::run_of_plan(&journal, &found.path)? {
+        return Ok(FoundRun { project, journal, run });
+    }
+    in_place::settle_in_place(&mut found, &project)?;
+    let same = same_plan::look(&found, &project, &journal, None)?;
+    if let Some(run) = same.settle(&found.path)? {
+        return Ok(FoundRun { project, journal, run });
+    }
+    let run = begin::create_for_ledger(&flags, &mut found, &project, &mut journal)?;
+    let mut found = FoundRun { project, journal, run };
+    found.settle_file()?;
+    Ok(found)
+}

@@ -1,0 +1,107 @@
+//! The command that makes a run.
+
+use camino::Utf8PathBuf;
+use piton_core::plan::RunId;
+use piton_core::run::{Command, NewRun, State};
+use piton_engine::git::Repo;
+use piton_engine::journal::Journal;
+use piton_engine::project::Project;
+use piton_engine::{clock, disk};
+
+use crate::failure::{Failure, Outcome};
+use crate::paths::{self, typed};
+use crate::plans::FoundPlan;
+use crate::runs::flags::RunArgs;
+use crate::runs::{find, issue};
+
+/// The command that makes a run for an engine.
+pub(crate) fn creation(
+    args: &RunArgs,
+    found: &FoundPlan,
+    project: &Project,
+    run: &RunId,
+) -> Outcome<Command> {
+    let (target, base) = match project.repo()? {
+        Some(repo) => {
+            let target = target(args, repo)?;
+            let base = repo.branch_tip(&target)?;
+            (Some(target), base)
+        }
+        None if found.plan.settings.no_commits => (None, None),
+        None => return Err(without_git(args, project)),
+    };
+    let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
+    let mut plan = found.plan.clone();
+    if found.issue.is_some() {
+        plan.settings.worktree.shared = Some(issue::workplace(project, found));
+    }
+    Ok(Command::Create(Box::new(NewRun {
+        run: run.clone(),
+        plan,
+        plan_path: found.path.to_string(),
+        target,
+        base,
+        worktree_dir: worktrees.map(Utf8PathBuf::into_string),
+    })))
+}
+
+/// Make a run and all it begins with, in one transaction.
+pub(crate) fn begin(journal: &mut Journal, project: &Project, run: &RunId, commands: &[Command]) -> Outcome {
+    disk::private_folder(&project.home).map_err(Failure::io(format!("cannot create {}", project.home)))?;
+    let done = journal.commit(run, &mut State::new(), commands, clock::now())?;
+    done.outcomes.into_iter().find_map(Result::err).map_or(Ok(()), |refusal| Err(refusal.into()))
+}
+
+/// The branch work lands on.
+pub(crate) fn target(args: &RunArgs, repo: &Repo) -> Outcome<String> {
+    let base = match &args.base_branch {
+        Some(branch) => branch.clone(),
+        // Landing elsewhere, from wherever this checkout is.
+        None if args.onto.as_ref().is_some_and(|onto| matches!(repo.branch_tip(onto), Ok(Some(_)))) => {
+            return Ok(args.onto.clone().unwrap_or_default());
+        }
+        None => repo.current_branch()?,
+    };
+    let Some(tip) = repo.branch_tip(&base)? else {
+        return Err(Failure::usage(format!("there is no branch `{base}`")).hint("git branch --list"));
+    };
+    let Some(onto) = &args.onto else { return Ok(base) };
+    if repo.branch_tip(onto)?.is_none() {
+        repo.set_branch(onto, &tip, None)?;
+    }
+    Ok(onto.clone())
+}
+
+pub(crate) fn worktree_dir(args: &RunArgs, project: &Project) -> Utf8PathBuf {
+    args.worktree_dir.as_ref().map_or_else(|| project.worktree_dir(), |dir| paths::absolute(dir))
+}
+
+/// There is no repository that work could land in.
+pub(crate) fn without_git(args: &RunArgs, project: &Project) -> Failure {
+    let plan = args.plan.as_deref().map(typed).unwrap_or_default();
+    if project.root.join(".git").exists() {
+        let aside = project.home.with_file_name(".piton-before-git");
+        let failure = Failure::new(format!("the runs in {} were begun without git", project.root));
+        return failure.hint(format!("piton run {plan} --no-commits   goes on so")).hint(format!(
+            "mv {} {}   begins anew, with git",
+            typed(&project.home),
+            typed(&aside)
+        ));
+    }
+    let failure =
+        Failure::new(format!("{} is not in a git repository, which landing work needs", project.root));
+    // Whoever stands in a repository and names a plan that lies elsewhere means that repository.
+    let around = find::project(None).ok().filter(|around| matches!(around.repo(), Ok(Some(_))));
+    if let Some(around) = around.filter(|_| args.project_path.is_none()) {
+        let root = typed(&around.root);
+        return failure
+            .hint(format!(
+                "piton run {plan} --project-path {root}   works on the repository around this folder"
+            ))
+            .hint(format!("piton run {plan} --no-commits   works in the folder of the plan, without git"));
+    }
+    failure
+        .hint("git init && git add -A && git commit -m 'First commit'")
+        .hint(format!("piton run {plan} --no-commits   works in the folder itself, without git"))
+        .hint("or keep the ledger yourself: piton start TASK, piton report TASK done")
+}

@@ -1,0 +1,112 @@
+//! The engine as this process runs it: with its keeper, its screen and its signals.
+
+use std::collections::BTreeMap;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::{Dialect, Group, RepoPath, RunId, TaskId};
+use piton_core::run::{Selection, Session, StopReason};
+use piton_core::system::rwkit as lists;
+use piton_engine::drive::{self, Engine};
+use piton_engine::journal::Journal;
+use piton_engine::lock::Lock;
+use piton_engine::project::Project;
+use signal_hook::consts::{SIGHUP, TERM_SIGNALS};
+
+use crate::args::Loudness;
+use crate::failure::{Failure, Outcome};
+use crate::runs::{standing, templates};
+use crate::{progress, ui};
+
+pub(crate) fn keeper() -> Outcome<Vec<String>> {
+    let program = std::env::current_exe().map_err(Failure::io("cannot find Piton's own program"))?;
+    let program = Utf8PathBuf::from_path_buf(program)
+        .map_err(|path| Failure::new(format!("Piton's path {} is not UTF-8", path.display())))?;
+    Ok(vec![program.into_string(), "keeper".to_owned()])
+}
+
+/// An engine that only ends what another one has left running. It needs no plan.
+pub(crate) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<Engine> {
+    let journal = Journal::open(&project.home)?;
+    let facts = standing::facts(&journal, run)?;
+    let (plan, settings) = (Utf8Path::new(&facts.plan), &facts.settings);
+    Ok(Engine {
+        session: Session { selection: Selection::All, ..facts.session.clone() },
+        owned: owned(plan, settings.dialect(), &facts.groups, project),
+        sandbox: None,
+        plan_now: Box::new(|| None),
+        keeper: keeper()?,
+        prompts: templates::in_force(project, &settings.escalation)?,
+        project: project.clone(),
+        journal,
+        run: run.clone(),
+        lock,
+        no_wait: true,
+        undecided: Box::new(|| false),
+        settle_files: Box::new(|| {}),
+    })
+}
+
+/// Run the engine with the screen and the signals of this process.
+pub(crate) fn drive_to_end(
+    engine: Engine,
+    loudness: Loudness,
+    titles: BTreeMap<TaskId, String>,
+) -> Outcome<StopReason> {
+    let (handle, inbox) = drive::channels();
+    let heard = TERM_SIGNALS.iter().chain([&SIGHUP]);
+    let mut signals =
+        signal_hook::iterator::Signals::new(heard).map_err(Failure::io("cannot listen for signals"))?;
+    std::thread::spawn(move || {
+        let mut count = 0;
+        for signal in signals.forever() {
+            if signal == SIGHUP {
+                handle.terminal_closed();
+                continue;
+            }
+            match count {
+                // On a live screen the observer says so: it knows where the cursor is.
+                _ if ui::is_terminal() && count < 2 => {}
+                0 => ui::say(
+                    "\nstopping: what runs is finished first. Again to stop at once; nothing is lost either way",
+                ),
+                1 => ui::say("stopping at once; `piton run` goes on from here"),
+                // Three times means it: the next start sorts out whatever was going on.
+                _ => drop(signal_hook::low_level::emulate_default_handler(signal)),
+            }
+            count += 1;
+            handle.interrupt();
+        }
+    });
+    let mut observer = progress::observer(loudness, titles);
+    Ok(engine.run(inbox, observer.as_mut())?)
+}
+
+/// The plan, its defaults and its state file, where they are part of the repository: no task may change how it is
+/// judged, and what Piton keeps is not anybody's work.
+pub(crate) fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project: &Project) -> Vec<RepoPath> {
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let parts: Vec<Utf8PathBuf> = match dialect {
+        Dialect::Native => vec![plan.to_owned()],
+        Dialect::Rwkit => {
+            let state = project.root.join(lists::state::FILE);
+            vec![plan.to_owned(), state.with_extension("lock"), state]
+        }
+        Dialect::Issue => {
+            let own =
+                ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
+            let own = own.into_iter().chain(["execution-state.lock", "verification-report.txt"]);
+            own.map(|name| plan.join(name)).collect()
+        }
+        Dialect::Iterative => {
+            let own = ["tasks.md", "plan.md", "brief.md", "context.md", "state.json", "state.lock"];
+            own.into_iter().chain(["progress.md", "guardrails.md"]).map(|name| plan.join(name)).collect()
+        }
+        Dialect::Execute => {
+            let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
+            let layers = groups.iter().map(|group| group.id.as_str());
+            own.into_iter().chain(layers).map(|name| plan.join(name)).collect()
+        }
+    };
+    let inside = parts.iter().filter_map(|part| part.strip_prefix(&root).ok()).map(Utf8Path::as_str);
+    inside.chain(["piton.toml"]).filter_map(|path| RepoPath::new(path).ok()).collect()
+}

@@ -1,0 +1,39 @@
+//! Whether work is done in the checkout itself.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::Mode;
+use piton_core::system::iterative::plan::LISTS;
+use piton_engine::journal::Journal;
+use piton_engine::project::Project;
+
+use crate::failure::Outcome;
+use crate::plans::FoundPlan;
+use crate::runs::known;
+
+/// What was begun in place without git goes on so. Knowledge is read in the plan's own folder and written there: where
+/// there is no git, or git does not have that folder, it can only be worked on in place.
+pub(crate) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outcome {
+    let settings = &mut found.plan.settings;
+    if project.repo()?.is_none()
+        && let Some(journal) = Journal::open_existing(&project.home)?
+        && let Some(run) = known::run_of_plan(&journal, &found.path)?
+    {
+        settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
+    }
+    let Some(about) = settings.form.brief().filter(|about| about.mode == Mode::Knowledge) else {
+        return Ok(());
+    };
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let place = found.path.strip_prefix(root).ok();
+    let made: Vec<String> =
+        about.makes(place.map(Utf8Path::as_str)).iter().map(ToString::to_string).collect();
+    settings.no_commits |= match project.repo()? {
+        Some(repo) => {
+            let list = place.map(|place| place.join(LISTS[1]));
+            let is_kept = |list: Utf8PathBuf| repo.has(&repo.resolve("HEAD")?, list.as_str());
+            !list.map(is_kept).transpose()?.unwrap_or(false) || repo.ignores(&made)?
+        }
+        None => true,
+    };
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! The right to work on a run, and engines that died with it.
+
+use piton_core::plan::RunId;
+use piton_core::run::{Command, StopReason};
+use piton_engine::clock;
+use piton_engine::journal::Journal;
+use piton_engine::lock::Lock;
+use piton_engine::project::Project;
+
+use crate::failure::{Failure, Outcome};
+
+pub(crate) fn take_lock(project: &Project, run: &RunId) -> Outcome<Lock> {
+    let taken = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
+    taken.ok_or_else(|| {
+        Failure::new(format!("another engine is working on the run {run}"))
+            .hint("piton status")
+            .hint("piton stop")
+    })
+}
+
+/// The same for whoever does not hold the run's lock.
+pub(crate) fn forget_dead_engine(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
+    if project.engine_lives(run) {
+        return Ok(());
+    }
+    let lock = project.engine_lock(run).map_err(Failure::io(format!("cannot lock {}", project.home)))?;
+    lock.map_or(Ok(()), |_alone| detach(journal, run))
+}
+
+pub(crate) fn detach(journal: &mut Journal, run: &RunId) -> Outcome {
+    if let Some(engine) = journal.facts(run)?.and_then(|facts| facts.engine) {
+        let reason = StopReason::Environment { detail: "the engine ended without a word".to_owned() };
+        journal.command(run, &Command::Detach { engine, reason, tip: Vec::new() }, clock::now())?;
+    }
+    Ok(())
+}

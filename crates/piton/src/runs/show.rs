@@ -1,0 +1,158 @@
+//! A run for a person: what is done, what is going on, what needs help.
+
+use piton_core::plan::{Dialect, RunId};
+use piton_core::run::{self, Proof, Status, Task};
+use piton_core::time::Timestamp;
+use piton_core::view::{self, GroupStatus};
+use piton_engine::clock;
+use piton_engine::gates::Stale;
+use piton_engine::journal::Journal;
+use piton_engine::project::Project;
+
+use crate::commands;
+use crate::failure::Outcome;
+use crate::runs::{iterative, made, standing};
+use crate::ui::{self, BOLD, DIM};
+
+/// Tasks named one by one unless all are asked for.
+const MOST: usize = 20;
+
+/// The run for a person: what is done, what is going on, what needs help. To standard output.
+pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: bool) -> Outcome {
+    let facts = standing::facts(journal, run)?;
+    let summary = standing::summary(journal, &facts)?;
+    let stale = standing::stale(project, journal, &facts, &summary.counts)?;
+    let status = standing::state(project, &facts, &summary.counts, &stale);
+    let onto = standing::onto(&facts);
+    ui::answer_line(format!("{} {}{onto}", ui::styled(BOLD, run.as_str()), standing::told(&status)));
+    for group in &summary.groups {
+        let (sign, style) = match group.status {
+            GroupStatus::Completed => ("✓", ui::GOOD),
+            GroupStatus::InProgress => ("▸", ui::BUSY),
+            GroupStatus::Pending => ("·", DIM),
+            GroupStatus::Blocked => ("✗", ui::BAD),
+        };
+        let done = group.counts.of(Status::Completed);
+        let rest: Vec<String> = Status::ALL
+            .into_iter()
+            .filter(|&status| status != Status::Completed && group.counts.of(status) > 0)
+            .map(|status| format!("{} {status}", group.counts.of(status)))
+            .collect();
+        let rest =
+            if rest.is_empty() { String::new() } else { format!("  {}", ui::styled(DIM, rest.join(", "))) };
+        ui::answer_line(format!(
+            "  {style}{sign}{style:#} {:16} {} {done}/{}{rest}",
+            group.id,
+            view::bar(done, group.counts.total()),
+            group.counts.total()
+        ));
+    }
+    if let Some(bill) = view::bill(&facts.used) {
+        ui::answer_line(format!("  used: {bill}"));
+    }
+    let now = clock::now();
+    if let Some((at, changed)) = facts.adopted.as_ref().filter(|(_, changed)| !changed.is_empty()) {
+        let told = format!("  settings adopted {} ago: {}", now.since(*at), changed.join(", "));
+        ui::answer_line(ui::styled(DIM, ui::plain(&told)));
+    }
+    for (provider, until) in run::limits(&facts, now) {
+        ui::answer_line(format!("  usage limit of {}, over in {}", ui::plain(provider), until.since(now)));
+    }
+    for (provider, overload) in run::parked(&facts) {
+        let next = match overload.ask_at {
+            at if at > now => format!("asked again in {}", at.since(now)),
+            _ => "to be asked again".to_owned(),
+        };
+        let told = format!("  {provider} does not answer, {next}: {}", overload.reason);
+        ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
+    }
+    for (provider, outage) in run::refused(&facts) {
+        let told = format!("  {provider} does not let `{}` in: {}", outage.agent, outage.reason);
+        ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
+    }
+    for Stale { gate, reason } in &stale {
+        let told = format!("  the gate {gate} has not passed on what there is now: {reason}");
+        ui::answer_line(ui::styled(ui::WARNING, ui::plain(&told)));
+    }
+    for told in noticed(&facts).take(MOST) {
+        ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&told))));
+    }
+    let mut notable = journal.under_way(run)?;
+    for status in [Status::Failed, Status::Abandoned, Status::Blocked, Status::Skipped, Status::PassedOver] {
+        if summary.counts.of(status) > 0 {
+            notable.extend(journal.tasks_in(run, status, MOST + 1)?);
+        }
+    }
+    if all {
+        notable = journal.load(run)?.tasks().filter(|task| !task.removed).cloned().collect();
+    }
+    notable.sort_by(|a, b| a.id.cmp(&b.id));
+    if !notable.is_empty() {
+        ui::answer_line("");
+    }
+    for task in notable.iter().take(if all { usize::MAX } else { MOST }) {
+        ui::answer_line(task_line(journal, run, task, now)?);
+    }
+    if notable.len() > MOST && !all {
+        ui::answer_line(format!("  … and {} more (--all shows them)", notable.len() - MOST));
+    }
+    if facts.settings.dialect() == Dialect::Iterative {
+        for warning in iterative::warnings(camino::Utf8Path::new(&facts.plan), &notable) {
+            ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&warning))));
+        }
+    }
+    if let Some(made) = made::of(project, journal, &facts)? {
+        made.show();
+    }
+    Ok(())
+}
+
+/// What somebody should look at in work that was let pass.
+fn noticed(facts: &piton_core::run::Run) -> impl Iterator<Item = String> {
+    facts.noticed.iter().map(|(task, reason)| format!("look at {task}: {reason}"))
+}
+
+pub(crate) fn task_line(journal: &Journal, run: &RunId, task: &Task, now: Timestamp) -> Outcome<String> {
+    let (sign, style) = ui::status_sign(task.status());
+    let title = journal.spec(run, &task.id)?.map(|spec| spec.title).unwrap_or_default();
+    let about = match task.status() {
+        Status::Completed => match &task.proof {
+            Some(Proof::Landed { commit, .. }) => format!("landed as {}", commit.short()),
+            Some(Proof::Checked { already: Some(reason), .. }) => {
+                format!("its checks passed; it was already so: {}", ui::plain(reason))
+            }
+            Some(Proof::Checked { .. }) => "its checks passed".to_owned(),
+            Some(Proof::Work { commits, .. }) => match commits.last() {
+                Some(commit) => format!("by commit {}, without a check", commit.short()),
+                None => "its files have changed, without a check".to_owned(),
+            },
+            Some(Proof::Reported) | None => "reported, not proven".to_owned(),
+        },
+        Status::Failed | Status::Abandoned | Status::Blocked | Status::Skipped | Status::PassedOver => {
+            standing::reason(journal, run, task)?
+        }
+        Status::Verified | Status::Merging => task.progress.waits.clone().unwrap_or_default(),
+        Status::InProgress => match &task.holder {
+            Some(piton_core::run::Holder::Ledger(name)) => match &task.progress.uncommitted[..] {
+                [] => format!("held by {name}; `piton reset {}` frees it", task.id),
+                files => format!("called done by {name}, {}", piton_core::run::waits_for(files)),
+            },
+            _ if is_by_another(task) => format!("attempt {}, by {}", task.attempt, task.progress.agent),
+            _ => format!("attempt {}", task.attempt),
+        },
+        _ => String::new(),
+    };
+    let age = view::age(task.status(), now.since(task.since));
+    Ok(format!(
+        "  {style}{sign} {:8} {:11}{style:#} {age:>10}  {}  {}",
+        task.id,
+        task.status(),
+        ui::plain(&title),
+        ui::styled(DIM, commands::complete(&ui::plain(&about)))
+    ))
+}
+
+/// Somebody else works on it than its plan says: a stand-in, or who was asked for.
+fn is_by_another(task: &Task) -> bool {
+    !task.progress.agent.is_empty() && task.progress.agent != task.agent
+}

@@ -1,0 +1,59 @@
+//! State files that other systems keep with their plans.
+
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::plan::Dialect;
+use piton_engine::disk;
+use piton_engine::project::Project;
+
+use crate::failure::{Failure, Outcome};
+use crate::plans::FoundPlan;
+use crate::{paths, ui};
+
+/// A state file in the project itself, beside the one in the plan: some tools write one there, and nobody reads it.
+pub(crate) fn second_copy(dialect: Dialect, plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
+    let copy =
+        project.root.join(dialect.system().files().state.filter(|_| !dialect.system().files().of_project)?);
+    let real = |folder: &Utf8Path| folder.canonicalize_utf8().ok();
+    // Many a project has a file of that name for itself.
+    let tells = || std::fs::read_to_string(&copy).is_ok_and(|text| text.contains("\"slug\""));
+    let is_one = copy.is_file() && (dialect != Dialect::Iterative || tells());
+    (is_one && real(&project.root) != real(plan)).then_some(copy)
+}
+
+pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {
+    if let Some(copy) = second_copy(found.plan.settings.dialect(), &found.path, project) {
+        let counts = paths::shown(&found.path.join(copy.file_name().unwrap_or_default()));
+        ui::say(format!(
+            "warning: {} is a second copy of the state file; {counts} counts",
+            paths::shown(&copy)
+        ));
+    }
+}
+
+/// Whether a state file lies where the plan's system keeps it.
+pub(crate) fn has_state_file(found: &FoundPlan, project: &Project) -> bool {
+    let dialect = found.plan.settings.dialect();
+    let home = if dialect.system().files().of_project { &project.root } else { &found.path };
+    dialect.system().files().state.is_some_and(|name| home.join(name).is_file())
+}
+
+/// Put a state file aside before it is begun anew.
+pub(crate) fn back_up(found: &FoundPlan, take_away: bool) -> Outcome {
+    let Some(name) = found.plan.settings.dialect().system().files().state else { return Ok(()) };
+    let path = found.path.join(name);
+    let kept = Utf8PathBuf::from(format!("{path}.bak"));
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Failure::io(format!("cannot read {path}"))(error)),
+    };
+    // One that could not be used is kept already, and an older version of it may be all there is.
+    let is_bad = || std::fs::read(format!("{path}.bad")).is_ok_and(|bad| bad == bytes);
+    if take_away || !is_bad() {
+        disk::write(&kept, &bytes).map_err(Failure::io(format!("cannot write {kept}")))?;
+    }
+    if take_away {
+        std::fs::remove_file(&path).map_err(Failure::io(format!("cannot remove {path}")))?;
+    }
+    Ok(())
+}
