@@ -113,6 +113,9 @@ fn outputs_can_be_listed_and_chosen() {
     let _ = sandbox.run("retry t1").exits(1).says("did you mean T1?");
     let lines = |command: &str| sandbox.run(command).exits(0).stdout.lines().count();
     assert_eq!([lines("log -n 1"), lines("log -n 3"), lines("log -n 3 -v"), lines("log -n 0")], [1, 3, 3, 0]);
+    // Many events are not shown, so the last lines come from more events than that.
+    let all = lines("log");
+    assert_eq!(lines(&format!("log -n {all}")), all);
 }
 
 #[test]

@@ -39,18 +39,13 @@ pub(super) fn fences_never_decrease(sim: &Sim, event: &Event, old: Option<&Task>
 }
 
 /// How many passes that were to confirm found work instead, since the failure before the last one, which is new. What
-/// was completed and lost again is begun anew.
+/// was completed and lost again begins from nothing; work that is judged by other checks does not.
 fn reworked(sim: &Sim, id: &TaskId) -> u32 {
-    let spends = |event: &&Event| {
-        let fails = matches!(event, Event::Failed { class: Class::Code, .. });
-        fails
-            || matches!(
-                event,
-                Event::Reset { .. }
-                    | Event::Reopened { .. }
-                    | Event::Completed { .. }
-                    | Event::LandingFound { .. }
-            )
+    let spends = |event: &&Event| match event {
+        Event::Failed { class, .. } => *class == Class::Code,
+        Event::Reopened { reason, .. } => *reason != Reopening::Rejudged,
+        Event::Reset { .. } | Event::Completed { .. } | Event::LandingFound { .. } => true,
+        _ => false,
     };
     let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
     let own = own.filter(|event| event.task() == Some(id)).skip(1);

@@ -82,7 +82,6 @@ pub const SITUATIONS: &[&str] = &[
     "red together",
     "red together, already brought up",
     "late result refused",
-    "late result still true",
     "late detach refused",
     "refused: stale",
     "refused: waits for others",

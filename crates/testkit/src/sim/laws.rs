@@ -236,6 +236,8 @@ fn is_judged_again(sim: &Sim, id: &TaskId) -> bool {
     let own = sim.journal.iter().rev().map(|recorded| &recorded.event);
     let mut own = own.filter(|event| event.task() == Some(id));
     own.find_map(|event| match event {
+        // The same work under other checks: how it was begun still holds.
+        Event::Reopened { reason: Reopening::Rejudged, .. } => None,
         Event::Reopened { checks_first, .. } => Some(*checks_first),
         Event::Completed { .. } | Event::LandingFound { .. } => Some(false),
         _ => None,
