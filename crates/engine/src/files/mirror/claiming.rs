@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use camino::Utf8Path;
+use piton_core::chronicle::Entry;
 use piton_core::plan::{TaskId, TaskSpec};
 use piton_core::run::{Claim, Command, Event, Evidence, Holder, Note, Report, Status, Task};
 use piton_core::system::edit::{Edit, What};
@@ -174,8 +175,14 @@ impl Mirror {
         }
         // An entry is about a task of the run, or about none.
         let task = id.filter(|id| self.task(id).is_some()).cloned();
+        // Once is enough for those who work, however often it is tried; the run's own log has each.
+        let by = "piton";
+        let is_same = |entry: &Entry| entry.by == by && entry.task == task && entry.text == text;
+        if self.chronicle.entries.iter().any(is_same) {
+            return Ok(());
+        }
         let note = Note::Entry { task, text: text.to_owned(), for_next: false };
-        self.commit(journal, &[Command::Note { by: "piton".to_owned(), note }]).map(drop)
+        self.commit(journal, &[Command::Note { by: by.to_owned(), note }]).map(drop)
     }
 
     /// The same of an edit that its reader already rejected.
