@@ -20,7 +20,7 @@ pub struct Session {
     /// As the plan and `piton.toml` say it now: what a task was refused can be allowed without a new run.
     #[serde(default, skip_serializing_if = "Fences::is_default")]
     pub fences: Fences,
-    /// How much whoever started it wants to see.
+    /// How much to print.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verbose: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -18,7 +18,7 @@ pub enum Form {
     Issue(Issue),
     Rwkit(Box<About>),
     Iterative(Box<Iterative>),
-    /// One that whoever built the program added to the table.
+    /// A system that a program built on this crate adds.
     Added(SystemRef),
 }
 

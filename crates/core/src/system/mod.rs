@@ -126,7 +126,7 @@ pub type SystemRef = &'static dyn System;
 static SYSTEMS: [SystemRef; 5] =
     [&native::Native, &execute::Execute, &issue::Issues, &rwkit::Rwkit, &iterative::Iterations];
 
-/// Those that whoever built the program has beside them.
+/// Systems that a program built on this crate adds.
 static ADDED: OnceLock<&'static [SystemRef]> = OnceLock::new();
 
 /// Put more rows below the table. It is done once, before anything is read.

@@ -281,7 +281,7 @@ impl Judge<'_> {
             Failed => {
                 // One that does not say how often it was tried was tried.
                 let spent = task.attempts.max(1);
-                let why = format!("attempt {spent} failed; the next one is told why");
+                let why = format!("attempt {spent} failed; the next prompt says why");
                 Judged::as_claimed(past(task, Status::Failed, spent), why)
             }
             Pending | Completed if !told || task.attempts == 0 => match self.left(&spec.id, task) {

@@ -103,7 +103,7 @@ fn attempts_that_were_spent_stay_spent() {
     let states =
         [("T1", told(Failed, 2, &[])), ("T2", told(Failed, 3, &[])), ("T3", told(InProgress, 2, &[]))];
     insta::assert_snapshot!(judged(&left(&states), evidence(&["a"], &[])), @r"
-    T1 failed after 2: attempt 2 failed; the next one is told why
+    T1 failed after 2: attempt 2 failed; the next prompt says why
     T2! abandoned after 3: 3 of 3 attempts are spent
     T3! pending after 1: its worktree is gone, so it begins again under the same number
     ");
@@ -111,7 +111,7 @@ fn attempts_that_were_spent_stay_spent() {
         [("T1", told(Abandoned, 1, &[])), ("T2", told(Failed, 0, &[])), ("T3", told(Pending, 2, &[]))];
     insta::assert_snapshot!(judged(&left(&states), evidence(&["a"], &[])), @r"
     T1 abandoned after 3: it was given up
-    T2 failed after 1: attempt 1 failed; the next one is told why
+    T2 failed after 1: attempt 1 failed; the next prompt says why
     T3 pending after 1: it waits
     ");
 }
