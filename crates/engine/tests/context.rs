@@ -307,7 +307,7 @@ fn files_that_are_asked_for_show_what_is_in_the_journal_by_then() {
     let project = Project::around(&shop.root).unwrap();
     let mut journal = Journal::open(&project.home).unwrap();
     let keeping =
-        Keeping::begin(&project, &Shop::run_id(), &[], |_, _, _, _, _| Ok(()), |error| panic!("{error}"))
+        Keeping::begin(&project, &Shop::run_id(), &[], |_, _, _, _| Ok(()), |error| panic!("{error}"))
             .unwrap()
             .unwrap();
     let settle = keeping.settles();

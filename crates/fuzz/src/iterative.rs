@@ -114,7 +114,7 @@ pub(crate) fn plan(bytes: &[u8]) {
     let config = Config::default();
     let read_it = |strict| {
         let place = ".claude/iterative/x";
-        read_plan(&folder, &Given { name: "x", place, config: &config, detected: &[], strict })
+        read_plan(&folder, &Given { strict, ..Given::new("x", place, &config) })
     };
     let (found, again, strict) = (read_it(false), read_it(false), read_it(true));
     let reading = &found.reading;
@@ -139,7 +139,7 @@ pub(crate) fn plan(bytes: &[u8]) {
     let about = serde_json::to_string(&found.about).expect("a folder can be told");
     assert_eq!(serde_json::from_str::<Iterative>(&about).ok().as_ref(), Some(&found.about));
     let (units, review) = tasks.split_at(tasks.len() - 1);
-    assert_eq!((found.before.len(), found.about.units.len()), (units.len(), units.len()));
+    assert_eq!((found.reading.before.len(), found.about.units.len()), (units.len(), units.len()));
     assert!(units.iter().all(|unit| unit.confirm && (1..=100).contains(&unit.attempts)));
     assert_eq!(review[0].depends_on.len(), units.len());
     assert!(!reading.is_usable() || (!units.is_empty() && Graph::new(tasks).is_ok()));
@@ -165,7 +165,8 @@ fn nothing_is_lost(found: &IterativeReading) {
 
 /// Whatever is ticked is read as done, and the plan stays the same.
 fn ticked(found: &IterativeReading, bytes: &[u8]) {
-    let all: BTreeMap<TaskId, Word> = found.before.keys().map(|id| (id.clone(), Word::Completed)).collect();
+    let all: BTreeMap<TaskId, Word> =
+        found.reading.before.keys().map(|id| (id.clone(), Word::Completed)).collect();
     let Some(new) = boxes::tick(bytes, &all) else { return };
     assert_eq!(new.missing, [], "every unit has a box");
     let odd = found.outline.nodes.iter().any(|node| node.mark == Mark::Other);

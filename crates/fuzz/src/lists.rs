@@ -111,7 +111,7 @@ pub(crate) fn issue(bytes: &[u8]) {
     let (config, detected) = (Config::default(), same(|| toolchain::detect(&folder)));
     let read_it = |strict| {
         let place = ".claude/plans/issue-7-x";
-        read(&folder, &Given { name: "issue-7-x", place, config: &config, detected: &detected, strict })
+        read(&folder, &Given { detected: &detected, strict, ..Given::new("issue-7-x", place, &config) })
     };
     let (found, again, strict) = (read_it(false), read_it(false), read_it(true));
     let reading = &found.reading;
@@ -126,7 +126,7 @@ pub(crate) fn issue(bytes: &[u8]) {
     shown_in_their_files(reading, &same(|| lint(&found)));
     safe(&reading.plan);
     reading.plan.tasks.iter().take(5).for_each(can_be_told);
-    assert_eq!(found.before.len(), reading.plan.tasks.len());
+    assert_eq!(found.reading.before.len(), reading.plan.tasks.len());
     assert!(!reading.is_usable() || !reading.plan.tasks.is_empty());
     let mut order: Vec<_> =
         reading.plan.tasks.iter().map(|task| (task.group, task.priority, task.id.clone())).collect();
@@ -142,7 +142,8 @@ pub(crate) fn issue(bytes: &[u8]) {
 
 /// Whatever is ticked is read as done, and the plan stays the same.
 fn ticked(found: &IssueReading, bytes: &[u8], before: &IssueReading) {
-    let all: BTreeMap<TaskId, Word> = found.before.keys().map(|id| (id.clone(), Word::Completed)).collect();
+    let all: BTreeMap<TaskId, Word> =
+        found.reading.before.keys().map(|id| (id.clone(), Word::Completed)).collect();
     let Some(new) = boxes::tick(bytes, &all) else { return };
     assert_eq!(new.missing, [], "every task has a box");
     let nodes = &before.outline.nodes;

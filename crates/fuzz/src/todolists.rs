@@ -20,8 +20,8 @@ use crate::plans::{can_be_told, point_inside, safe};
 use crate::same;
 
 pub(crate) const WORDS: &[&str] = &[
-    "\n==> todolist.md <==\n",
-    "\n==> plan.md <==\n",
+    "\n==> a-todolist.md <==\n",
+    "\n==> a-plan.md <==\n",
     "\n==> master.md <==\n",
     "- [ ] T001 P1 US-001 Do it ",
     "- [x] T002 P2 ALL Do it ",
@@ -78,19 +78,8 @@ pub(crate) const WORDS: &[&str] = &[
 pub(crate) fn rwkit(bytes: &[u8]) {
     let folder = folder(bytes);
     let config = Config::default();
-    let read_it = |strict| {
-        read(
-            &folder,
-            &Given {
-                list: "todolist.md",
-                plan: Some("plan.md"),
-                config: &config,
-                detected: &[],
-                siblings: &[],
-                strict,
-            },
-        )
-    };
+    let read_it =
+        |strict| read(&folder, &Given { strict, ..Given::new("a-todolist.md", "a-todolist.md", &config) });
     let (found, again, strict) = (read_it(false), read_it(false), read_it(true));
     let reading = &found.reading;
     assert_eq!(
@@ -108,12 +97,12 @@ pub(crate) fn rwkit(bytes: &[u8]) {
     let about = serde_json::to_string(&found.about).expect("a list can be told");
     assert_eq!(serde_json::from_str::<About>(&about).ok().as_ref(), Some(&found.about));
     assert_eq!(
-        (found.before.len(), found.about.tasks.len()),
+        (found.reading.before.len(), found.about.tasks.len()),
         (reading.plan.tasks.len(), reading.plan.tasks.len())
     );
     assert!(!reading.is_usable() || !reading.plan.tasks.is_empty());
     in_batches(&reading.plan, reading.is_usable());
-    if let Some(bytes) = folder.files.get("todolist.md") {
+    if let Some(bytes) = folder.files.get("a-todolist.md") {
         nothing_is_lost(&found);
         ticked(&found, bytes);
     }
@@ -159,7 +148,7 @@ fn nothing_is_lost(found: &RwkitReading) {
 
 /// Whatever is ticked is read as done, and the plan stays the same.
 fn ticked(found: &RwkitReading, bytes: &[u8]) {
-    let all: BTreeMap<TaskId, bool> = found.before.keys().map(|id| (id.clone(), true)).collect();
+    let all: BTreeMap<TaskId, bool> = found.reading.before.keys().map(|id| (id.clone(), true)).collect();
     let Some(new) = boxes::tick(bytes, &all) else { return };
     assert_eq!(new.missing, [], "every task is there");
     let again = boxes::tick(&new.bytes, &all).expect("what was ticked is a text");

@@ -1,8 +1,10 @@
 //! Arguments that several commands share.
 
 use camino::Utf8PathBuf;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParserFactory};
 use piton_core::plan::{Dialect, TaskId};
+use piton_core::system::{SystemRef, named, systems};
 
 const WHICH: &str = "Which run";
 
@@ -20,29 +22,23 @@ pub(crate) struct Which {
     pub project_path: Option<Utf8PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DialectArg {
-    /// plan.toml
-    Native,
-    /// manifest.json, layer_plan.json and an XML file for each task
-    Execute,
-    /// An issue's folder with tasks.md, or plan.md
-    Issue,
-    /// A todolist with stories and tags, of rw-kit
-    Rwkit,
-    /// A folder with brief.md and tasks.md, or plan.md, worked on in iterations
-    Iterative,
+/// A system by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DialectArg(pub SystemRef);
+
+impl ValueParserFactory for DialectArg {
+    type Parser = clap::builder::ValueParser;
+
+    fn value_parser() -> Self::Parser {
+        let value = |system: SystemRef| PossibleValue::new(system.name()).help(system.about());
+        let names = PossibleValuesParser::new(systems().map(value));
+        names.map(|name| DialectArg(named(&name).expect("it is one of the names"))).into()
+    }
 }
 
 impl From<DialectArg> for Dialect {
     fn from(arg: DialectArg) -> Dialect {
-        match arg {
-            DialectArg::Native => Dialect::Native,
-            DialectArg::Execute => Dialect::Execute,
-            DialectArg::Issue => Dialect::Issue,
-            DialectArg::Rwkit => Dialect::Rwkit,
-            DialectArg::Iterative => Dialect::Iterative,
-        }
+        arg.0.into()
     }
 }
 

@@ -4,6 +4,7 @@
 #[cfg(unix)]
 mod aftermath;
 pub mod cases;
+pub mod lines;
 pub mod makespan;
 pub mod models;
 pub mod prompts;

@@ -8,10 +8,10 @@ use piton_core::prompt::{
     self, Advice, Answer, Before, Brief, Failure, Other, Prompts, Try, Workplace, of_feedback, of_review,
 };
 use piton_core::run::{CheckResult, Verdict, verdict};
-use piton_core::system::Folder;
 use piton_core::system::config::{Config, read_config};
 use piton_core::system::iterative::prompt::Iteration;
 use piton_core::system::native::Overrides;
+use piton_core::system::{Folder, Given};
 use piton_core::system::{execute, issue, native, rwkit};
 use piton_core::time::Span;
 
@@ -240,13 +240,7 @@ fn issue_task() -> TaskSpec {
     )]);
     let (config, problems) = read_config("[defaults]\nchecks = [\"sh check.sh\"]\n");
     assert!(problems.is_empty(), "{problems:?}");
-    let given = issue::plan::Given {
-        name: "issue-12-spending",
-        place: ".claude/plans/issue-12-spending",
-        config: &config,
-        detected: &[],
-        strict: false,
-    };
+    let given = Given::new("issue-12-spending", ".claude/plans/issue-12-spending", &config);
     issue::plan::read(&files, &given).reading.plan.tasks.remove(0)
 }
 
@@ -256,9 +250,7 @@ fn rwkit_tasks() -> Vec<TaskSpec> {
         read_config("[defaults]\nchecks = [\"npm test\"]\n[gates.unit_tests]\nrun = \"npm test\"\n");
     assert!(problems.is_empty(), "{problems:?}");
     let files = folder(&[(list, "# Shop\n\n## Tasks\n\n- [ ] T001 Show the cart in src/cart.ts\n")]);
-    let given =
-        rwkit::plan::Given { list, plan: None, config: &config, detected: &[], siblings: &[], strict: false };
-    rwkit::plan::read(&files, &given).reading.plan.tasks
+    rwkit::plan::read(&files, &Given::new(list, list, &config)).reading.plan.tasks
 }
 
 fn iteration() -> String {

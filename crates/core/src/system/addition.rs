@@ -1,7 +1,7 @@
 //! A task that somebody adds to a plan by command: what they ask for, whatever the plan's system.
 
 use crate::diagnostic::nearest;
-use crate::plan::{Argv, GroupId, Plan, RepoPath, TaskId, TaskSpec};
+use crate::plan::{AboutTask, Argv, GroupId, Plan, RepoPath, TaskId, TaskSpec};
 use crate::run::Refusal;
 
 /// The task that is asked for.
@@ -16,6 +16,8 @@ pub struct Addition {
     pub files: Vec<RepoPath>,
     /// `None`: the plan's own word counts, if it has one for all tasks.
     pub checks: Option<Vec<String>>,
+    /// Its story, agent and size, where tasks have them.
+    pub about: AboutTask,
 }
 
 pub(super) fn refused(reason: impl Into<String>, hint: Option<String>) -> Refusal {

@@ -48,11 +48,9 @@ pub enum What {
         reason: String,
     },
     Reset,
-    /// A task that the plan does not have yet; its system may tell its story and its agent with it.
+    /// A task that the plan does not have yet.
     Add {
         task: Box<Addition>,
-        story: Option<String>,
-        agent: Option<String>,
     },
     /// Commits or advice, while its status stays.
     Told {

@@ -5,12 +5,13 @@
 //! each other.
 
 mod addition;
+mod collection;
 pub mod config;
 mod dialect;
 pub mod edit;
 pub mod execute;
 pub mod export;
-mod folder;
+pub mod finding;
 mod form;
 pub mod issue;
 pub mod iterative;
@@ -19,6 +20,7 @@ pub mod kit;
 pub mod native;
 mod pass;
 mod policy;
+mod reading;
 pub mod rwkit;
 
 use std::fmt;
@@ -30,22 +32,29 @@ use self::config::Config;
 use self::edit::Edit;
 use self::export::{Names, Source, Written};
 use self::kept::{Companion, Picture, Place, Told};
+use self::kit::takeover::StateOf;
 use crate::chronicle::Chronicle;
+use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, TaskId};
-use crate::run::{AgentEnd, Report, State, Status};
+use crate::run::{AgentEnd, Refusal, Report, State, Status};
 
 pub use addition::Addition;
+pub use collection::{Collection, Entry, Lists, Standing, file_of};
 pub use dialect::Dialect;
-pub use folder::{Folder, Problem, Reading};
+pub use finding::{Claim, Disk, FileClaim, Outdated, ProjectNamed, Strength, Typed};
 pub use form::Form;
 pub use kit::foreign::Understood;
 pub use pass::{Ended, Pass};
-pub use policy::{Files, Policy};
+pub use policy::{Detects, Files, Habits, Policy};
+pub use reading::{Before, DoneAgain, Folder, Given, Problem, ReadPlan, Reading};
 
 /// One system: what its files are, and what they say.
 pub trait System: Sync {
     /// What the journal and the command line call it.
     fn name(&self) -> &'static str;
+
+    /// What its plans are, for help.
+    fn about(&self) -> &'static str;
 
     /// The form of its plans as far as nothing more is known.
     fn plain(&self) -> Form;
@@ -57,6 +66,96 @@ pub trait System: Sync {
     fn files(&self) -> Files {
         Files::default()
     }
+
+    /// Variables that people set for the system's own program, which stand in for flags.
+    fn habits(&self) -> Option<Habits> {
+        None
+    }
+
+    // Finding and reading plans.
+
+    /// Whether a folder is a plan of this system.
+    fn claims_folder(&self, _folder: &str, _: &dyn Disk) -> Option<Claim> {
+        None
+    }
+
+    /// Whether a file is such a plan, or part of one.
+    fn claims_file(&self, _name: &str, _path: &str, _: &dyn Disk) -> FileClaim {
+        FileClaim::No
+    }
+
+    /// What a typed text means that is not a path, where plans of this system have short names.
+    fn typed(&self, _text: &str) -> Option<Typed> {
+        None
+    }
+
+    /// Whether a typed text means the folder of this name, in the usual place.
+    fn goes_by(&self, _folder: &str, _text: &str) -> bool {
+        false
+    }
+
+    /// Where the folder of an older layout belongs by now. Its path is a real or an absolute one.
+    fn outdated(&self, _folder: &str) -> Option<Outdated> {
+        None
+    }
+
+    /// Whether a file is read as part of a plan. Its name is one below the plan's folder.
+    fn is_part(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Files that are read with a plan that is one file, by their paths.
+    fn read_along(&self, _plan: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Other plans whose tasks its tasks may wait for, by their real paths. All lie in the project at `root`.
+    fn others(&self, _plan: &str, _root: &str, _: &dyn Disk) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The project that a plan says it is for. A plan that lies in no repository may say it in its state file.
+    fn project_named(&self, _plan: &str, _: &dyn Disk) -> ProjectNamed {
+        ProjectNamed::default()
+    }
+
+    /// Read a plan.
+    fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan>;
+
+    /// The files of a plan that change if a task is added, each with its new content. Empty: the plan has it already.
+    fn add(&self, _: &Folder, _: &Plan, _: &Addition) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
+        let reason = format!("tasks cannot be added to a plan of the {} system by command", self.name());
+        Err(addition::refused(reason, Some("write it into the plan's own files".to_owned())))
+    }
+
+    /// Refuse an addition that the grown plan does not say as it was meant.
+    fn is_added(&self, _grown: &Plan, _: &Addition) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    /// What makes a file a list of plans, which are worked on one after the other.
+    fn collection(&self, _file: &str) -> Option<&'static dyn Collection> {
+        None
+    }
+
+    // What another program left beside a plan.
+
+    /// What is wrong with a state file.
+    fn check_state(&self, _text: &str) -> Vec<Diagnostic> {
+        Vec::new()
+    }
+
+    /// What counts where a state file cannot be used.
+    fn without_state(&self) -> &'static str {
+        "the plan alone counts"
+    }
+
+    /// Whose a state file is, beside a plan at this place in the project.
+    fn state_of(&self, _text: &str, _place: &str) -> StateOf {
+        StateOf::ThisPlan
+    }
+
+    // What a run shows, and what is said to it.
 
     /// The state file of a run; `None` before it has begun, and where there is none.
     fn picture(&self, _: &State, _: &Chronicle, _: &Place, _claimed: &[TaskId]) -> Option<Picture> {
@@ -99,10 +198,15 @@ pub trait System: Sync {
     }
 
     /// A plan in the names that this system has.
-    fn fit(&self, plan: &Plan) -> Plan;
+    fn fit(&self, plan: &Plan) -> Plan {
+        plan.clone()
+    }
 
     /// The files of a plan that [`fits`](System::fit), and what its own reader makes of them.
-    fn write(&self, fitted: &Plan, config: &Config, is_done: &dyn Fn(&TaskId) -> bool) -> Written;
+    fn write(&self, fitted: &Plan, _: &Config, _is_done: &dyn Fn(&TaskId) -> bool) -> Written {
+        let why = format!("plans of the {} system are read, and not written", self.name());
+        Written { files: Vec::new(), back: fitted.clone(), wrong: vec![export::Note::of_run("plan", why)] }
+    }
 
     /// The state files of a run of any system, in this one's form.
     fn write_state(&self, _: Source<'_>, _: &Names, _: &Place) -> Vec<(String, String)> {
@@ -125,6 +229,11 @@ pub type SystemRef = &'static dyn System;
 /// Every system that this version knows. The first one is Piton's own.
 static SYSTEMS: [SystemRef; 5] =
     [&native::Native, &execute::Execute, &issue::Issues, &rwkit::Rwkit, &iterative::Iterations];
+
+/// Piton's own.
+pub fn own() -> SystemRef {
+    SYSTEMS[0]
+}
 
 /// Systems that a program built on this crate adds.
 static ADDED: OnceLock<&'static [SystemRef]> = OnceLock::new();

@@ -25,6 +25,30 @@ pub struct Policy {
     pub tells_failures: bool,
     /// What Piton rejects of somebody's edits is entered in the system's own log.
     pub logs_rejections: bool,
+    /// Whether the project's own checks count for its tasks.
+    pub detects: Detects,
+    /// All tasks are worked on in one worktree, one after the other.
+    pub shared_worktree: bool,
+    /// A task names a story, an agent and a size.
+    pub has_stories: bool,
+    /// What another program left is judged by git, and its worktrees are adopted.
+    pub adopts_worktrees: bool,
+    /// What another program left is judged by what the branch holds that work lands on.
+    pub judged_by_target: bool,
+    /// A task that somebody writes into the state file is added to the plan.
+    pub state_adds_tasks: bool,
+}
+
+/// When the project's own checks are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detects {
+    Never,
+    /// Each time that the plan is read.
+    Always,
+    /// When a run begins, and when its plan is adopted again: in between its agents change the project.
+    AtBeginning,
+    /// When a run begins, and never again.
+    Once,
 }
 
 impl Policy {
@@ -41,7 +65,23 @@ impl Policy {
         asks_for_report: false,
         tells_failures: true,
         logs_rejections: false,
+        detects: Detects::Never,
+        shared_worktree: false,
+        has_stories: false,
+        adopts_worktrees: false,
+        judged_by_target: false,
+        state_adds_tasks: false,
     };
+}
+
+/// Names of environment variables that stand in for flags of `piton run`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Habits {
+    pub max_parallel: &'static str,
+    pub worktree_dir: &'static str,
+    pub verbose: &'static str,
+    /// How many tasks may run at once.
+    pub most_at_once: u32,
 }
 
 /// The files that a system keeps, by their names in the plan's folder.
@@ -59,6 +99,10 @@ pub struct Files {
     pub offered: &'static [&'static str],
     /// Files that an agent is pointed to: it gets copies of those that its worktree lacks.
     pub shown_along: &'static [&'static str],
+    /// Where in the usual folder finished plans are kept, if they are.
+    pub archive: Option<&'static str>,
+    /// The file that keeps what was learned.
+    pub lessons: Option<&'static str>,
     /// The log that an agent writes into itself, where it works in place.
     pub log_in_place: Option<&'static str>,
 }

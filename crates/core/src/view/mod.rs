@@ -3,6 +3,7 @@
 mod cost;
 mod describe;
 mod orient;
+pub mod preview;
 mod stream;
 mod summary;
 mod usage;

@@ -2,12 +2,8 @@
 //! it did then, comes to the same state, and would be written again in the same bytes.
 
 use piton_core::chronicle::Chronicle;
-use piton_core::plan::{Plan, Settings, TaskId};
 use piton_core::run::{Event, Recorded, State, next};
-use piton_core::system::config::Config;
-use piton_core::system::export::Written;
 use piton_core::system::kept::Place;
-use piton_core::system::{Form, Policy, System, SystemRef, add_systems};
 use piton_core::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -52,50 +48,4 @@ fn journals_of_the_version_before_come_to_the_same_state() {
     for (name, journal) in JOURNALS {
         insta::assert_snapshot!(format!("journal_{name}"), folded(journal));
     }
-}
-
-/// A sixth system, which whoever builds a program adds below the table.
-#[derive(Debug)]
-struct Lines;
-
-static LINES: Lines = Lines;
-
-impl System for Lines {
-    fn name(&self) -> &'static str {
-        "lines"
-    }
-
-    fn plain(&self) -> Form {
-        Form::Added(&LINES)
-    }
-
-    fn fit(&self, plan: &Plan) -> Plan {
-        plan.clone()
-    }
-
-    fn write(&self, fitted: &Plan, _: &Config, _: &dyn Fn(&TaskId) -> bool) -> Written {
-        let lines: Vec<String> =
-            fitted.tasks.iter().map(|task| format!("{}: {}\n", task.id, task.title)).collect();
-        let files = vec![("plan.lines".to_owned(), lines.concat())];
-        Written { files, back: fitted.clone(), wrong: Vec::new() }
-    }
-}
-
-#[test]
-fn a_journal_names_a_system_that_was_added_and_none_that_is_unknown() {
-    static ROWS: [SystemRef; 1] = [&LINES];
-    let unknown: Result<Settings, _> = serde_json::from_value(of_system("dashes"));
-    let error = unknown.expect_err("nobody knows it").to_string();
-    assert!(error.contains("this version does not know the system `dashes`"), "{error}");
-    add_systems(&ROWS);
-    let settings: Settings = serde_json::from_value(of_system("lines")).expect("a row has this name");
-    assert_eq!((settings.system().name(), settings.policy()), ("lines", Policy::USUAL));
-    assert_eq!(json!(settings)["dialect"], "lines");
-}
-
-/// Settings as a journal has them.
-fn of_system(name: &str) -> Value {
-    let mut settings = json!(Settings::default());
-    settings["dialect"] = name.into();
-    settings
 }

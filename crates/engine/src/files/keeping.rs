@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use piton_core::plan::{AboutTask, RunId, TaskId, TaskSpec};
+use piton_core::plan::{RunId, TaskId, TaskSpec};
 use piton_core::run::Task;
 use piton_core::system::Addition;
 
@@ -19,7 +19,7 @@ use crate::project::Project;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Writes a task into the plan of a run and takes it up; see [`Aide::add`]. Plans are read by whoever starts us.
-pub type TakeUp = fn(&Project, &mut Journal, &RunId, &Addition, &AboutTask) -> Result<(), String>;
+pub type TakeUp = fn(&Project, &mut Journal, &RunId, &Addition) -> Result<(), String>;
 
 /// Keeps a state file until it is told to stop.
 #[derive(Debug)]
@@ -158,8 +158,8 @@ impl Aide for Beside {
         (self.warn)(&FilesError::Waits(wait.clone()));
     }
 
-    fn add(&mut self, journal: &mut Journal, task: &Addition, about: &AboutTask) -> Result<(), String> {
-        (self.take_up)(&self.project, journal, &self.run, task, about)
+    fn add(&mut self, journal: &mut Journal, task: &Addition) -> Result<(), String> {
+        (self.take_up)(&self.project, journal, &self.run, task)
     }
 
     fn judge(

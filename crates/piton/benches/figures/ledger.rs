@@ -61,7 +61,7 @@ fn large_list() -> Figure {
     }
     let (list, config) = ("plans/large-todolist.md", Config::default());
     let folder = Folder { files: [(list.to_owned(), text.into_bytes())].into() };
-    let given = Given { list, plan: None, config: &config, detected: &[], siblings: &[], strict: false };
+    let given = Given::new(list, list, &config);
     let read = || assert_eq!(rwkit::plan::read(&folder, &given).reading.plan.tasks.len(), count);
     let time = median((0..5).map(|_| timed(read).0).collect());
     Figure::plain(

@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
-use piton_core::plan::{Check, Dialect, Plan};
-use piton_core::system::Reading;
+use piton_core::plan::{Check, Plan, TaskId};
 use piton_core::system::config::{Config, read_config};
-use piton_core::system::issue::plan::IssueReading;
-use piton_core::system::iterative::plan::IterativeReading;
-use piton_core::system::rwkit::plan::RwkitReading;
+use piton_core::system::{Policy, ReadPlan, Reading, SystemRef};
 use piton_core::view::counted;
 
 use crate::failure::{Failure, Outcome};
@@ -25,18 +22,29 @@ pub(crate) struct FoundPlan {
     /// The file, or the folder of a plan that is one.
     pub path: Utf8PathBuf,
     pub plan: Plan,
-    /// What else the folder of an issue tells.
-    pub issue: Option<Box<IssueReading>>,
-    /// What else a todolist tells.
-    pub list: Option<Box<RwkitReading>>,
-    /// What else a folder of the iterative system tells.
-    pub iterative: Option<Box<IterativeReading>>,
+    /// What else its files tell.
+    pub read: Box<dyn ReadPlan>,
+}
+
+impl FoundPlan {
+    pub(crate) fn system(&self) -> SystemRef {
+        self.plan.settings.form.system()
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        self.system().policy()
+    }
+
+    /// Whether its own files say that a task was done before any run.
+    pub(crate) fn is_done_before(&self, task: &TaskId) -> bool {
+        self.read.reading().before.get(task).is_some_and(|before| before.done)
+    }
 }
 
 /// What the command line says about reading.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct How<'a> {
-    pub dialect: Option<Dialect>,
+    pub system: Option<SystemRef>,
     /// What is usually repaired or let pass with a warning is an error.
     pub strict: bool,
     /// Also say what is merely poor.
@@ -49,21 +57,6 @@ pub(crate) struct How<'a> {
 
 /// What was read, and the drawn warnings if there are any.
 pub(super) type Read = (FoundPlan, Option<String>);
-
-pub(super) fn is_execute(folder: &Utf8Path) -> bool {
-    let has = |name: &str| folder.join(name).is_file();
-    let layered = || {
-        let layers = folder.read_dir_utf8().into_iter().flatten().flatten();
-        let numbered = |name: &str| {
-            name.split_once('-').is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        };
-        layers.filter(|entry| numbered(entry.file_name())).any(|entry| {
-            let mut files = entry.path().read_dir_utf8().into_iter().flatten().flatten();
-            files.any(|file| file.path().extension() == Some("xml"))
-        })
-    };
-    has("manifest.json") || has("layer_plan.json") || has("execute-state.json") || layered()
-}
 
 /// The problems of a plan drawn into its files, which lie in this folder; errors end here.
 pub(super) fn pictured(path: &Utf8Path, folder: &Utf8Path, reading: &Reading) -> Outcome<Option<String>> {
@@ -81,7 +74,7 @@ pub(super) fn pictured(path: &Utf8Path, folder: &Utf8Path, reading: &Reading) ->
     if errors > 0 { Err(refused(path, errors, picture)) } else { Ok(picture) }
 }
 
-pub(super) fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
+fn refused(path: &Utf8Path, errors: usize, picture: Option<String>) -> Failure {
     let problems = counted(errors as u64, "problem");
     Failure { picture, ..Failure::new(format!("{} has {problems}", shown(path))) }
 }
@@ -149,7 +142,7 @@ pub(super) fn config_file(folder: &Utf8Path) -> Option<Utf8PathBuf> {
     None
 }
 
-pub(super) fn text_of(path: &Utf8Path) -> Outcome<String> {
+fn text_of(path: &Utf8Path) -> Outcome<String> {
     let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -1,114 +1,145 @@
-//! A plan on disk: which system it is of, what it says, and what is wrong with it.
+//! A plan on disk: which system it is of, what it says, and what is wrong with it. It is the same for every system: what
+//! differs is asked of the system's row.
 
+mod around;
+mod disk;
 mod found;
-mod issue;
-mod iterative;
-mod rwkit;
 mod seen;
 mod state;
 
+pub(crate) use disk::OnDisk;
 pub(crate) use found::{FoundPlan, How, config, folder_of, stays_inside};
-pub(crate) use issue::PLANS;
-pub(crate) use iterative::{ARCHIVE, OLDER, PLACE as ITERATIVE};
-pub(crate) use rwkit::list_of;
 pub(crate) use seen::seen;
-pub(crate) use state::{Aside, Left, left};
+pub(crate) use state::{Aside, left};
 
 use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::diagnostic::Severity;
-use piton_core::plan::Dialect;
 use piton_core::run::shell_word;
-use piton_core::system::{Folder, execute, kept, native, rwkit as lists};
+use piton_core::system::config::Config;
+use piton_core::system::{Folder, Given, SystemRef, finding, own, systems};
 use piton_engine::secrets;
 
 use crate::failure::{Failure, Outcome};
-use crate::paths::{shown, typed};
-use crate::plans::found::{Read, config_file, file_of, is_execute, pictured, refused, text_of};
-use crate::{picture, ui};
+use crate::paths::{here, shown, typed};
+use crate::plans::around::{detected, root};
+use crate::plans::found::{Read, config_file, file_of, pictured};
+use crate::ui;
+
+pub(crate) use piton_core::system::iterative::takeover::ARCHIVE;
+pub(crate) const PLANS: &str = ".claude/plans";
+pub(crate) const ITERATIVE: &str = ".claude/iterative";
+
 /// Folders below a plan's own that are looked into.
 const DEEPEST: usize = 3;
 
 /// Read a plan and the project's defaults; warnings are shown, errors end here.
 pub(crate) fn plan(given: &Utf8Path, how: How<'_>) -> Outcome<FoundPlan> {
-    let (path, dialect) = place(given, how.dialect)?;
-    let (found, warnings) = read(&path, dialect, how)?;
+    let (path, system) = place(given, how.system)?;
+    let (found, warnings) = read(&path, system, how)?;
     if let Some(warnings) = warnings {
         ui::say(warnings);
     }
-    if dialect != Dialect::Native {
-        ui::say(format!("{} is read as a plan of the {} system", shown(&path), dialect.name()));
+    if system != own() {
+        ui::say(format!("{} is read as a plan of the {} system", shown(&path), system.name()));
     }
     Ok(found)
 }
 
 /// Where the plan is that `given` names, and which system's it is.
-pub(crate) fn place(given: &Utf8Path, wish: Option<Dialect>) -> Outcome<(Utf8PathBuf, Dialect)> {
-    let real = |path: &Utf8Path| path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")));
-    if given.is_dir() && iterative::is_older(given) {
-        return Err(iterative::too_old(given));
-    }
+pub(crate) fn place(given: &Utf8Path, wanted: Option<SystemRef>) -> Outcome<(Utf8PathBuf, SystemRef)> {
     if given.is_dir() {
-        return match (wish, &systems(given)[..]) {
-            (None, [Dialect::Native]) => Ok((real(&given.join("plan.toml"))?, Dialect::Native)),
-            (Some(Dialect::Native), systems) if systems.contains(&Dialect::Native) => {
-                Ok((real(&given.join("plan.toml"))?, Dialect::Native))
-            }
-            (Some(Dialect::Native), _) | (None, []) => Err(no_plan(&given.join("plan.toml"))),
-            (Some(dialect), _) => Ok((real(given)?, dialect)),
-            (None, [dialect]) => Ok((real(given)?, *dialect)),
-            (None, several) => {
-                let names: Vec<&str> = several.iter().map(|dialect| dialect.name()).collect();
-                let failure = Failure::usage(format!("{given} could be a plan of several systems"));
-                Err(names.iter().fold(failure, |failure, name| {
-                    failure.hint(format!("piton plan {} --dialect {name}", typed(given)))
-                }))
-            }
-        };
+        return place_of_folder(given, wanted);
     }
     if !given.is_file() {
-        return match (issue::number(given.as_str()), iterative::find(given.as_str())) {
-            (_, Some(folder)) => Ok((real(&folder)?, Dialect::Iterative)),
-            (Some(number), None) => Ok((real(&issue::find(number)?)?, Dialect::Issue)),
-            (None, None) => Err(no_plan(given)),
-        };
+        return place_of_name(given);
     }
+    let system = wanted.unwrap_or_else(|| finding::of_file(given.as_str(), &OnDisk));
     let folder = given.parent().filter(|folder| !folder.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
-    let name = given.file_name().unwrap_or_default();
-    let dialect = wish.unwrap_or_else(|| match name {
-        "manifest.json" | "layer_plan.json" | "execute-state.json" => Dialect::Execute,
-        "execution-state.json" | "journal.md" => Dialect::Issue,
-        name if (iterative::is_own(name) || iterative::is_part(name)) && iterative::is_iterative(folder) => {
-            Dialect::Iterative
-        }
-        name if issue::is_part(name) => Dialect::Issue,
-        name if lists::is_list(name) => Dialect::Rwkit,
-        _ => Dialect::Native,
-    });
-    let is_file = matches!(dialect, Dialect::Native | Dialect::Rwkit);
-    Ok((real(if is_file { given } else { folder })?, dialect))
+    Ok((real(if system.files().plan_is_file { given } else { folder })?, system))
 }
 
-/// Whether somebody who types this means a plan by its name: an issue, or a slug.
-pub(crate) fn is_meant(text: &str) -> bool {
-    issue::is_meant(text) || iterative::find(text).is_some()
+fn real(path: &Utf8Path) -> Outcome<Utf8PathBuf> {
+    path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")))
 }
 
-/// The systems that a folder could be a plan of.
-fn systems(folder: &Utf8Path) -> Vec<Dialect> {
-    let mut systems = Vec::new();
-    let mut found = |is: bool, dialect| is.then(|| systems.push(dialect));
-    let is_iterative = iterative::is_iterative(folder);
-    found(is_execute(folder), Dialect::Execute);
-    // Lists are called the same there, and folders by any name.
-    found(issue::is_issue(folder) && !is_iterative, Dialect::Issue);
-    found(is_iterative, Dialect::Iterative);
-    found(folder.join("plan.toml").is_file(), Dialect::Native);
-    if systems.is_empty() && issue::has_plan(folder) {
-        systems.push(Dialect::Issue);
+fn place_of_folder(given: &Utf8Path, wanted: Option<SystemRef>) -> Outcome<(Utf8PathBuf, SystemRef)> {
+    let folder = real(given)?;
+    if let Some(outdated) = systems().find_map(|system| system.outdated(folder.as_str())) {
+        return Err(Failure::new(format!("{} is of an older layout", shown(given))).hint(format!(
+            "piton import {}   brings it to {}",
+            typed(given),
+            outdated.place
+        )));
     }
-    systems
+    let system = match (wanted, &finding::claimants(given.as_str(), &OnDisk)[..]) {
+        (Some(system), _) | (None, &[system]) => system,
+        (None, []) => own(),
+        (None, several) => {
+            let failure = Failure::usage(format!("{given} could be a plan of several systems"));
+            return Err(several.iter().fold(failure, |failure, system| {
+                failure.hint(format!("piton plan {} --dialect {}", typed(given), system.name()))
+            }));
+        }
+    };
+    if !system.files().plan_is_file {
+        return Ok((folder, system));
+    }
+    match system.claims_folder(given.as_str(), &OnDisk) {
+        Some(claim) => Ok((real(&given.join(claim.file))?, system)),
+        None => Err(no_plan(&given.join("plan.toml"))),
+    }
+}
+
+/// A plan that goes by a short name: the folder of that name, where plans of some system are kept.
+fn place_of_name(given: &Utf8Path) -> Outcome<(Utf8PathBuf, SystemRef)> {
+    let text = given.as_str();
+    for system in systems() {
+        match &named(system, text)?[..] {
+            [] => {}
+            [folder] => return Ok((real(folder)?, system)),
+            several => {
+                let what = system.typed(text).map_or_else(|| text.to_owned(), |typed| typed.what);
+                let failure = Failure::usage(format!("{what} has several plans: say which"));
+                return Err(several.iter().fold(failure, |failure, folder| failure.hint(shown(folder))));
+            }
+        }
+    }
+    let typed = systems().find_map(|system| Some((system.typed(text)?, system.files().usual_folder?)));
+    Err(match typed {
+        Some((typed, place)) => {
+            Failure::new(format!("there is no plan for {} in {place}", typed.what)).hint(typed.new)
+        }
+        None => no_plan(given),
+    })
+}
+
+/// The folders of a system that go by a typed text, in the nearest place where such are kept.
+fn named(system: SystemRef, text: &str) -> Outcome<Vec<Utf8PathBuf>> {
+    let Some(place) = system.files().usual_folder.filter(|_| !text.contains(['/', '\\'])) else {
+        return Ok(Vec::new());
+    };
+    for above in here()?.ancestors() {
+        let entries = above.join(place).read_dir_utf8().into_iter().flatten().flatten();
+        let is_it = |name: &str| system.goes_by(name, text);
+        let mut found: Vec<Utf8PathBuf> = entries
+            .filter(|entry| is_it(entry.file_name()) && entry.path().is_dir())
+            .map(|entry| entry.path().to_owned())
+            .collect();
+        if !found.is_empty() || above.join(".git").exists() {
+            found.sort();
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// Whether a typed text means a plan by its short name.
+pub(crate) fn is_meant(text: &str) -> bool {
+    systems().any(|system| {
+        system.typed(text).is_some_and(|typed| typed.is_certain)
+            || named(system, text).is_ok_and(|found| !found.is_empty())
+    })
 }
 
 fn no_plan(path: &Utf8Path) -> Failure {
@@ -116,125 +147,94 @@ fn no_plan(path: &Utf8Path) -> Failure {
         .hint(format!("piton new {}", shell_word(path.file_stem().unwrap_or("plan"))))
 }
 
-/// A plan's files, whole.
-#[derive(Clone, Debug)]
-pub(crate) enum Source {
-    File(String),
-    Folder(Folder),
-    Issue(Folder),
-    /// A todolist, and what it was made from.
-    List(Folder),
-    Iterative(Folder),
-}
-
 /// The plan at a place that [`place`] gave.
-pub(crate) fn read(path: &Utf8Path, dialect: Dialect, how: How<'_>) -> Outcome<Read> {
-    understand(path, &source(path, dialect)?, how)
+pub(crate) fn read(path: &Utf8Path, system: SystemRef, how: How<'_>) -> Outcome<Read> {
+    understand(path, system, &source(path, system)?, how)
 }
 
 /// Its files, as they are on disk.
-pub(crate) fn source(path: &Utf8Path, dialect: Dialect) -> Outcome<Source> {
-    match dialect {
-        Dialect::Native => text_of(path).map(Source::File),
-        Dialect::Execute => folder(path).map(Source::Folder),
-        Dialect::Issue => folder(path).map(Source::Issue),
-        Dialect::Rwkit => rwkit::source(path).map(Source::List),
-        Dialect::Iterative => folder(path).map(Source::Iterative),
+pub(crate) fn source(path: &Utf8Path, system: SystemRef) -> Outcome<Folder> {
+    let base = base(path, system);
+    let mut folder = Folder::default();
+    for file in parts(path, system) {
+        let name = file.strip_prefix(&base).unwrap_or(&file).to_string();
+        let around = if system.files().plan_is_file { folder_of(&file) } else { path };
+        folder.files.insert(name, file_of(&file, around)?);
     }
+    Ok(folder)
+}
+
+/// The folder that the names of a plan's files begin at.
+pub(crate) fn base(path: &Utf8Path, system: SystemRef) -> Utf8PathBuf {
+    if system.files().plan_is_file { root(path, system, None) } else { path.to_owned() }
 }
 
 /// What the files of a plan say, as if they were on disk at this place.
-pub(crate) fn understand(path: &Utf8Path, source: &Source, how: How<'_>) -> Outcome<Read> {
-    let (mut found, picture) = match source {
-        Source::File(text) => understand_native(path, text),
-        Source::Folder(folder) => understand_execute(path, folder, how),
-        Source::Issue(folder) => issue::understand(path, folder, how),
-        Source::List(folder) => rwkit::understand(path, folder, how),
-        Source::Iterative(folder) => iterative::understand(path, folder, how),
-    }?;
-    // From here on the plan may be written anywhere.
-    secrets::withhold(&mut found.plan.settings.agents);
-    Ok((found, picture))
-}
-
-fn understand_native(path: &Utf8Path, text: &str) -> Outcome<Read> {
-    let config = config(folder_of(path))?.unwrap_or_default();
-    let overrides = native::Overrides::default();
-    let reading = native::read(text, path.file_stem().unwrap_or("plan"), &config, &overrides);
-    let picture =
-        (!reading.diagnostics.is_empty()).then(|| picture::draw(&shown(path), text, &reading.diagnostics));
-    let errors = reading.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
-    if errors > 0 {
-        return Err(refused(path, errors, picture));
+pub(crate) fn understand(path: &Utf8Path, system: SystemRef, source: &Folder, how: How<'_>) -> Outcome<Read> {
+    let root = root(path, system, how.project);
+    let config = config_for(path, system, &root, how)?;
+    let detected = detected(&root, system, how)?;
+    let mut others = Folder::default();
+    for other in system.others(path.as_str(), root.as_str(), &OnDisk) {
+        let other = Utf8PathBuf::from(other);
+        if let Ok(bytes) = file_of(&other, folder_of(&other)) {
+            others.files.insert(other.strip_prefix(&root).unwrap_or(&other).to_string(), bytes);
+        }
     }
-    Ok((
-        FoundPlan { path: path.to_owned(), plan: reading.plan, issue: None, list: None, iterative: None },
-        picture,
-    ))
-}
-
-fn understand_execute(path: &Utf8Path, folder: &Folder, how: How<'_>) -> Outcome<Read> {
-    let stem = path.file_name().unwrap_or("plan");
-    let mut config = config(path)?;
-    if config.is_none()
-        && let Some(project) = how.project
-    {
-        config = self::config(project)?;
-    }
-    let mut reading = execute::plan::read(folder, stem, &config.clone().unwrap_or_default(), how.strict);
-    let said = project_named(path);
-    // Where the plan lies elsewhere, the project's own defaults count.
-    if config.is_none()
-        && let Some(project) = said.as_deref().filter(|said| said.is_dir())
-        && let Some(config) = self::config(project)?
-    {
-        reading = execute::plan::read(folder, stem, &config, how.strict);
-    }
+    let given = Given {
+        name: path.file_name().unwrap_or("plan"),
+        place: path.strip_prefix(&root).unwrap_or(path).as_str(),
+        config: &config,
+        detected: &detected,
+        others: &others,
+        strict: how.strict,
+    };
+    let mut read = system.read(source, &given);
     if how.lint {
-        let poor = execute::plan::lint(&reading);
-        reading.problems.extend(poor);
+        let poor = read.lint();
+        read.reading_mut().problems.extend(poor);
     }
-    let picture = pictured(path, path, &reading)?;
-    Ok((
-        FoundPlan { path: path.to_owned(), plan: reading.plan, issue: None, list: None, iterative: None },
-        picture,
-    ))
+    let picture = pictured(path, &base(path, system), read.reading())?;
+    let mut plan = read.take_plan();
+    // From here on the plan may be written anywhere.
+    secrets::withhold(&mut plan.settings.agents);
+    Ok((FoundPlan { path: path.to_owned(), plan, read }, picture))
 }
 
-/// Where a plan says its project is: its manifest does, or, if it lies outside of every repository, its state file.
+/// The defaults that count for a plan: the nearest ones, else those of its project.
+fn config_for(path: &Utf8Path, system: SystemRef, root: &Utf8Path, how: How<'_>) -> Outcome<Config> {
+    if let Some(config) = config(folder_of(path))? {
+        return Ok(config);
+    }
+    if system.policy().holds_settings {
+        return Ok(Config::default());
+    }
+    let named = || project_named(path).filter(|project| project.is_dir());
+    let project = how.project.map(Utf8Path::to_owned).or_else(named);
+    Ok(config(project.as_deref().unwrap_or(root))?.unwrap_or_default())
+}
+
+/// Where a plan says its project is: in its own files, or, if it lies outside of every repository, in its state file.
 pub(crate) fn project_named(plan: &Utf8Path) -> Option<Utf8PathBuf> {
-    let manifest = std::fs::read(plan.join("manifest.json")).ok();
-    let said = manifest.and_then(|bytes| execute::plan::project_path(&bytes)).map(|said| plan.join(said));
+    let named = |system: SystemRef| system.project_named(plan.as_str(), &OnDisk).in_plan;
+    let said = systems().find_map(named).map(|said| plan.join(said));
     let is_outside = || !plan.ancestors().any(|folder| folder.join(".git").exists());
     said.or_else(|| project_in_state(plan).filter(|_| is_outside()))
 }
 
 /// The project that the state file of a plan names, if there is such a folder.
 pub(crate) fn project_in_state(plan: &Utf8Path) -> Option<Utf8PathBuf> {
-    let bytes = std::fs::read(plan.join(execute::state::FILE)).ok()?;
-    let (state, _) = kept::parse(&bytes).ok()?;
-    let said = plan.join(state.get("project_path")?.as_str().filter(|said| !said.trim().is_empty())?);
-    said.is_dir().then_some(said)
-}
-
-/// The files of a plan that is a folder.
-fn folder(path: &Utf8Path) -> Outcome<Folder> {
-    let mut folder = Folder::default();
-    for name in files(path) {
-        let bytes = file_of(&path.join(&name), path)?;
-        folder.files.insert(name, bytes);
-    }
-    Ok(folder)
+    let named = |system: SystemRef| system.project_named(plan.as_str(), &OnDisk).in_state;
+    systems().find_map(named).map(|said| plan.join(said)).filter(|said| said.is_dir())
 }
 
 /// The paths of a plan's files.
-pub(crate) fn parts(path: &Utf8Path, dialect: Dialect) -> Vec<Utf8PathBuf> {
-    match dialect {
-        Dialect::Native | Dialect::Rwkit => vec![path.to_owned()],
-        Dialect::Execute | Dialect::Issue | Dialect::Iterative => {
-            files(path).iter().map(|name| path.join(name)).collect()
-        }
+pub(crate) fn parts(path: &Utf8Path, system: SystemRef) -> Vec<Utf8PathBuf> {
+    if system.files().plan_is_file {
+        let along = system.read_along(path.as_str()).into_iter().map(Utf8PathBuf::from);
+        return std::iter::once(path.to_owned()).chain(along.filter(|file| file.is_file())).collect();
     }
+    files(path).iter().map(|name| path.join(name)).collect()
 }
 
 /// Their names, with `/` between the parts.
@@ -258,11 +258,7 @@ fn files(path: &Utf8Path) -> Vec<String> {
 }
 
 fn is_part(name: &str) -> bool {
-    let execute = ["manifest.json", "layer_plan.json"].contains(&name);
-    execute
-        || issue::is_part(name)
-        || iterative::is_part(name)
-        || (name.contains('/') && name.ends_with(".xml"))
+    systems().any(|system| system.is_part(name))
 }
 
 /// When the parts of a plan, and the defaults that count for it, were last written, and how long they are: what is equal need not be read again.

@@ -2,6 +2,8 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::{Diagnostic, Severity};
+use piton_core::system::SystemRef;
+use piton_core::system::kit::takeover::StateText;
 use piton_core::system::kit::text;
 use piton_engine::project::Project;
 use piton_engine::{disk, files};
@@ -28,43 +30,23 @@ impl Aside {
     }
 }
 
-/// What a state file came to.
-#[derive(Debug)]
-pub(crate) enum Left<T> {
-    /// There is none.
-    Nothing,
-    /// It cannot be used, nor can an older version of it.
-    Broken,
-    Read {
-        state: T,
-        bytes: Vec<u8>,
-    },
-}
-
-impl<T> Left<T> {
-    pub(crate) fn state(self) -> Option<T> {
-        if let Left::Read { state, .. } = self { Some(state) } else { None }
-    }
-}
-
-/// Look at a state file, and show what is wrong with it. One that cannot be used is kept as `.bad`; what counts in its
-/// place is said: its backup, else what is committed of it, else what the caller says, `otherwise`.
-pub(crate) fn left<T>(
+/// Look at a state file, and show what is wrong with it. One that cannot be used is kept as `.bad`. Then its backup counts,
+/// else what is committed of it, else what the system goes by without one. The bytes of a file that counts come with it.
+pub(crate) fn left(
     project: &Project,
     path: &Utf8Path,
-    read: impl Fn(&str) -> (T, Vec<Diagnostic>),
-    otherwise: &str,
+    system: SystemRef,
     aside: Aside,
-) -> Outcome<Left<T>> {
+) -> Outcome<(StateText, Vec<u8>)> {
     // What could not be written is not read either.
     files::real_path(project, path)?;
-    let Some(bytes) = bytes_of(path)? else { return Ok(Left::Nothing) };
-    let (text, state, problems) = understand(&bytes, &read);
+    let Some(bytes) = bytes_of(path)? else { return Ok((StateText::Missing, Vec::new())) };
+    let (text, problems) = understand(&bytes, system);
     if !problems.is_empty() {
         ui::say(picture::draw(&shown(path), &text, &problems));
     }
     if is_usable(&problems) {
-        return Ok(Left::Read { state, bytes });
+        return Ok((StateText::Text(text), bytes));
     }
     let bad = aside.keep(path, "bad", &bytes)?;
     let backup = Utf8PathBuf::from(format!("{path}.bak"));
@@ -72,14 +54,14 @@ pub(crate) fn left<T>(
         [(bytes_of(&backup)?, shown(&backup)), (committed(project, path)?, "what is committed".to_owned())];
     for (bytes, name) in older {
         let Some(bytes) = bytes else { continue };
-        let (_, state, problems) = understand(&bytes, &read);
+        let (text, problems) = understand(&bytes, system);
         if is_usable(&problems) {
             tell(path, &bad, &format!("{name} counts"));
-            return Ok(Left::Read { state, bytes });
+            return Ok((StateText::Text(text), bytes));
         }
     }
-    tell(path, &bad, otherwise);
-    Ok(Left::Broken)
+    tell(path, &bad, system.without_state());
+    Ok((StateText::Broken, Vec::new()))
 }
 
 fn tell(path: &Utf8Path, bad: &Utf8Path, instead: &str) {
@@ -102,10 +84,10 @@ fn committed(project: &Project, path: &Utf8Path) -> Outcome<Option<Vec<u8>>> {
     Ok(repo.file_at(&head, path.as_str())?)
 }
 
-fn understand<T>(bytes: &[u8], read: impl Fn(&str) -> (T, Vec<Diagnostic>)) -> (String, T, Vec<Diagnostic>) {
+fn understand(bytes: &[u8], system: SystemRef) -> (String, Vec<Diagnostic>) {
     let decoded = text::decode(bytes);
-    let (state, problems) = read(&decoded.text);
-    (decoded.text, state, decoded.problems.into_iter().chain(problems).collect())
+    let problems = system.check_state(&decoded.text);
+    (decoded.text, decoded.problems.into_iter().chain(problems).collect())
 }
 
 fn is_usable(problems: &[Diagnostic]) -> bool {

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8Path;
-use piton_core::plan::{Dialect, Plan, RunId, TaskId, TaskSpec, difference};
+use piton_core::plan::{Plan, RunId, TaskId, TaskSpec, difference};
 use piton_core::run::{
-    Closed, Command, Event, NewRun, Past, Proof, Recorded, Refusal, Reopening, Revision, Status,
+    Closed, Command, Event, NewRun, Note, Past, Proof, Recorded, Refusal, Reopening, Revision, Status,
     follows_settings, settings_that_wait,
 };
+use piton_core::system::Detects;
 use piton_core::view;
 use piton_engine::journal::Journal;
 use piton_engine::landed::{Before, by_lost_runs};
 use piton_engine::lock::Lock;
 use piton_engine::project::{Project, new_run_id};
-use piton_engine::{clock, files};
+use piton_engine::{clock, disk, files};
 
 use crate::args::Which;
 use crate::failure::{Failure, Outcome};
@@ -22,7 +23,7 @@ use crate::plans::{self, Aside, FoundPlan, How};
 use crate::runs::flags::RunArgs;
 use crate::runs::found::FoundRun;
 use crate::runs::takeover::{self, Place, TakeOver};
-use crate::runs::{create, detected, find, in_place, issue, iterative, known, lock, same_plan, state_files};
+use crate::runs::{create, detected, find, in_place, known, lock, same_plan, state_files};
 use crate::ui;
 
 /// The project a plan is for: where the command line says, else where its run is, else where the plan says or lies.
@@ -33,14 +34,13 @@ pub(crate) fn project_of(args: &RunArgs, found: &FoundPlan) -> Outcome<Project> 
 /// Held while an engine works on a plan whose state file is that of the whole project. A second engine, on another such plan,
 /// would overwrite what the first one shows, and what people write into it.
 pub(crate) fn alone(project: &Project, found: &FoundPlan) -> Outcome<Option<Lock>> {
-    let dialect = found.plan.settings.dialect();
-    let taken = files::alone(project, dialect.system(), &found.path);
+    let taken = files::alone(project, found.system(), &found.path);
     match taken.map_err(Failure::io(format!("cannot lock {}", project.home)))? {
         Ok(lock) => Ok(lock),
         // Whoever begins the run says that it is worked on.
         Err(other) if other == found.path => Ok(None),
         Err(other) => {
-            let file = dialect.system().files().state.unwrap_or_default();
+            let file = found.system().files().state.unwrap_or_default();
             let (shown, plan) = match other.as_str() {
                 "" => ("another plan".to_owned(), "PLAN".to_owned()),
                 _ => (paths::shown(&other), typed(&other)),
@@ -92,14 +92,7 @@ pub(crate) fn settle_run(
             return Err(Failure::new(format!("there is no task {unknown} in the plan")));
         }
         let needs = args.task.as_ref().and_then(|id| found.plan.tasks.iter().find(|spec| &spec.id == id));
-        let is_done = |id: &TaskId| {
-            let in_issue = found.issue.as_ref().and_then(|reading| reading.before.get(id));
-            let in_list = found.list.as_ref().and_then(|reading| reading.before.get(id));
-            let in_folder = found.iterative.as_ref().and_then(|reading| reading.before.get(id));
-            in_issue.is_some_and(|before| before.done)
-                || in_list.is_some_and(|before| before.done)
-                || in_folder.is_some_and(|before| before.done)
-        };
+        let is_done = |id: &TaskId| found.is_done_before(id);
         let open = |spec: &TaskSpec| spec.depends_on.iter().any(|id| !is_done(id));
         if let Some(spec) = needs.filter(|spec| open(spec)) {
             let needs: Vec<&str> =
@@ -148,16 +141,20 @@ pub(crate) fn settle_run(
             Failure::usage(format!("{flag} cannot be changed: it was settled when the run {run} began"));
         return Err(failure.hint("--reset begins a new run"));
     }
-    if found.list.is_some() || found.iterative.is_some() && !args.replan {
+    let is_settled = match found.policy().detects {
+        Detects::Once => true,
+        Detects::AtBeginning => !args.replan,
+        Detects::Never | Detects::Always => false,
+    };
+    if is_settled {
         // What was found in the project when the run began holds: by now its agents have changed it.
-        let dialect = found.plan.settings.dialect();
-        let tests = detected::checks_found(dialect, journal, &run)?.unwrap_or_default();
+        let tests = detected::checks_found(found.plan.settings.dialect(), journal, &run)?.unwrap_or_default();
         let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
-        let plan = plans::read(&found.path, dialect, how)?.0.plan;
+        let plan = plans::read(&found.path, found.system(), how)?.0.plan;
         (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
     }
     let mut is_same = facts.plan_hash == found.plan.hash();
-    if !is_same && found.list.is_some() {
+    if !is_same && found.policy().state_adds_tasks {
         // A task may have been added in the state file by whoever died before the journal had it.
         let journal = Journal::open(&project.home)?;
         let mut kept = FoundRun { project: project.clone(), journal, run: run.clone() };
@@ -266,10 +263,10 @@ fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Resul
 /// that cannot be read, or is gone, asks for nothing.
 pub(crate) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<TaskId>> {
     let Some(facts) = journal.facts(run)? else { return Ok(Vec::new()) };
-    let dialect = facts.settings.dialect();
-    let tests = detected::checks_found(dialect, journal, run)?.unwrap_or_default();
+    let tests = detected::checks_found(facts.settings.dialect(), journal, run)?.unwrap_or_default();
     let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
-    let Ok((found, _)) = plans::read(Utf8Path::new(&facts.plan), dialect, how) else {
+    let system = facts.settings.form.system();
+    let Ok((found, _)) = plans::read(Utf8Path::new(&facts.plan), system, how) else {
         return Ok(Vec::new());
     };
     if found.plan.hash() == facts.plan_hash {
@@ -304,7 +301,20 @@ fn named(ids: &[TaskId]) -> String {
 /// What a run before this one left in the plan's files is no word about this one.
 fn begin_anew(found: &FoundPlan) -> Outcome<Vec<Command>> {
     state_files::back_up(found, true)?;
-    iterative::begin_anew(found)
+    let again = found.read.done_again(&|name| std::fs::read(found.path.join(name)).ok());
+    if let Some((name, bytes, ticked)) = again.opened {
+        let path = found.path.join(name);
+        let real = path.canonicalize_utf8().map_err(Failure::io(format!("cannot read {path}")))?;
+        disk::write(&real, &bytes).map_err(Failure::io(format!("cannot write {path}")))?;
+        let ticks = view::counted(ticked as u64, "tick");
+        ui::say(format!("{ticks} taken out of {}: everything is done anew", paths::shown(&path)));
+    }
+    let note = |text| Note::Entry { task: None, text, for_next: false };
+    Ok(again
+        .entry
+        .map(|text| Command::Note { by: "piton".to_owned(), note: note(text) })
+        .into_iter()
+        .collect())
 }
 
 fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mut Journal) -> Outcome<RunId> {
@@ -315,7 +325,7 @@ fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mu
     let run = new_run_id(&found.plan.name);
     let here = Place { project, tip: None, onto: args.onto.as_deref() };
     // What a target holds is known once there is one; whether it was there, only before that.
-    let by_git = found.iterative.is_some();
+    let by_git = found.policy().judged_by_target;
     let mut past = if by_git { anew } else { takeover::past(found, here, journal, Aside::Put)? };
     let creation = create::creation(args, found, project, &run)?;
     // Who begins anew wants nothing of what was done.
@@ -330,7 +340,7 @@ fn create(args: &RunArgs, found: &mut FoundPlan, project: &Project, journal: &mu
     if let Some(Command::Create(new)) = commands.into_iter().next() {
         found.plan.tasks = new.plan.tasks;
     }
-    if found.issue.is_some() || found.iterative.is_some() {
+    if !found.system().files().of_project {
         // What it said is in the journal now, and is replaced next.
         state_files::back_up(found, false)?;
     }
@@ -345,7 +355,7 @@ fn landed_before(
     journal: &Journal,
 ) -> Outcome<Vec<Command>> {
     let Command::Create(new) = creation else { return Ok(Vec::new()) };
-    let (Some(repo), Some(tip), true) = (project.repo()?, &new.base, new.plan.settings.dialect().is_native())
+    let (Some(repo), Some(tip), true) = (project.repo()?, &new.base, found.system().files().state.is_none())
     else {
         return Ok(Vec::new());
     };
@@ -384,12 +394,12 @@ pub(crate) fn create_for_ledger(
     {
         return Ok(run);
     }
-    if found.issue.is_some() && project.repo()?.is_some() {
-        let args = RunArgs { onto: args.onto.clone().or_else(|| issue::branch(found)), ..args.clone() };
+    if let (Some(branch), true) = (found.read.branch(), project.repo()?.is_some()) {
+        let args = RunArgs { onto: args.onto.clone().or(Some(branch)), ..args.clone() };
         return create(&args, found, project, journal);
     }
     in_place::settle_in_place(found, project)?;
-    if found.iterative.is_some() && project.repo()?.is_some() {
+    if found.policy().judged_by_target && project.repo()?.is_some() {
         return create(args, found, project, journal);
     }
     let past = takeover::past(found, Place { project, tip: None, onto: None }, journal, Aside::Put)?;
@@ -420,11 +430,13 @@ fn take_over(
     project: &Project,
     journal: &mut Journal,
 ) -> Outcome<Option<RunId>> {
-    if found.plan.settings.dialect() != Dialect::Execute {
+    if !found.policy().adopts_worktrees {
         return Ok(None);
     }
-    let Some(left) = takeover::look(&found.path, project, Aside::Put)? else { return Ok(None) };
-    let taken = TakeOver::new(args, found, project, journal, (&left, Aside::Put))?;
+    let left = takeover::left(found, project, None, journal, Aside::Put)?;
+    let Some(taken) = TakeOver::new(args, found, project, journal, (left, Aside::Put))? else {
+        return Ok(None);
+    };
     let run = taken.begin(args, found, project, journal)?;
     if !args.loudness.json && !args.loudness.quiet {
         taken.tell(false);

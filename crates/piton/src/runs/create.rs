@@ -32,7 +32,7 @@ pub(crate) fn creation(
     };
     let worktrees = if found.plan.settings.no_commits { None } else { Some(worktree_dir(args, project)) };
     let mut plan = found.plan.clone();
-    if found.issue.is_some() {
+    if found.policy().shared_worktree {
         plan.settings.worktree.shared = Some(issue::workplace(project, found));
     }
     Ok(Command::Create(Box::new(NewRun {

@@ -80,7 +80,7 @@ fn run_in(
 fn run_of_same_plan(plan: &Utf8Path, project: &Project, journal: &Journal) -> Outcome<RunId> {
     let nothing = || no_run(project, Some(plan));
     let how = How { project: Some(&project.root), ..How::default() };
-    let read = plans::place(plan, None).and_then(|(path, dialect)| plans::read(&path, dialect, how));
+    let read = plans::place(plan, None).and_then(|(path, system)| plans::read(&path, system, how));
     // A plan that cannot be read has begun no run from here.
     let Ok((mut found, _)) = read else { return Err(nothing()) };
     in_place::settle_in_place(&mut found, project)?;

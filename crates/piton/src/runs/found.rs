@@ -1,6 +1,6 @@
 //! A run that was found, and what can be done with it.
 
-use piton_core::plan::{AboutTask, Check, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Check, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Recorded, Task};
 use piton_core::system::Addition;
 use piton_engine::claims::{Judgement, Place};
@@ -158,8 +158,8 @@ impl Aide for AtOnce {
         ui::say(wait.to_string());
     }
 
-    fn add(&mut self, journal: &mut Journal, task: &Addition, about: &AboutTask) -> Result<(), String> {
-        grow::take_up(&self.project, journal, &self.run, task, about)
+    fn add(&mut self, journal: &mut Journal, task: &Addition) -> Result<(), String> {
+        grow::take_up(&self.project, journal, &self.run, task)
     }
 
     fn judge(

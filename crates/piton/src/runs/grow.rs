@@ -4,16 +4,16 @@
 //! run, which the next `piton add` or `piton run --replan` takes up.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{AboutTask, Dialect, Digest, Plan, RunId};
+use piton_core::plan::{Digest, Plan, RunId};
 use piton_core::run::{Command, Recorded};
-use piton_core::system::{Addition, execute, issue, iterative, native, rwkit};
+use piton_core::system::{Addition, Folder, SystemRef};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use piton_engine::{clock, crash};
 
 use crate::failure::{Failure, Outcome};
 use crate::paths;
-use crate::plans::{self, FoundPlan, How, Source};
+use crate::plans::{self, FoundPlan, How};
 use crate::runs::{detected, lock};
 
 /// The same for a task that somebody wrote into the state file. Why it cannot be, in one line.
@@ -22,12 +22,11 @@ pub(crate) fn take_up(
     journal: &mut Journal,
     run: &RunId,
     task: &Addition,
-    about: &AboutTask,
 ) -> Result<(), String> {
     let mut added = || -> Outcome {
         let Some(facts) = journal.facts(run)? else { return Ok(()) };
-        let place = (Utf8Path::new(&facts.plan), facts.settings.dialect());
-        grow(project, place, Some((journal, run)), (task, about)).map(drop)
+        let place = (Utf8Path::new(&facts.plan), facts.settings.form.system());
+        grow(project, place, Some((journal, run)), task).map(drop)
     };
     added().map_err(|failure| {
         let hints = failure.hints.iter().map(|hint| format!("; {hint}")).collect::<String>();
@@ -41,33 +40,33 @@ const ROUNDS: usize = 8;
 /// Change the plan and, if there is one, its run. What was written, and what the journal says of it.
 pub(crate) fn grow(
     project: &Project,
-    (path, dialect): (&Utf8Path, Dialect),
+    (path, system): (&Utf8Path, SystemRef),
     mut run: Option<(&mut Journal, &RunId)>,
-    (task, about): (&Addition, &AboutTask),
+    task: &Addition,
 ) -> Outcome<(Vec<Utf8PathBuf>, Vec<Recorded>)> {
     // An engine does not look at the plan meanwhile: it would find a plan that is not its run's.
     let lock = project.plan_lock(path);
     let _quiet = lock.map_err(Failure::io(format!("cannot lock {}", project.home)))?;
     // What was found in the project when the run began holds: by now its agents have changed it.
     let tests = match &run {
-        Some((journal, run)) => detected::checks_found(dialect, journal, run)?,
+        Some((journal, run)) => detected::checks_found(system.into(), journal, run)?,
         None => None,
     };
     let how = How { project: Some(&project.root), tests: tests.as_deref(), ..How::default() };
     for _ in 0..ROUNDS {
-        let source = plans::source(path, dialect)?;
-        let (before, _) = plans::understand(path, &source, how)?;
+        let source = plans::source(path, system)?;
+        let (before, _) = plans::understand(path, system, &source, how)?;
         task.fits(&before.plan)?;
-        let changes = changes(path, &source, &before.plan, (task, about))?;
-        let (after, _) = plans::understand(path, &grown(&source, &changes), how)?;
+        let changes = changes((path, system), &source, &before.plan, task)?;
+        let (after, _) = plans::understand(path, system, &grown(&source, &changes), how)?;
         task.is_read_as_meant(&after.plan)?;
-        rwkit::write::is_said(&after.plan, &task.id, about)?;
+        system.is_added(&after.plan, task)?;
         if others(&before, task) != others(&after, task) {
             return Err(Failure::new(format!("{} cannot be added without changing other tasks", task.id)));
         }
         let command = match &mut run {
             // There, whatever follows it waits for it.
-            Some((journal, run)) if dialect == Dialect::Issue => {
+            Some((journal, run)) if system.policy().in_sequence => {
                 lock::forget_dead_engine(project, journal, run)?;
                 Command::Replan(Box::new(after.plan))
             }
@@ -89,24 +88,25 @@ pub(crate) fn grow(
         .hint("run the same command again"))
 }
 
-/// What a plan says but for this task. In a list, what comes behind it has a later turn, and that is all.
+/// What a plan says but for this task, and but for what a task more changes anyway.
 fn others(plan: &FoundPlan, task: &Addition) -> Digest {
-    let mut plan = plan.plan.clone();
+    let (policy, mut plan) = (plan.policy(), plan.plan.clone());
     plan.tasks.retain(|spec| spec.id != task.id);
-    if plan.settings.dialect() == Dialect::Issue {
+    if policy.in_sequence {
         let mut before = None;
         for spec in &mut plan.tasks {
-            // Each waits for the one before it.
+            // Each waits for the one before it, and has a later turn.
             spec.depends_on.retain(|id| *id != task.id && Some(id) != before.as_ref());
             spec.priority = 0;
             before = Some(spec.id.clone());
         }
     }
-    if let Some(about) = plan.settings.form.brief() {
+    if policy.review_of_all {
         // The review of the whole is also about what is added.
-        plan.tasks.retain(|spec| about.units.contains_key(&spec.id));
+        let form = plan.settings.form.clone();
+        plan.tasks.retain(|spec| form.lists(&spec.id));
     }
-    if plan.settings.dialect() == Dialect::Rwkit {
+    if policy.shifting_groups {
         plan.groups.clear();
         plan.tasks.iter_mut().for_each(|spec| spec.group = 0);
     }
@@ -116,81 +116,32 @@ fn others(plan: &FoundPlan, task: &Addition) -> Digest {
 /// One file of the plan, as it was and as it is to be.
 struct Change {
     path: Utf8PathBuf,
-    /// Below the plan's folder.
+    /// Among the plan's files.
     name: String,
     before: Option<Vec<u8>>,
     after: Vec<u8>,
 }
 
 fn changes(
-    path: &Utf8Path,
-    source: &Source,
+    (path, system): (&Utf8Path, SystemRef),
+    source: &Folder,
     plan: &Plan,
-    (task, about): (&Addition, &AboutTask),
+    task: &Addition,
 ) -> Outcome<Vec<Change>> {
-    Ok(match source {
-        Source::File(text) => native::add(text, plan, task)?
-            .into_iter()
-            .map(|after| Change {
-                path: path.to_owned(),
-                name: String::new(),
-                before: Some(text.clone().into_bytes()),
-                after: after.into_bytes(),
-            })
-            .collect(),
-        Source::Folder(folder) => execute::plan::add(folder, plan, task)?
-            .into_iter()
-            .map(|(name, after)| Change {
-                path: path.join(&name),
-                before: folder.files.get(&name).cloned(),
-                name,
-                after,
-            })
-            .collect(),
-        Source::List(folder) => rwkit::write::add(folder, plan, task, about)?
-            .into_iter()
-            .map(|(name, after)| Change {
-                path: path.to_owned(),
-                before: folder.files.get(&name).cloned(),
-                name,
-                after,
-            })
-            .collect(),
-        Source::Iterative(folder) => iterative::plan::add(folder, plan, task)?
-            .into_iter()
-            .map(|(name, after)| Change {
-                path: path.join(&name),
-                before: folder.files.get(&name).cloned(),
-                name,
-                after,
-            })
-            .collect(),
-        Source::Issue(folder) => issue::plan::add(folder, task)?
-            .into_iter()
-            .map(|(name, after)| Change {
-                path: path.join(&name),
-                before: folder.files.get(&name).cloned(),
-                name,
-                after,
-            })
-            .collect(),
-    })
+    let base = plans::base(path, system);
+    let change = |(name, after): (String, Vec<u8>)| Change {
+        path: base.join(&name),
+        before: source.files.get(&name).cloned(),
+        name,
+        after,
+    };
+    Ok(system.add(source, plan, task)?.into_iter().map(change).collect())
 }
 
 /// The plan's files with the changes in them.
-fn grown(source: &Source, changes: &[Change]) -> Source {
+fn grown(source: &Folder, changes: &[Change]) -> Folder {
     let mut source = source.clone();
-    for Change { name, after, .. } in changes {
-        match &mut source {
-            Source::File(text) => *text = String::from_utf8_lossy(after).into_owned(),
-            Source::Folder(folder)
-            | Source::Issue(folder)
-            | Source::List(folder)
-            | Source::Iterative(folder) => {
-                drop(folder.files.insert(name.clone(), after.clone()));
-            }
-        }
-    }
+    source.files.extend(changes.iter().map(|change| (change.name.clone(), change.after.clone())));
     source
 }
 

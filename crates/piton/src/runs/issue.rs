@@ -18,11 +18,6 @@ pub(crate) fn workplace(project: &Project, found: &FoundPlan) -> String {
     project.root.parent().unwrap_or(&project.root).join(name).into_string()
 }
 
-/// The branch of the issue that a plan is for.
-pub(crate) fn branch(found: &FoundPlan) -> Option<String> {
-    found.issue.as_ref().map(|reading| reading.issue.branch())
-}
-
 /// What is left for a person, or for `gh`: the pull request of a finished issue, a comment on an unfinished one.
 pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, send: bool) -> Outcome {
     let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(()) };

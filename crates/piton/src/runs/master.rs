@@ -2,61 +2,97 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::diagnostic::Severity;
+use piton_core::plan::RepoPath;
 use piton_core::run::{Selection, Session, StopReason};
+use piton_core::system::kit::outline::Word;
 use piton_core::system::kit::text;
-use piton_core::system::rwkit::boxes;
-use piton_core::system::rwkit::master::{self, Entry, Standing};
+use piton_core::system::{Collection, Entry, Standing, file_of, systems};
 use piton_core::view::{self, RunStatus, counted};
 use piton_engine::disk;
 use piton_engine::journal::Journal;
 use serde_json::{Value, json};
 
 use crate::failure::{ERROR, Exit, FINE, Failure, Outcome};
-use crate::plans::{self, How};
+use crate::plans::{self, How, OnDisk};
 use crate::runs::flags::RunArgs;
 use crate::runs::{find, preview, standing};
 use crate::{paths, picture, ui};
+
+/// How a file that lists plans is read. `None`: it is another file.
+pub(crate) fn collection(path: &Utf8Path) -> Option<&'static dyn Collection> {
+    let name = path.file_name().filter(|_| path.is_file())?;
+    systems().find_map(|system| system.collection(name))
+}
 
 /// A master list: what it says, and what is wrong with it, which is told here.
 struct Lists {
     path: Utf8PathBuf,
     entries: Vec<Entry>,
+    collection: &'static dyn Collection,
 }
 
 impl Lists {
-    fn read(path: &Utf8Path) -> Outcome<Lists> {
+    fn read(path: &Utf8Path, collection: &'static dyn Collection) -> Outcome<Lists> {
         let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
         let decoded = text::decode(&bytes);
-        let lists = master::read(&decoded.text);
+        let count = |list: &RepoPath| counts(collection, &list_of(path, list)?);
+        let lists = collection.read(&decoded.text, &count);
         for list in lists.entries.iter().filter_map(|entry| entry.list.as_ref()) {
-            if let Some(file) = plans::list_of(path, list.as_str()) {
+            if let Some(file) = list_of(path, list) {
                 plans::stays_inside(&file, plans::folder_of(path))?;
             }
         }
-        let count = |list: &piton_core::plan::RepoPath| counts(&plans::list_of(path, list.as_str())?);
-        let mut problems = lists.problems.clone();
-        problems.extend(master::compare(&lists, count));
+        let problems = lists.problems;
         if !problems.is_empty() {
             ui::say(picture::draw(&paths::shown(path), &decoded.text, &problems));
         }
         if problems.iter().any(|problem| problem.severity == Severity::Error) {
             return Err(Failure::new(format!("{} cannot be used", paths::shown(path))));
         }
-        Ok(Lists { path: path.to_owned(), entries: lists.entries })
+        Ok(Lists { path: path.to_owned(), entries: lists.entries, collection })
     }
 
     /// The file of an entry: `None` if it has no list yet.
     fn file(&self, entry: &Entry) -> Outcome<Option<Utf8PathBuf>> {
         let Some(list) = &entry.list else { return Ok(None) };
         let missing = || Failure::new(format!("{list} is not there")).hint("correct the master list");
-        plans::list_of(&self.path, list.as_str()).map(Some).ok_or_else(missing)
+        list_of(&self.path, list).map(Some).ok_or_else(missing)
     }
+
+    /// How many of its tasks a list has done, of how many.
+    fn counts(&self, list: &Utf8Path) -> Option<(usize, usize)> {
+        counts(self.collection, list)
+    }
+
+    fn keep_row(&self, list: &str, standing: Standing) -> Outcome {
+        let path = &self.path;
+        let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
+        match self.collection.update(&bytes, list, standing) {
+            Some(new) if new != bytes => {
+                disk::write(path, &new).map_err(Failure::io(format!("cannot write {path}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn list_of(master: &Utf8Path, list: &RepoPath) -> Option<Utf8PathBuf> {
+    file_of(master.as_str(), list.as_str(), &OnDisk).map(Utf8PathBuf::from)
+}
+
+fn counts(collection: &dyn Collection, list: &Utf8Path) -> Option<(usize, usize)> {
+    collection.count(&std::fs::read(list).ok()?)
 }
 
 /// Work on the lists, one after the other, and keep their rows. It ends with the worst that one of them ended with, and goes
 /// on past those that ended with unfinished work. One that waits for another list is worked on again after that.
-pub(crate) fn run(path: &Utf8Path, args: &RunArgs, run: fn(&RunArgs) -> Outcome<Exit>) -> Outcome<Exit> {
-    let lists = Lists::read(path)?;
+pub(crate) fn run(
+    path: &Utf8Path,
+    collection: &'static dyn Collection,
+    args: &RunArgs,
+    run: fn(&RunArgs) -> Outcome<Exit>,
+) -> Outcome<Exit> {
+    let lists = Lists::read(path, collection)?;
     let mut worst = FINE;
     let mut open: Vec<&Entry> = lists.entries.iter().collect();
     loop {
@@ -66,8 +102,8 @@ pub(crate) fn run(path: &Utf8Path, args: &RunArgs, run: fn(&RunArgs) -> Outcome<
                 ui::say(format!("{} has no list yet, and is passed over", called(entry)));
                 continue;
             };
-            let (done, total) = counts(&file).unwrap_or((0, 0));
-            if total > 0 && done == total && !entry.is_open() {
+            let (done, total) = lists.counts(&file).unwrap_or((0, 0));
+            if total > 0 && done == total && !entry.is_open {
                 continue;
             }
             let plan = Some(file.clone());
@@ -76,18 +112,17 @@ pub(crate) fn run(path: &Utf8Path, args: &RunArgs, run: fn(&RunArgs) -> Outcome<
                 run(&RunArgs { plan, ..args.clone() })?;
                 continue;
             }
-            let path = &lists.path;
-            keep_row(path, list.as_str(), Standing { status: master::Word::InProgress, done, total })?;
+            lists.keep_row(list.as_str(), Standing { status: Word::InProgress, done, total })?;
             ui::say(ui::styled(ui::BOLD, paths::shown(&file)));
             // What one pass was told to begin again is begun once.
             let ended =
                 run(&RunArgs { plan, reset: args.reset && worst == FINE && before == 0, ..args.clone() })?;
-            let (now, total) = counts(&file).unwrap_or((done, total));
+            let (now, total) = lists.counts(&file).unwrap_or((done, total));
             let status = match ended {
-                FINE => master::Word::Completed,
-                _ => master::Word::InProgress,
+                FINE => Word::Completed,
+                _ => Word::InProgress,
             };
-            keep_row(path, list.as_str(), Standing { status, done: now, total })?;
+            lists.keep_row(list.as_str(), Standing { status, done: now, total })?;
             if ended == STOPPED && waits_for_others(args, &file)? {
                 before += done;
                 after += now;
@@ -124,8 +159,12 @@ fn waits_for_others(args: &RunArgs, list: &Utf8Path) -> Outcome<bool> {
 }
 
 /// Every list in its turn with its own plan, and what they come to together. One that cannot be read does not hide the others.
-pub(crate) fn plan(path: &Utf8Path, strict: bool, as_json: bool, all: bool) -> Outcome<Exit> {
-    let lists = Lists::read(path)?;
+pub(crate) fn plan(
+    path: &Utf8Path,
+    collection: &'static dyn Collection,
+    (strict, as_json, all): (bool, bool, bool),
+) -> Outcome<Exit> {
+    let lists = Lists::read(path, collection)?;
     let how = How { strict, lint: true, ..How::default() };
     let (mut exit, mut documents, mut sum) = (FINE, Vec::new(), (0, 0, 0));
     for entry in &lists.entries {
@@ -143,7 +182,7 @@ pub(crate) fn plan(path: &Utf8Path, strict: bool, as_json: bool, all: bool) -> O
                 continue;
             }
         };
-        let (done, total) = counts(&file).unwrap_or((0, 0));
+        let (done, total) = lists.counts(&file).unwrap_or((0, 0));
         sum = (sum.0 + 1, sum.1 + done, sum.2 + total);
         let settings = &found.plan.settings;
         let session = Session {
@@ -178,8 +217,13 @@ pub(crate) fn plan(path: &Utf8Path, strict: bool, as_json: bool, all: bool) -> O
 }
 
 /// How far every list is: by its run if it has one, else by its boxes. Reads only.
-pub(crate) fn status(path: &Utf8Path, project: Option<&Utf8Path>, as_json: bool) -> Outcome<Exit> {
-    let lists = Lists::read(path)?;
+pub(crate) fn status(
+    path: &Utf8Path,
+    collection: &'static dyn Collection,
+    project: Option<&Utf8Path>,
+    as_json: bool,
+) -> Outcome<Exit> {
+    let lists = Lists::read(path, collection)?;
     let project = find::project(Some(project.unwrap_or(plans::folder_of(path))))?;
     let journal = Journal::open_existing(&project.home)?;
     let (mut rows, mut sum) = (Vec::new(), (0, 0));
@@ -188,7 +232,7 @@ pub(crate) fn status(path: &Utf8Path, project: Option<&Utf8Path>, as_json: bool)
             rows.push((json!({ "name": entry.name, "list": null }), called(entry), "no list yet".to_owned()));
             continue;
         };
-        let (done, total) = counts(&file).unwrap_or((0, 0));
+        let (done, total) = lists.counts(&file).unwrap_or((0, 0));
         sum = (sum.0 + done, sum.1 + total);
         let real = file.canonicalize_utf8().unwrap_or_else(|_| file.clone());
         let mut run = None;
@@ -238,18 +282,3 @@ fn called(entry: &Entry) -> String {
 const UNFINISHED: Exit = 4;
 /// Stopped, and can go on later.
 const STOPPED: Exit = 3;
-
-/// How many of its tasks a list has ticked, of how many.
-fn counts(list: &Utf8Path) -> Option<(usize, usize)> {
-    boxes::count(&std::fs::read(list).ok()?)
-}
-
-fn keep_row(path: &Utf8Path, list: &str, standing: Standing) -> Outcome {
-    let bytes = std::fs::read(path).map_err(Failure::io(format!("cannot read {path}")))?;
-    match master::update(&bytes, list, standing) {
-        Some(new) if new != bytes => {
-            disk::write(path, &new).map_err(Failure::io(format!("cannot write {path}")))
-        }
-        _ => Ok(()),
-    }
-}

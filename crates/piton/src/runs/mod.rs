@@ -23,7 +23,6 @@ pub(crate) mod made;
 pub(crate) mod master;
 pub(crate) mod older;
 pub(crate) mod preview;
-pub(crate) mod preview_issue;
 pub(crate) mod refusals;
 pub(crate) mod resume;
 pub(crate) mod same_plan;

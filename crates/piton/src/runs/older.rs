@@ -1,36 +1,41 @@
-//! Folders of the layout before the iterative system's own: brought to where such folders are kept now, before they are
-//! taken over.
+//! Folders of an older layout: brought to where such folders are kept now, before they are taken over.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Dialect, RunId};
-use piton_core::system::iterative::plan::BRIEFS;
+use piton_core::plan::RunId;
+use piton_core::system::{Outdated, SystemRef, systems};
 use piton_engine::crash;
 
 use crate::failure::{Failure, Outcome};
 use crate::paths::shown;
-use crate::plans::{self, FoundPlan, How, ITERATIVE, OLDER};
+use crate::plans::{self, FoundPlan, How};
 use crate::ui;
 
-/// The folder of that layout which is meant, and where it belongs now. `None`: it is of another kind.
-pub(crate) fn meant(given: &Utf8Path) -> Outcome<Option<(Utf8PathBuf, Utf8PathBuf)>> {
+/// A folder of an older layout, and where it belongs now.
+pub(crate) struct Older {
+    system: SystemRef,
+    from: Utf8PathBuf,
+    now: Outdated,
+}
+
+/// The folder of an older layout that is meant. `None`: it is of the usual one.
+pub(crate) fn meant(given: &Utf8Path) -> Outcome<Option<Older>> {
     let folder = if given.is_file() { given.parent().unwrap_or(given) } else { given };
-    // It may have been brought there already, by somebody who was cut off.
+    // It may have been moved already, by a command that was cut off.
     let from = folder.canonicalize_utf8().unwrap_or_else(|_| crate::paths::absolute(folder));
-    let around = from.parent().filter(|around| around.ends_with(OLDER));
-    let project = around.and_then(|around| around.parent()?.parent());
-    let (Some(project), Some(slug)) = (project, from.file_name()) else { return Ok(None) };
-    RunId::new(slug)
-        .map_err(|bad| Failure::new(format!("{slug:?} cannot be the name of a folder here: {bad}")))?;
-    let to = project.join(ITERATIVE).join(slug);
-    Ok(Some((from, to)))
+    let outdated = systems().find_map(|system| Some((system, system.outdated(from.as_str())?)));
+    let (Some((system, now)), Some(name)) = (outdated, from.file_name()) else { return Ok(None) };
+    RunId::new(name)
+        .map_err(|bad| Failure::new(format!("{name:?} cannot be the name of a folder here: {bad}")))?;
+    Ok(Some(Older { system, from, now }))
 }
 
 /// The plan of such a folder, which is brought to its new place unless that is only to be told. One that cannot be read
 /// stays where it is.
-pub(crate) fn found(from: &Utf8Path, to: &Utf8Path, how: How<'_>, dry_run: bool) -> Outcome<FoundPlan> {
+pub(crate) fn found(older: &Older, how: How<'_>, dry_run: bool) -> Outcome<FoundPlan> {
+    let (from, to) = (older.from.as_path(), Utf8Path::new(&older.now.to));
     let is_moved = !from.is_dir() && to.is_dir();
     if !is_moved {
-        let (found, warnings) = plans::read(from, Dialect::Iterative, how)?;
+        let (found, warnings) = plans::read(from, older.system, how)?;
         warnings.into_iter().for_each(ui::say);
         if to.exists() {
             let failure = Failure::new(format!("{} exists already", shown(to)));
@@ -40,17 +45,17 @@ pub(crate) fn found(from: &Utf8Path, to: &Utf8Path, how: How<'_>, dry_run: bool)
             ui::say(format!("would move {} to {}", shown(from), shown(to)));
             return Ok(found);
         }
-        bring(from, to)?;
+        bring(from, to, older.now.renamed)?;
     }
-    Ok(plans::read(to, Dialect::Iterative, how)?.0)
+    Ok(plans::read(to, older.system, how)?.0)
 }
 
 /// Killed at any point, it can be done again.
-fn bring(from: &Utf8Path, to: &Utf8Path) -> Outcome {
+fn bring(from: &Utf8Path, to: &Utf8Path, (before, now): (&str, &str)) -> Outcome {
     let cannot = |path: &Utf8Path| Failure::io(format!("cannot move {path}"));
-    let [brief, older] = BRIEFS.map(|name| from.join(name));
-    if older.is_file() && !brief.exists() {
-        std::fs::rename(&older, &brief).map_err(cannot(&older))?;
+    let (before, now) = (from.join(before), from.join(now));
+    if before.is_file() && !now.exists() {
+        std::fs::rename(&before, &now).map_err(cannot(&before))?;
     }
     let place = to.parent().unwrap_or(to);
     std::fs::create_dir_all(place).map_err(Failure::io(format!("cannot create {place}")))?;

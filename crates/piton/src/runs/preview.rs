@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use piton_core::plan::{Graph, Schedule, TaskId, TaskSpec};
 use piton_core::run::Session;
 use piton_core::view::counted;
+use piton_core::view::preview::{Line, MOST, Part, and_more};
 use serde_json::{Value, json};
 
 use crate::failure::Outcome;
 use crate::plans::{self, FoundPlan};
 use crate::preflight::{self, Finding};
-use crate::runs::preview_issue::{self, MOST};
 use crate::runs::{find, iterative};
 use crate::ui::{self, BOLD, DIM};
 
@@ -43,9 +43,7 @@ pub(crate) fn document(found: &FoundPlan, session: &Session, missing: &[Finding]
         "tasks": plan.tasks,
         "missing": missing.iter().map(Finding::as_json).collect::<Vec<_>>(),
     });
-    if let Some(read) = &found.issue {
-        preview_issue::describe(read, &mut document);
-    }
+    found.read.describe(&mut document);
     document
 }
 
@@ -60,12 +58,21 @@ pub(crate) fn show(found: &FoundPlan, session: &Session, as_json: bool, all: boo
         return ui::answer_json(&document(found, session, missing));
     }
     // After the answer, where it is seen.
-    if let Some(read) = &found.issue {
-        preview_issue::show(read, &found.plan, all);
-        return preflight::tell(missing);
+    match found.read.preview(&found.plan, all) {
+        Some(lines) => lines.iter().for_each(|line| ui::answer_line(drawn(line))),
+        None => show_graph(found, session, all),
     }
-    show_graph(found, session, all);
     preflight::tell(missing);
+}
+
+/// A line as it is printed.
+fn drawn(line: &Line) -> String {
+    let part = |part: &Part| match part {
+        Part::Plain(text) => ui::plain(text),
+        Part::Bold(text) => ui::styled(BOLD, ui::plain(text)).to_string(),
+        Part::Dim(text) => ui::styled(DIM, ui::plain(text)).to_string(),
+    };
+    line.0.iter().map(part).collect()
 }
 
 fn show_graph(found: &FoundPlan, session: &Session, all: bool) {
@@ -120,7 +127,7 @@ fn show_graph(found: &FoundPlan, session: &Session, all: bool) {
         }
     }
     if shown > MOST && !all {
-        ui::answer_line(format!("… and {} more (--all shows them)", shown - MOST));
+        ui::answer_line(drawn(&and_more(shown - MOST)));
     }
     let steps = counted(path.len() as u64, "step");
     let path = if path.len() > 12 {

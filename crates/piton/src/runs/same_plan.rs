@@ -10,7 +10,7 @@ use piton_engine::project::Project;
 use crate::failure::{Failure, Outcome};
 use crate::paths::{self, typed};
 use crate::plans::FoundPlan;
-use crate::runs::{issue, known};
+use crate::runs::known;
 use crate::ui;
 
 /// Runs of the same plan, where none began with the very file that is named.
@@ -36,7 +36,7 @@ pub(crate) fn look(
     let hash = found.plan.hash();
     let repo = project.repo()?;
     // Looks only: a branch that is to be made has no run yet.
-    let asked = onto.or_else(|| issue::branch(found));
+    let asked = onto.or_else(|| found.read.branch());
     let target = repo.and_then(|repo| asked.or_else(|| repo.current_branch().ok()));
     let top = repo.and_then(|repo| repo.top().canonicalize_utf8().ok());
     let within = top.and_then(|top| found.path.strip_prefix(top).ok().map(ToOwned::to_owned));

@@ -4,11 +4,10 @@
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Oid, RunId, TaskId};
 use piton_core::run::Command;
-use piton_core::system::execute::{state as file, takeover as execute};
-use piton_core::system::iterative::takeover::Lessons;
-use piton_core::system::iterative::{self, guardrails};
-use piton_core::system::kit::takeover::{Legacy, Line, Refused, Takeover};
-use piton_core::system::{Understood, issue, rwkit};
+use piton_core::system::SystemRef;
+use piton_core::system::kit::takeover::{
+    LeftFiles, Legacy, Lessons, Line, Refused, StateOf, StateText, Takeover,
+};
 use piton_core::view::counted;
 use piton_engine::crash;
 use piton_engine::git::Repo;
@@ -18,7 +17,7 @@ use piton_engine::takeover::{self, Site};
 
 use crate::failure::{Failure, Outcome};
 use crate::paths::{self, typed};
-use crate::plans::{self, Aside, FoundPlan, Left};
+use crate::plans::{self, Aside, FoundPlan};
 use crate::runs::create;
 use crate::runs::flags::RunArgs;
 use crate::runs::state_files::back_up;
@@ -32,20 +31,25 @@ pub(crate) struct Place<'a> {
     pub(crate) onto: Option<&'a str>,
 }
 
-/// What was done before a run, by what others wrote into the plan's files, as far as it is borne out.
+/// What was done before a run, by what others wrote into the plan's files, as far as it is borne out. What is judged by its
+/// worktrees as well is a [`TakeOver`].
 pub(crate) fn past(
     found: &mut FoundPlan,
     place: Place<'_>,
     journal: &Journal,
     aside: Aside,
 ) -> Outcome<Vec<Command>> {
-    let Some((file, left)) = left(found, place, journal, aside)? else { return Ok(Vec::new()) };
+    if found.policy().adopts_worktrees {
+        return Ok(Vec::new());
+    }
+    let files = left(found, place.project, place.onto, journal, aside)?;
+    let Some(left) = found.read.left(files) else { return Ok(Vec::new()) };
     let mut settings = found.plan.settings.clone();
     left.keep_settings(&mut settings);
     let Place { project, tip, .. } = place;
     let target = project.repo()?.zip(tip);
     let site = Site { project, target, worktree_dir: project.worktree_dir(), others: Vec::new() };
-    let taken = judged(found, &site, &*left, file, aside)?;
+    let taken = judged(found, &site, &*left, aside)?;
     tell(&taken.lines);
     drop(left);
     found.plan.settings = settings;
@@ -53,103 +57,54 @@ pub(crate) fn past(
 }
 
 /// Have everything judged that another system left.
-fn judged(
-    found: &FoundPlan,
-    site: &Site<'_>,
-    left: &dyn Legacy,
-    file: &str,
-    aside: Aside,
-) -> Outcome<Takeover> {
+fn judged(found: &FoundPlan, site: &Site<'_>, left: &dyn Legacy, aside: Aside) -> Outcome<Takeover> {
     let specs = &found.plan.tasks;
     let evidence = takeover::gather(site, specs, &left.questions(specs), aside == Aside::Put)?;
-    left.take_over(specs, &evidence).map_err(|refused| refuse(found, file, &refused))
+    left.take_over(specs, &evidence).map_err(|refused| refuse(found, &refused))
 }
 
-/// What another system left about a plan that says how far it is, with the name of its state file.
-fn left<'f>(
-    found: &'f FoundPlan,
-    place: Place<'f>,
+/// The files that another program left beside a plan.
+pub(crate) fn left<'f>(
+    found: &FoundPlan,
+    project: &Project,
+    onto: Option<&'f str>,
     journal: &Journal,
     aside: Aside,
-) -> Outcome<Option<(&'static str, Box<dyn Legacy + 'f>)>> {
-    let project = place.project;
-    if let Some(reading) = &found.issue {
-        let path = found.path.join(issue::state::FILE);
-        let state = state(project, &path, issue::state::read, "the list alone counts", aside)?;
-        let (before, state) = (&reading.before, state.state().unwrap_or_default());
-        let left = issue::takeover::Left { list: reading.list, before, state, onto: place.onto };
-        return Ok(Some((issue::state::FILE, Box::new(left))));
-    }
-    if let Some(reading) = &found.list {
-        let state = state_of_list(&reading.file, project, journal, aside)?.unwrap_or_default();
-        let left = rwkit::takeover::Left { before: &reading.before, state };
-        return Ok(Some((rwkit::state::FILE, Box::new(left))));
-    }
-    if let Some(reading) = &found.iterative {
-        let path = found.path.join(iterative::state::FILE);
-        let state = state(project, &path, iterative::state::read, "the log and git count", aside)?;
-        let left = iterative::takeover::Left {
-            about: &reading.about,
-            state: state.state().unwrap_or_default(),
-            log: takeover::text_of(&found.path.join(iterative::progress::FILE)),
-            lessons: lessons(&found.path),
-        };
-        return Ok(Some((iterative::state::FILE, Box::new(left))));
-    }
-    Ok(None)
+) -> Outcome<LeftFiles<'f>> {
+    let files = found.system().files();
+    let log = files.log_in_place.map(|log| takeover::text_of(&found.path.join(log))).unwrap_or_default();
+    let state = state(found, project, journal, aside)?;
+    Ok(LeftFiles { state, onto, log, lessons: lessons(found.system(), &found.path) })
 }
 
 /// What was learned here, and in work that was put into the archive beside this.
-pub(crate) fn lessons(plan: &Utf8Path) -> Lessons {
-    let archive = plan.parent().map(|around| around.join(iterative::takeover::ARCHIVE));
-    let archived = archive.map(|archive| takeover::archived(&archive, guardrails::FILE)).unwrap_or_default();
-    Lessons { known: takeover::text_of(&plan.join(guardrails::FILE)), archived }
+pub(crate) fn lessons(system: SystemRef, plan: &Utf8Path) -> Lessons {
+    let files = system.files();
+    let Some(name) = files.lessons else { return Lessons::default() };
+    let archive = plan.parent().zip(files.archive).map(|(around, archive)| around.join(archive));
+    let archived = archive.map(|archive| takeover::archived(&archive, name)).unwrap_or_default();
+    Lessons { known: takeover::text_of(&plan.join(name)), archived }
 }
 
-/// The state file of a plan, as far as it can be read. `otherwise` is what counts where it cannot.
-fn state<T>(
-    project: &Project,
-    path: &Utf8Path,
-    read: fn(&str) -> Understood<T>,
-    otherwise: &str,
-    aside: Aside,
-) -> Outcome<Left<T>> {
-    let read = |text: &str| {
-        let read = read(text);
-        (read.state, read.problems)
-    };
-    plans::left(project, path, read, otherwise, aside)
-}
-
-/// What the state file of an execute plan says, if there is one.
-pub(crate) fn look(plan: &Utf8Path, project: &Project, aside: Aside) -> Outcome<Option<execute::Left>> {
-    let path = plan.join(file::FILE);
-    Ok(match state(project, &path, file::read, "git is asked", aside)? {
-        Left::Nothing => None,
-        Left::Broken => Some(execute::Left::default()),
-        Left::Read { state, .. } => Some(execute::Left { state }),
-    })
-}
-
-/// A state file that somebody else left in the project about this list.
-fn state_of_list(
-    list: &str,
-    project: &Project,
-    journal: &Journal,
-    aside: Aside,
-) -> Outcome<Option<rwkit::state::ForeignState>> {
-    let path = project.root.join(rwkit::state::FILE);
-    let found = state(project, &path, rwkit::state::read, "the list alone counts", aside)?;
-    let Left::Read { state, bytes } = found else { return Ok(None) };
-    let known = state.piton_run.as_deref().and_then(|run| RunId::new(run).ok());
-    if let Some(run) = known
+/// The state file of a plan, as far as it can be used.
+fn state(found: &FoundPlan, project: &Project, journal: &Journal, aside: Aside) -> Outcome<StateText> {
+    let system = found.system();
+    let files = system.files();
+    let Some(name) = files.state else { return Ok(StateText::Missing) };
+    let path = if files.of_project { project.root.join(name) } else { found.path.join(name) };
+    let (state, bytes) = plans::left(project, &path, system, aside)?;
+    let (StateText::Text(text), true) = (&state, files.of_project) else { return Ok(state) };
+    let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
+    let place = found.path.strip_prefix(&root).unwrap_or(&found.path);
+    let of = system.state_of(text, place.as_str());
+    if let StateOf::Run(run) = &of
+        && let Ok(run) = RunId::new(run)
         && journal.facts(&run)?.is_some()
     {
-        // Our own, of this list or another: the journal knows it all.
-        return Ok(None);
+        // Our own, of this plan or another: the journal knows it all.
+        return Ok(StateText::Missing);
     }
-    let other = rwkit::takeover::about_another(list, &state);
-    if let Some(other) = other {
+    if let StateOf::Another(other) = &of {
         ui::say(format!(
             "{} is about {}, another list: it is kept as .bak, and this list alone counts",
             paths::shown(&path),
@@ -158,7 +113,7 @@ fn state_of_list(
     }
     // Otherwise it is in the journal next, and is replaced then.
     aside.keep(&path, "bak", &bytes)?;
-    Ok(if other.is_some() { None } else { Some(state) })
+    Ok(if matches!(of, StateOf::Another(_)) { StateText::Missing } else { state })
 }
 
 /// Everything that is taken over, judged but not yet believed.
@@ -173,12 +128,13 @@ impl TakeOver {
         found: &mut FoundPlan,
         project: &Project,
         journal: &Journal,
-        (left, aside): (&execute::Left, Aside),
-    ) -> Outcome<TakeOver> {
+        (left, aside): (LeftFiles<'_>, Aside),
+    ) -> Outcome<Option<TakeOver>> {
+        let Some(left) = found.read.left(left) else { return Ok(None) };
         let repo = repo_of(project)?;
-        let settings = &mut found.plan.settings;
-        left.keep_settings(settings);
-        let told = left.state.worktree_dir.as_ref().map(Utf8PathBuf::from).filter(|dir| dir.is_dir());
+        let mut settings = found.plan.settings.clone();
+        left.keep_settings(&mut settings);
+        let told = left.worktree_dir().map(Utf8PathBuf::from).filter(|dir| dir.is_dir());
         let worktree_dir = args.worktree_dir.clone().or(told);
         let worktree_dir = worktree_dir.unwrap_or_else(|| project.worktree_dir());
         if !settings.no_commits {
@@ -189,8 +145,10 @@ impl TakeOver {
         let tip = tip.ok_or_else(|| Failure::new(format!("there is no branch `{target}`")))?;
         let others = takeover::other_runs(project, journal, &found.path)?;
         let site = Site { project, target: Some((repo, &tip)), worktree_dir: worktree_dir.clone(), others };
-        let taken = judged(found, &site, left, file::FILE, aside)?;
-        Ok(TakeOver { taken, worktree_dir })
+        let taken = judged(found, &site, &*left, aside)?;
+        drop(left);
+        found.plan.settings = settings;
+        Ok(Some(TakeOver { taken, worktree_dir }))
     }
 
     /// Make the run, with everything that was done before, in one step.
@@ -234,8 +192,9 @@ fn tell(lines: &[Line]) {
 }
 
 /// A run that would leave out open tasks does not begin: nobody could work on them, and it would be called complete.
-fn refuse(found: &FoundPlan, file: &str, refused: &Refused) -> Failure {
+fn refuse(found: &FoundPlan, refused: &Refused) -> Failure {
     tell(&refused.lines);
+    let file = found.system().files().state.unwrap_or("the state file");
     let open: Vec<&str> = refused.open.iter().map(TaskId::as_str).collect();
     let first = open.first().copied().unwrap_or_default();
     let plan = typed(&found.path);

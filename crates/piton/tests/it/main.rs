@@ -44,6 +44,7 @@ mod running;
 mod runs;
 mod screens;
 mod sessions;
+mod sixth;
 mod stopping;
 mod storage;
 mod terminal;

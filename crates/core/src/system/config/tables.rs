@@ -6,13 +6,13 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
 use super::agents::{check_fallback, read_agent, read_dollars};
-use super::checks::{check_of, read_checks, read_command, read_paths};
+use super::checks::{TIMEOUT, check_of, read_checks, read_command, read_paths};
 use super::keys;
 use super::walk::{Said, Section, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
     Agent, Argv, Budget, Check, Exhausted, Fences, MAX_PARALLEL, Pattern, Protect, RepoPath, Sandbox,
-    Schedule, Settings, TaskId, WorktreeSetup,
+    Schedule, Settings, TaskId, TaskSpec, WorktreeSetup,
 };
 use crate::time::Span;
 
@@ -325,7 +325,41 @@ pub(in crate::system) fn read_defaults(
     }
 }
 
+impl Defaults {
+    /// A task for which nothing else is said.
+    pub(in crate::system) fn task(self, id: TaskId, title: String, prompt: String) -> TaskSpec {
+        TaskSpec {
+            id,
+            title,
+            prompt,
+            group: 0,
+            depends_on: Vec::new(),
+            files: Vec::new(),
+            criteria: Vec::new(),
+            checks: self.checks.unwrap_or_default(),
+            priority: self.priority.unwrap_or(PRIORITY),
+            agent: self.agent.unwrap_or_else(|| DEFAULT_AGENT.to_owned()),
+            attempts: self.attempts.unwrap_or(ATTEMPTS),
+            confirm: self.confirm.unwrap_or(false),
+            may_change_nothing: self.may_change_nothing.unwrap_or(false),
+            check_first: self.check_first.unwrap_or(false),
+            may_fail: self.may_fail.unwrap_or(false),
+            gate: false,
+            timeout: self.timeout.unwrap_or(TIMEOUT),
+            silence: self.silence.flatten(),
+            exports: Vec::new(),
+            outside: Vec::new(),
+            source: None,
+        }
+    }
+}
+
 impl Config {
+    /// A task of which a plan says no more than this.
+    pub fn task(&self, id: TaskId, title: impl Into<String>, prompt: impl Into<String>) -> TaskSpec {
+        self.defaults.clone().task(id, title.into(), prompt.into())
+    }
+
     /// What a run goes by, with every built-in default filled in.
     pub fn settings(&self) -> Settings {
         let built_in = Settings::default();

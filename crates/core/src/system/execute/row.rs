@@ -2,23 +2,65 @@
 
 use serde_json::Value;
 
+use super::plan::{LAYER_PLAN, MANIFEST};
+use super::takeover::Left;
 use super::{plan, state};
 use crate::chronicle::Chronicle;
+use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, TaskId};
-use crate::run::{State, Status};
+use crate::run::{Refusal, State, Status};
 use crate::system::config::Config;
 use crate::system::edit::Edit;
 use crate::system::export::{Names, Note, Source, Written, other_words};
-use crate::system::kept::{Picture, Place};
-use crate::system::{Files, Form, Policy, System};
+use crate::system::finding::join;
+use crate::system::kept::{self, Picture, Place};
+use crate::system::kit::takeover::{LeftFiles, Legacy, StateText};
+use crate::system::{
+    Addition, Claim, Disk, FileClaim, Files, Folder, Form, Given, Habits, Policy, Problem, ProjectNamed,
+    ReadPlan, Reading, Strength, System,
+};
 
 /// A folder with `manifest.json`, `layer_plan.json` and a task XML per task.
 #[derive(Clone, Copy, Debug)]
 pub struct Execute;
 
+/// Files by which a folder is one.
+const OWN: [&str; 3] = [MANIFEST, LAYER_PLAN, state::FILE];
+
+/// The layers as they were read.
+#[derive(Debug)]
+struct Layers(Reading);
+
+impl ReadPlan for Layers {
+    fn reading(&self) -> &Reading {
+        &self.0
+    }
+
+    fn reading_mut(&mut self) -> &mut Reading {
+        &mut self.0
+    }
+
+    fn lint(&self) -> Vec<Problem> {
+        plan::lint(&self.0)
+    }
+
+    /// Without a state file there is nothing to resume from. One that is broken leaves it all to git.
+    fn left<'r>(&'r self, files: LeftFiles<'r>) -> Option<Box<dyn Legacy + 'r>> {
+        match files.state {
+            StateText::Missing => None,
+            StateText::Broken => Some(Box::new(Left::default())),
+            StateText::Text(text) => Some(Box::new(Left { state: state::read(&text).state })),
+        }
+    }
+}
+
 impl System for Execute {
     fn name(&self) -> &'static str {
         "execute"
+    }
+
+    fn about(&self) -> &'static str {
+        "manifest.json, layer_plan.json and an XML file for each task"
     }
 
     fn plain(&self) -> Form {
@@ -26,7 +68,7 @@ impl System for Execute {
     }
 
     fn policy(&self) -> Policy {
-        Policy { keeps_description: true, early_branch: true, ..Policy::USUAL }
+        Policy { keeps_description: true, early_branch: true, adopts_worktrees: true, ..Policy::USUAL }
     }
 
     fn files(&self) -> Files {
@@ -36,6 +78,61 @@ impl System for Execute {
             offered: &[state::FILE],
             ..Files::default()
         }
+    }
+
+    fn habits(&self) -> Option<Habits> {
+        Some(Habits {
+            max_parallel: "EXECUTE_MAX_PARALLEL",
+            worktree_dir: "EXECUTE_WORKTREE_DIR",
+            verbose: "EXECUTE_VERBOSE",
+            most_at_once: 10,
+        })
+    }
+
+    fn claims_folder(&self, folder: &str, disk: &dyn Disk) -> Option<Claim> {
+        let is_layer = |name: &String| {
+            name.split_once('-').is_some_and(|(n, _)| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let has_task =
+            |layer: String| disk.names(&join(folder, &layer)).iter().any(|name| name.ends_with(".xml"));
+        let has_file = OWN.iter().any(|name| disk.is_file(&join(folder, name)));
+        let is_plan = has_file || disk.names(folder).into_iter().filter(is_layer).any(has_task);
+        is_plan.then(|| Claim::new(MANIFEST, Strength::ByName))
+    }
+
+    fn claims_file(&self, name: &str, _: &str, _: &dyn Disk) -> FileClaim {
+        if OWN.contains(&name) { FileClaim::Yes } else { FileClaim::No }
+    }
+
+    fn is_part(&self, name: &str) -> bool {
+        [MANIFEST, LAYER_PLAN].contains(&name) || (name.contains('/') && name.ends_with(".xml"))
+    }
+
+    fn project_named(&self, folder: &str, disk: &dyn Disk) -> ProjectNamed {
+        let manifest = disk.read(&join(folder, MANIFEST));
+        let state = || {
+            let (state, _) = kept::parse(&disk.read(&join(folder, state::FILE))?).ok()?;
+            let said = state.get("project_path")?.as_str().filter(|said| !said.trim().is_empty())?;
+            Some(said.to_owned())
+        };
+        let in_plan = manifest.and_then(|bytes| plan::project_path(&bytes));
+        ProjectNamed { in_plan, in_state: state() }
+    }
+
+    fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan> {
+        Box::new(Layers(plan::read(folder, given.name, given.config, given.strict)))
+    }
+
+    fn add(&self, folder: &Folder, plan: &Plan, task: &Addition) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
+        plan::add(folder, plan, task)
+    }
+
+    fn check_state(&self, text: &str) -> Vec<Diagnostic> {
+        state::read(text).problems
+    }
+
+    fn without_state(&self) -> &'static str {
+        "git is asked"
     }
 
     fn picture(

@@ -186,14 +186,7 @@ fn list(exported: &Exported) -> crate::system::Reading {
     let (name, text) = &exported.files[0];
     let folder = Folder { files: [(name.clone(), text.clone().into_bytes())].into() };
     let config = Config::default();
-    let given = rwkit::plan::Given {
-        list: name,
-        plan: None,
-        config: &config,
-        detected: &[],
-        siblings: &[],
-        strict: false,
-    };
+    let given = crate::system::Given::new(name, name, &config);
     rwkit::plan::read(&folder, &given).reading
 }
 

@@ -3,24 +3,40 @@
 use serde_json::Value;
 
 use super::companions::{BOXES, JOURNAL, REPORT};
+use super::plan::{DESIGN, LISTS, REQUIREMENTS};
 use super::{journal, plan, state, tell};
 use crate::chronicle::Chronicle;
+use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, TaskId};
-use crate::run::{Report, State, Status};
+use crate::run::{Refusal, Report, State, Status};
 use crate::system::config::Config;
 use crate::system::edit::{Edit, What};
 use crate::system::export::{Names, Source, Written};
+use crate::system::finding::join;
 use crate::system::kept::{self, Companion, Picture, Place, Told};
 use crate::system::kit::entries;
-use crate::system::{Files, Form, Policy, System};
+use crate::system::{
+    Addition, Claim, Detects, Disk, FileClaim, Files, Folder, Form, Given, Policy, ReadPlan, Strength,
+    System, Typed,
+};
 
 /// A folder `issue-N-slug` with `tasks.md`, whose boxes are the tasks.
 #[derive(Clone, Copy, Debug)]
 pub struct Issues;
 
+fn number(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits.then(|| digits.parse().ok()).flatten()
+}
+
 impl System for Issues {
     fn name(&self) -> &'static str {
         "issue"
+    }
+
+    fn about(&self) -> &'static str {
+        "An issue's folder with tasks.md, or plan.md"
     }
 
     fn plain(&self) -> Form {
@@ -28,7 +44,13 @@ impl System for Issues {
     }
 
     fn policy(&self) -> Policy {
-        Policy { in_sequence: true, logs_rejections: true, ..Policy::USUAL }
+        Policy {
+            in_sequence: true,
+            logs_rejections: true,
+            detects: Detects::Always,
+            shared_worktree: true,
+            ..Policy::USUAL
+        }
     }
 
     fn files(&self) -> Files {
@@ -38,6 +60,56 @@ impl System for Issues {
             offered: &[state::FILE, journal::FILE, tell::REPORT],
             ..Files::default()
         }
+    }
+
+    fn claims_folder(&self, folder: &str, disk: &dyn Disk) -> Option<Claim> {
+        let has = |name: &str| disk.is_file(&join(folder, name));
+        let real = disk.real(folder).unwrap_or_default();
+        let is_named = real.rsplit('/').next().and_then(plan::number_of).is_some();
+        let is_planned = has(REQUIREMENTS) || has(DESIGN) || has(state::FILE);
+        let [tasks, plan] = LISTS.map(|name| (name, has(name)));
+        match (tasks, plan) {
+            ((name, true), _) if is_planned || is_named => Some(Claim::new(name, Strength::ByName)),
+            (_, (name, true)) if is_named => Some(Claim::new(name, Strength::ByName)),
+            (_, (name, true)) => Some(Claim::new(name, Strength::Fallback)),
+            _ => None,
+        }
+    }
+
+    fn claims_file(&self, name: &str, _: &str, _: &dyn Disk) -> FileClaim {
+        let is_own = [state::FILE, journal::FILE].contains(&name) || self.is_part(name);
+        if is_own { FileClaim::Yes } else { FileClaim::No }
+    }
+
+    /// `42` or `#42`.
+    fn typed(&self, text: &str) -> Option<Typed> {
+        let number = number(text)?;
+        let new = format!("piton new issue {number} SLUG");
+        Some(Typed { what: format!("issue {number}"), new, is_certain: text.starts_with('#') })
+    }
+
+    fn goes_by(&self, folder: &str, text: &str) -> bool {
+        number(text).is_some_and(|number| plan::number_of(folder).is_some_and(|(own, _)| own == number))
+    }
+
+    fn is_part(&self, name: &str) -> bool {
+        LISTS.contains(&name) || [REQUIREMENTS, DESIGN].contains(&name)
+    }
+
+    fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan> {
+        Box::new(plan::read(folder, given))
+    }
+
+    fn add(&self, folder: &Folder, _: &Plan, task: &Addition) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
+        Ok(plan::add(folder, task)?.into_iter().collect())
+    }
+
+    fn check_state(&self, text: &str) -> Vec<Diagnostic> {
+        state::read(text).problems
+    }
+
+    fn without_state(&self) -> &'static str {
+        "the list alone counts"
     }
 
     fn picture(
@@ -89,7 +161,7 @@ impl System for Issues {
     }
 
     fn write(&self, fitted: &Plan, config: &Config, is_done: &dyn Fn(&TaskId) -> bool) -> Written {
-        let given = plan::Given { name: &fitted.name, place: "", config, detected: &[], strict: false };
+        let given = Given::new(&fitted.name, "", config);
         Written::read_back(plan::write(fitted, is_done), |folder| plan::read(folder, &given).reading)
     }
 

@@ -5,18 +5,23 @@ use serde_json::Value;
 use super::companions::{BOXES, GUARDRAILS, PROGRESS, told_in_words};
 use super::plan::is_review;
 use super::prompt::Iteration;
-use super::{ending, guardrails, plan, progress, state};
+use super::{context, ending, guardrails, plan, progress, state, takeover};
 use crate::chronicle::Chronicle;
+use crate::diagnostic::Diagnostic;
 use crate::plan::{Iterative, Mode, Oid, Plan, Settings, TaskId};
 use crate::prompt::is_command;
-use crate::run::{AgentEnd, Run, State, Status, Task};
+use crate::run::{AgentEnd, Refusal, Run, State, Status, Task};
 use crate::signal::Signal;
 use crate::system::config::Config;
 use crate::system::edit::{Edit, What};
 use crate::system::export::{Names, Source, Written};
+use crate::system::finding::join;
 use crate::system::kept::{self, Companion, Picture, Place, Told};
 use crate::system::kit::text;
-use crate::system::{Ended, Files, Form, Pass, Policy, System};
+use crate::system::{
+    Addition, Claim, Detects, Disk, Ended, FileClaim, Files, Folder, Form, Given, Outdated, Pass, Policy,
+    ReadPlan, Strength, System,
+};
 
 /// A folder with `brief.md` and `tasks.md` or `plan.md`, whose units are worked on in iterations.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +32,25 @@ fn about<'r>(run: &'r Run, task: &Task) -> Option<&'r Iterative> {
     run.settings.form.brief().filter(|_| !is_review(run, task))
 }
 
+/// Where folders of this system are kept, from the root of a project.
+const PLACE: &str = ".claude/iterative";
+/// Where an older layout of it kept them.
+const OLDER: &str = ".claude/iterative-dev";
+/// Files by which a folder is known wherever it lies. Other systems have a list, too.
+const OWN: [&str; 4] = ["brief.md", progress::FILE, guardrails::FILE, context::FILE];
+
+fn is_in(folder: &str, place: &str, disk: &dyn Disk) -> bool {
+    let real = disk.real(folder).unwrap_or_default();
+    real.rsplit_once('/').is_some_and(|(around, _)| around == place || around.ends_with(&format!("/{place}")))
+}
+
 impl System for Iterations {
     fn name(&self) -> &'static str {
         "iterative"
+    }
+
+    fn about(&self) -> &'static str {
+        "A folder with brief.md and tasks.md, or plan.md, worked on in iterations"
     }
 
     fn plain(&self) -> Form {
@@ -42,6 +63,8 @@ impl System for Iterations {
             review_of_all: true,
             tells_failures: false,
             logs_rejections: true,
+            detects: Detects::AtBeginning,
+            judged_by_target: true,
             ..Policy::USUAL
         }
     }
@@ -49,12 +72,59 @@ impl System for Iterations {
     fn files(&self) -> Files {
         Files {
             state: Some(state::FILE),
-            usual_folder: Some(".claude/iterative"),
+            usual_folder: Some(PLACE),
+            archive: Some(takeover::ARCHIVE),
+            lessons: Some(guardrails::FILE),
             offered: &[state::FILE, progress::FILE, guardrails::FILE],
             shown_along: &["context.md", "brief.md", "tasks.md", "plan.md"],
             log_in_place: Some(progress::FILE),
             ..Files::default()
         }
+    }
+
+    fn claims_folder(&self, folder: &str, disk: &dyn Disk) -> Option<Claim> {
+        let has = |name: &&&str| disk.is_file(&join(folder, name));
+        let list = plan::LISTS.iter().find(has)?;
+        let strength = if is_in(folder, PLACE, disk) { Some(Strength::ByPlace) } else { None };
+        let by_files = || OWN.iter().any(|name| has(&name)).then_some(Strength::ByFiles);
+        strength.or_else(by_files).map(|strength| Claim::new(list, strength))
+    }
+
+    fn claims_file(&self, name: &str, _: &str, _: &dyn Disk) -> FileClaim {
+        let is_own = OWN.contains(&name) || name == state::FILE || self.is_part(name);
+        if is_own { FileClaim::InItsFolder } else { FileClaim::No }
+    }
+
+    fn goes_by(&self, folder: &str, text: &str) -> bool {
+        folder == text && text != takeover::ARCHIVE && !text.starts_with('.')
+    }
+
+    fn outdated(&self, folder: &str) -> Option<Outdated> {
+        let (around, name) = folder.rsplit_once('/')?;
+        let project = around.strip_suffix(OLDER)?.strip_suffix('/')?;
+        let to = join(&join(project, PLACE), name);
+        let [now, before] = plan::BRIEFS;
+        Some(Outdated { place: PLACE, to, renamed: (before, now) })
+    }
+
+    fn is_part(&self, name: &str) -> bool {
+        plan::LISTS.contains(&name) || plan::BRIEFS.contains(&name) || name == context::FILE
+    }
+
+    fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan> {
+        Box::new(plan::read(folder, given))
+    }
+
+    fn add(&self, folder: &Folder, plan: &Plan, task: &Addition) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
+        Ok(plan::add(folder, plan, task)?.into_iter().collect())
+    }
+
+    fn check_state(&self, text: &str) -> Vec<Diagnostic> {
+        state::read(text).problems
+    }
+
+    fn without_state(&self) -> &'static str {
+        "the log and git count"
     }
 
     fn picture(
@@ -139,7 +209,7 @@ impl System for Iterations {
     }
 
     fn write(&self, fitted: &Plan, config: &Config, is_done: &dyn Fn(&TaskId) -> bool) -> Written {
-        let given = plan::Given { name: &fitted.name, place: "", config, detected: &[], strict: false };
+        let given = Given::new(&fitted.name, "", config);
         Written::read_back(plan::write(fitted, is_done), |folder| plan::read(folder, &given).reading)
     }
 

@@ -11,7 +11,7 @@ use crate::history::{LastWord, StandIn, Target, name_of};
 use crate::plan::{Argv, Iterative, Mode, Oid, TaskId, TaskSpec};
 use crate::run::{Claim as Claimed, Command, Note, Past, PastCommit, Report, Status};
 use crate::system::kit::takeover::{
-    self, Belief, Compared, Evidence, Files, Legacy, Line, Questions, Refused, Takeover,
+    self, Belief, Compared, Evidence, Files, Legacy, Lessons, Line, Questions, Refused, Takeover,
 };
 use crate::view::counted;
 
@@ -23,13 +23,6 @@ pub struct Left<'a> {
     /// The log of iterations.
     pub log: String,
     pub lessons: Lessons,
-}
-
-/// What was learned here, and in work that was put into the archive: each with the name of its folder.
-#[derive(Debug, Default)]
-pub struct Lessons {
-    pub known: String,
-    pub archived: Vec<(String, String)>,
 }
 
 impl Lessons {

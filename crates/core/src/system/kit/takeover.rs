@@ -14,10 +14,59 @@ use crate::run::{Command, Note, Past, Proof, Report, Status};
 use crate::time::Timestamp;
 use crate::view::counted;
 
+/// The files that another program left beside a plan, as far as they can be read.
+#[derive(Clone, Debug, Default)]
+pub struct LeftFiles<'a> {
+    pub state: StateText,
+    /// The branch that work is to land on.
+    pub onto: Option<&'a str>,
+    /// The log of what was done.
+    pub log: String,
+    pub lessons: Lessons,
+}
+
+/// A state file that another program left.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum StateText {
+    #[default]
+    Missing,
+    /// Neither it nor an older version of it can be used.
+    Broken,
+    Text(String),
+}
+
+impl StateText {
+    pub fn text(&self) -> Option<&str> {
+        if let StateText::Text(text) = self { Some(text) } else { None }
+    }
+}
+
+/// What was learned in this plan's work, and in finished work: each with the name of its folder in the archive.
+#[derive(Clone, Debug, Default)]
+pub struct Lessons {
+    pub known: String,
+    pub archived: Vec<(String, String)>,
+}
+
+/// Whose a state file is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateOf {
+    ThisPlan,
+    /// A run of Piton's wrote it. If the journal has that run, it knows more.
+    Run(String),
+    /// Another plan's.
+    Another(String),
+}
+
 /// What another system left about the tasks of a plan.
 pub trait Legacy {
     /// What a run was begun with holds, unless somebody says otherwise now.
     fn keep_settings(&self, _settings: &mut Settings) {}
+
+    /// The folder in which its worktrees lie.
+    fn worktree_dir(&self) -> Option<&str> {
+        None
+    }
 
     /// What has to be known to judge it.
     fn questions(&self, specs: &[TaskSpec]) -> Questions;

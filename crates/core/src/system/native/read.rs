@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use super::checks::{self, read_paths, unix_lines};
+use super::checks::{read_paths, unix_lines};
 use super::config::{self, Config, read_defaults, read_tables};
 use super::keys::{self, quoted};
 use super::links::{Origin, link};
@@ -247,10 +247,9 @@ impl<'a> Tasks<'a> {
             read_paths(walk, section, "files").into_iter().map(|said| (said.value, said.at)).unzip();
         let criteria = section.texts(walk, "criteria").iter().map(|said| unix_lines(said.value)).collect();
         let said = read_defaults(walk, section, &self.config.defaults);
-        let agent = said.agent.unwrap_or_else(|| config::DEFAULT_AGENT.to_owned());
-        self.check_agent(walk, section, &agent);
-        let checks = said.checks.unwrap_or_default();
-        if checks.is_empty() && !section.has("checks") {
+        let agent = said.agent.as_deref().unwrap_or(config::DEFAULT_AGENT);
+        self.check_agent(walk, section, agent);
+        if said.checks.as_ref().is_none_or(Vec::is_empty) && !section.has("checks") {
             walk.push(
                 Diagnostic::error(section.at.clone(), "nothing checks this task")
                     .label("add `checks = [\"…\"]`: commands that prove it done")
@@ -258,29 +257,16 @@ impl<'a> Tasks<'a> {
             );
         }
         let gate = section.flag(walk, "gate").unwrap_or(false);
+        let check_first = said.check_first.unwrap_or(gate);
         let Some(Said { value: id, at }) = id else { return };
+        let spec = said.task(id, title.unwrap_or_default(), prompt.unwrap_or_default());
         self.tasks.push(TaskSpec {
-            id,
-            title: title.unwrap_or_default(),
-            prompt: prompt.unwrap_or_default(),
             group: group.and_then(|group| u32::try_from(group).ok()).unwrap_or(0),
-            depends_on: Vec::new(),
             files,
             criteria,
-            checks,
-            priority: said.priority.unwrap_or(config::PRIORITY),
-            agent,
-            attempts: said.attempts.unwrap_or(config::ATTEMPTS),
-            confirm: said.confirm.unwrap_or(false),
-            may_change_nothing: said.may_change_nothing.unwrap_or(false),
-            check_first: said.check_first.unwrap_or(gate),
-            may_fail: said.may_fail.unwrap_or(false),
+            check_first,
             gate,
-            timeout: said.timeout.unwrap_or(checks::TIMEOUT),
-            silence: said.silence.flatten(),
-            exports: Vec::new(),
-            outside: Vec::new(),
-            source: None,
+            ..spec
         });
         self.origins.push(Origin { id: at, depends_on, files: file_places, grouped: group.is_some() });
     }

@@ -1,10 +1,20 @@
 //! Piton's own plans in the table of systems.
 
-use super::{Config, Overrides, fit, read, write};
-use crate::diagnostic::Severity;
+use std::collections::BTreeMap;
+
+use super::{Config, Overrides, add, fit, read, write};
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Plan, TaskId};
+use crate::run::Refusal;
 use crate::system::export::{Note, Source, Written};
-use crate::system::{Files, Form, Policy, System};
+use crate::system::finding::join;
+use crate::system::{
+    Addition, Claim, Disk, FileClaim, Files, Folder, Form, Given, Policy, Problem, ReadPlan, Reading,
+    Strength, System,
+};
+
+/// What a plan in a folder is called.
+const FILE: &str = "plan.toml";
 
 /// `plan.toml`.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +23,10 @@ pub struct Native;
 impl System for Native {
     fn name(&self) -> &'static str {
         "native"
+    }
+
+    fn about(&self) -> &'static str {
+        "plan.toml"
     }
 
     fn plain(&self) -> Form {
@@ -25,6 +39,46 @@ impl System for Native {
 
     fn files(&self) -> Files {
         Files { plan_is_file: true, ..Files::default() }
+    }
+
+    fn claims_folder(&self, folder: &str, disk: &dyn Disk) -> Option<Claim> {
+        disk.is_file(&join(folder, FILE)).then(|| Claim::new(FILE, Strength::ByName))
+    }
+
+    fn claims_file(&self, name: &str, path: &str, disk: &dyn Disk) -> FileClaim {
+        let has_tasks = || String::from_utf8(disk.read(path)?).ok().filter(|text| text.contains("[[task]]"));
+        let is_plan = name.ends_with(".toml") && has_tasks().is_some();
+        if is_plan { FileClaim::Yes } else { FileClaim::No }
+    }
+
+    fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan> {
+        let bytes = folder.files.get(given.place).map(Vec::as_slice).unwrap_or_default();
+        let stem = given.name.rsplit_once('.').map_or(given.name, |(stem, _)| stem);
+        let (text, diagnostics, plan) = match std::str::from_utf8(bytes) {
+            Ok(text) => {
+                let read = read(text, stem, given.config, &Overrides::default());
+                (text.to_owned(), read.diagnostics, read.plan)
+            }
+            Err(error) => {
+                let message = format!("this file is not UTF-8 (at byte {})", error.valid_up_to());
+                let read = read("", stem, given.config, &Overrides::default());
+                (String::new(), vec![Diagnostic::error(0..0, message)], read.plan)
+            }
+        };
+        let file = || given.place.to_owned();
+        let problems =
+            diagnostics.into_iter().map(|diagnostic| Problem { file: file(), diagnostic }).collect();
+        let texts = [(file(), text)].into();
+        Box::new(Reading { plan, problems, texts, project_path: None, before: BTreeMap::new() })
+    }
+
+    fn add(&self, folder: &Folder, plan: &Plan, task: &Addition) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
+        let mut changed = Vec::new();
+        for (name, bytes) in &folder.files {
+            let text = String::from_utf8_lossy(bytes);
+            changed.extend(add(&text, plan, task)?.map(|after| (name.clone(), after.into_bytes())));
+        }
+        Ok(changed)
     }
 
     fn fit(&self, plan: &Plan) -> Plan {

@@ -7,6 +7,7 @@ use super::tables::{Columns, cells, is_rule, trimmed};
 use super::{is_list, line::plain, stem};
 use crate::diagnostic::Diagnostic;
 use crate::plan::RepoPath;
+pub use crate::system::Standing;
 use crate::system::kit::checklist::{self, Checklist, Kind, Line, Mark};
 use crate::system::kit::found::cut;
 pub use crate::system::kit::outline::Word;
@@ -34,14 +35,6 @@ pub struct Entry {
     status_at: Option<Range<usize>>,
     progress_at: Option<Range<usize>>,
     ticked: Option<(Mark, Range<usize>)>,
-}
-
-/// How far a list is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
-    pub status: Word,
-    pub done: usize,
-    pub total: usize,
 }
 
 /// Read a master list.

@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use serde::Serialize;
-
 use super::batches::Levels;
 use super::gates::TIMEOUT;
 use super::prompt::{self, Source};
+use super::takeover::Left;
 use super::todolist::{Task, Todolist};
-use super::{Sibling, batches, differ, siblings, stem, totals};
+use super::{Sibling, batches, differ, plan_path, siblings, state, stem, totals};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{About, AboutTask, Story};
 use crate::plan::{
@@ -18,12 +17,14 @@ use crate::plan::{
 };
 use crate::prompt as prompts;
 use crate::system::config::{self, Config};
-use crate::system::kit::checklist::{self, Mark};
+use crate::system::kit::checklist;
 use crate::system::kit::found::{Found, cut};
 use crate::system::kit::links::Linked;
+use crate::system::kit::takeover::{LeftFiles, Legacy};
 use crate::system::kit::text;
-use crate::system::{Folder, Form, Problem, Reading};
-use crate::toolchain::Detected;
+use crate::system::{Before, Folder, Form, Problem, ReadPlan, Reading};
+
+pub use crate::system::Given;
 
 /// The first try and three more, each by another agent, before a task is blocked.
 const ATTEMPTS: u32 = 4;
@@ -37,22 +38,6 @@ const MOST_FILES: usize = 5;
 /// square of its size.
 const RETOLD: usize = 4 << 20;
 
-/// What is known besides the files.
-#[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
-    /// The list: a name among the files, from the root of the project.
-    pub list: &'a str,
-    /// The plan that it was made from, likewise, if there is one.
-    pub plan: Option<&'a str>,
-    pub config: &'a Config,
-    /// Checks that were found in the project: its tests are a gate where it names none itself.
-    pub detected: &'a [Detected],
-    /// The other lists of its master list, whose tasks may be waited for.
-    pub siblings: &'a [Sibling],
-    /// What could be put right or passed over is an error as well.
-    pub strict: bool,
-}
-
 /// A list as far as it was understood.
 #[derive(Clone, Debug)]
 pub struct RwkitReading {
@@ -63,19 +48,25 @@ pub struct RwkitReading {
     pub plan: Option<String>,
     pub todolist: Todolist,
     pub about: About,
-    /// For every task of the plan, how far its list says it is.
-    pub before: BTreeMap<TaskId, Before>,
 }
 
-/// What a list says about a task that nobody has begun here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Before {
-    /// Its box and its steps are ticked.
-    pub done: bool,
-    /// Somebody wrote that it cannot go on.
-    pub blocked: bool,
-    #[serde(skip)]
-    pub mark: Mark,
+impl ReadPlan for RwkitReading {
+    fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
+    fn reading_mut(&mut self) -> &mut Reading {
+        &mut self.reading
+    }
+
+    fn lint(&self) -> Vec<Problem> {
+        lint(self)
+    }
+
+    fn left<'r>(&'r self, files: LeftFiles<'r>) -> Option<Box<dyn Legacy + 'r>> {
+        let state = files.state.text().map(|text| state::read(text).state).unwrap_or_default();
+        Some(Box::new(Left { before: &self.reading.before, state }))
+    }
 }
 
 /// Read a list.
@@ -90,16 +81,19 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
         texts.insert(file.to_owned(), decoded.text.clone());
         decoded.text
     };
-    let source = folder.files.get(given.list).map(|bytes| decode(given.list, bytes));
-    let plan = given.plan.filter(|plan| folder.files.contains_key(*plan));
+    let source = folder.files.get(given.place).map(|bytes| decode(given.place, bytes));
+    let plan = plan_path(given.place).filter(|plan| folder.files.contains_key(plan));
+    let plan = plan.as_deref();
+    let siblings: Vec<Sibling> =
+        given.others.files.iter().map(|(list, bytes)| Sibling::read(list, bytes)).collect();
     if let Some((plan, bytes)) = plan.and_then(|plan| Some((plan, folder.files.get(plan)?))) {
         decode(plan, bytes);
     }
     if source.is_none() {
         found.push(
-            Diagnostic::error(0..0, format!("there is no `{}`", cut(given.list))).label("a list of tasks"),
+            Diagnostic::error(0..0, format!("there is no `{}`", cut(given.place))).label("a list of tasks"),
         );
-        texts.insert(given.list.to_owned(), String::new());
+        texts.insert(given.place.to_owned(), String::new());
     }
     let source = source.unwrap_or_default();
     let lines = checklist::scan(&source);
@@ -107,9 +101,10 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     let todolist = Todolist::of(&lines, &source, &mut found);
     let refused = problems
         .iter()
-        .any(|problem| problem.file == given.list && problem.diagnostic.severity == Severity::Error);
+        .any(|problem| problem.file == given.place && problem.diagnostic.severity == Severity::Error);
     let mut maker = Maker {
         given,
+        siblings: &siblings,
         source: Source::new(&source, &lines, &todolist),
         found: &mut found,
         strange: HashSet::new(),
@@ -119,7 +114,7 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     let about = maker.about(plan);
     let before = todolist.tasks.iter().map(|task| (task.id.clone(), before(task))).collect();
     problems.extend(
-        found.finish().into_iter().map(|diagnostic| Problem { file: given.list.to_owned(), diagnostic }),
+        found.finish().into_iter().map(|diagnostic| Problem { file: given.place.to_owned(), diagnostic }),
     );
     problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
     let first = u32::try_from(groups.len()).unwrap_or(u32::MAX);
@@ -128,20 +123,13 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     let outside: BTreeSet<Outside> = tasks.iter().flat_map(|task| task.outside.clone()).collect();
     looks.iter_mut().for_each(|look| look.outside = outside.iter().cloned().collect());
     let plan_of = Plan {
-        name: config::name_from(stem(given.list)),
+        name: config::name_from(stem(given.place)),
         groups: groups.into_iter().chain(gates).collect(),
         tasks: tasks.into_iter().chain(looks).collect(),
         settings: settings(given.config, &about),
     };
-    let reading = Reading { plan: plan_of, problems, texts, project_path: None };
-    RwkitReading {
-        reading,
-        file: given.list.to_owned(),
-        plan: plan.map(str::to_owned),
-        todolist,
-        about,
-        before,
-    }
+    let reading = Reading { plan: plan_of, problems, texts, project_path: None, before };
+    RwkitReading { reading, file: given.place.to_owned(), plan: plan.map(str::to_owned), todolist, about }
 }
 
 /// Where the list and its plan do not name the same stories, tasks and files. A run does not ask.
@@ -164,12 +152,13 @@ fn settings(config: &Config, about: &About) -> Settings {
 }
 
 fn before(task: &Task) -> Before {
-    Before { done: task.is_done(), blocked: task.blocked, mark: task.mark }
+    Before { done: task.is_done(), blocked: task.blocked, mark: task.mark, ..Before::default() }
 }
 
 /// Makes tasks of lines.
 struct Maker<'a, 'f> {
     given: &'a Given<'a>,
+    siblings: &'a [Sibling],
     source: Source<'a>,
     found: &'f mut Found,
     /// Agents without a profile that have been told.
@@ -179,8 +168,7 @@ struct Maker<'a, 'f> {
 impl Maker<'_, '_> {
     fn tasks(&mut self) -> (Vec<Group>, Vec<TaskSpec>) {
         let list = self.source.list;
-        let Linked { needs, outside } =
-            siblings::link(list, self.given.siblings, self.source.text, self.found);
+        let Linked { needs, outside } = siblings::link(list, self.siblings, self.source.text, self.found);
         let mut retold = RETOLD;
         let mut specs: Vec<TaskSpec> = Vec::with_capacity(list.tasks.len());
         for ((task, needs), outside) in list.tasks.iter().zip(&needs).zip(outside) {
@@ -382,7 +370,7 @@ impl Maker<'_, '_> {
             files: task.files.iter().flatten().map(|said| said.value.to_string()).collect(),
         };
         About {
-            todolist_path: self.given.list.to_owned(),
+            todolist_path: self.given.place.to_owned(),
             plan_path: plan.unwrap_or_default().to_owned(),
             stories: list.stories.iter().map(|told| told.story.clone()).collect(),
             tasks: list.tasks.iter().map(|task| (task.id.clone(), about(task))).collect(),

@@ -4,18 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{boxes, plan, said, state, write};
+use super::{boxes, is_list, is_master, master, plan, plan_path, said, siblings, state, takeover, write};
 use crate::chronicle::Chronicle;
-use crate::plan::{Plan, TaskId};
-use crate::run::{Report, State, Status};
+use crate::diagnostic::Diagnostic;
+use crate::plan::{Plan, RepoPath, TaskId};
+use crate::run::{Refusal, Report, State, Status};
 use crate::system::config::Config;
 use crate::system::edit::Edit;
 use crate::system::export::{Names, Source, Written};
 use crate::system::kept::{Companion, Picture, Place, Settled, Ticking};
 use crate::system::kit::boxes::Ticked;
 use crate::system::kit::outline::Word;
+use crate::system::kit::takeover::StateOf;
 use crate::system::kit::text;
-use crate::system::{Files, Form, Policy, System};
+use crate::system::{
+    Addition, Collection, Detects, Disk, Entry, FileClaim, Files, Folder, Form, Given, Lists, Policy,
+    ReadPlan, Standing, System,
+};
 
 /// A todolist with stories, tags and batches.
 #[derive(Clone, Copy, Debug)]
@@ -26,12 +31,22 @@ impl System for Rwkit {
         "rwkit"
     }
 
+    fn about(&self) -> &'static str {
+        "A todolist with stories and tags, of rw-kit"
+    }
+
     fn plain(&self) -> Form {
         Form::Rwkit(Box::default())
     }
 
     fn policy(&self) -> Policy {
-        Policy { shifting_groups: true, ..Policy::USUAL }
+        Policy {
+            shifting_groups: true,
+            detects: Detects::Once,
+            state_adds_tasks: true,
+            has_stories: true,
+            ..Policy::USUAL
+        }
     }
 
     fn files(&self) -> Files {
@@ -41,6 +56,51 @@ impl System for Rwkit {
             plan_is_file: true,
             offered: &[state::FILE],
             ..Files::default()
+        }
+    }
+
+    fn claims_file(&self, name: &str, _: &str, _: &dyn Disk) -> FileClaim {
+        if is_list(name) { FileClaim::Yes } else { FileClaim::No }
+    }
+
+    fn read_along(&self, plan: &str) -> Vec<String> {
+        plan_path(plan).into_iter().collect()
+    }
+
+    fn others(&self, plan: &str, root: &str, disk: &dyn Disk) -> Vec<String> {
+        siblings::beside(plan, root, disk)
+    }
+
+    fn read(&self, folder: &Folder, given: &Given<'_>) -> Box<dyn ReadPlan> {
+        Box::new(plan::read(folder, given))
+    }
+
+    fn add(&self, folder: &Folder, plan: &Plan, task: &Addition) -> Result<Vec<(String, Vec<u8>)>, Refusal> {
+        Ok(write::add(folder, plan, task)?.into_iter().collect())
+    }
+
+    fn is_added(&self, grown: &Plan, task: &Addition) -> Result<(), Refusal> {
+        write::is_said(grown, &task.id, &task.about)
+    }
+
+    fn collection(&self, file: &str) -> Option<&'static dyn Collection> {
+        is_master(file).then_some(&MasterList)
+    }
+
+    fn check_state(&self, text: &str) -> Vec<Diagnostic> {
+        state::read(text).problems
+    }
+
+    fn without_state(&self) -> &'static str {
+        "the list alone counts"
+    }
+
+    fn state_of(&self, text: &str, place: &str) -> StateOf {
+        let state = state::read(text).state;
+        match (&state.piton_run, takeover::about_another(place, &state)) {
+            (Some(run), _) => StateOf::Run(run.clone()),
+            (None, Some(other)) => StateOf::Another(other.to_owned()),
+            (None, None) => StateOf::ThisPlan,
         }
     }
 
@@ -76,9 +136,7 @@ impl System for Rwkit {
     fn write(&self, fitted: &Plan, config: &Config, is_done: &dyn Fn(&TaskId) -> bool) -> Written {
         let files = write::write(fitted, is_done);
         let list = files.first().map(|(name, _)| name.clone()).unwrap_or_default();
-        let given =
-            plan::Given { list: &list, plan: None, config, detected: &[], siblings: &[], strict: false };
-        Written::read_back(files, |folder| plan::read(folder, &given).reading)
+        Written::read_back(files, |folder| plan::read(folder, &Given::new(&list, &list, config)).reading)
     }
 
     /// It has one place in the project, and is not of the list's folder.
@@ -95,6 +153,33 @@ impl System for Rwkit {
 
     fn word(&self, status: Status) -> &'static str {
         state::TaskWord::of(status).word()
+    }
+}
+
+/// The list of lists.
+#[derive(Clone, Copy, Debug)]
+struct MasterList;
+
+impl Collection for MasterList {
+    fn read(&self, text: &str, count: &dyn Fn(&RepoPath) -> Option<(usize, usize)>) -> Lists {
+        let master = master::read(text);
+        let mut problems = master.problems.clone();
+        problems.extend(master::compare(&master, count));
+        let entry = |entry: &master::Entry| Entry {
+            name: entry.name.clone(),
+            plan: entry.plan.clone(),
+            list: entry.list.clone(),
+            is_open: entry.is_open(),
+        };
+        Lists { entries: master.entries.iter().map(entry).collect(), problems }
+    }
+
+    fn count(&self, list: &[u8]) -> Option<(usize, usize)> {
+        boxes::count(list)
+    }
+
+    fn update(&self, file: &[u8], list: &str, standing: Standing) -> Option<Vec<u8>> {
+        master::update(file, list, standing)
     }
 }
 

@@ -3,13 +3,39 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
-use super::stem;
 use super::todolist::Todolist;
+use super::{MASTER, is_list, stem};
 use crate::plan::{Outside, RepoPath, TaskId};
+use crate::system::finding::join;
 use crate::system::kit::checklist;
 use crate::system::kit::found::Found;
 use crate::system::kit::links::{self, Linked, Meant, Named, Others, numbered};
 use crate::system::kit::text;
+use crate::system::{Disk, file_of};
+
+/// The other lists of the master list that names this one, by their real paths. If none does, those that lie beside it.
+pub(super) fn beside(list: &str, root: &str, disk: &dyn Disk) -> Vec<String> {
+    let parent = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let Some(folder) = parent(list) else { return Vec::new() };
+    let is_inside = |above: &String| *above == root || above.starts_with(&join(root, ""));
+    let masters = std::iter::successors(Some(folder.clone()), |folder| parent(folder)).take_while(is_inside);
+    let named = masters
+        .map(|above| lists_of(&join(&above, MASTER), disk))
+        .find(|lists| lists.iter().any(|named| named == list));
+    let lists = named.unwrap_or_else(|| {
+        let lists = disk.names(&folder).into_iter().filter(|name| is_list(name));
+        lists.map(|name| join(&folder, &name)).filter(|list| disk.is_file(list)).collect()
+    });
+    lists.into_iter().filter(|other| other != list).collect()
+}
+
+/// The real paths of the lists that a master list names, in its order.
+fn lists_of(master: &str, disk: &dyn Disk) -> Vec<String> {
+    let Some(bytes) = disk.read(master) else { return Vec::new() };
+    let read = super::master::read(&text::decode(&bytes).text);
+    let named = read.entries.iter().filter_map(|entry| file_of(master, entry.list.as_ref()?.as_str(), disk));
+    named.filter_map(|list| disk.real(&list)).collect()
+}
 
 /// Another list, as far as those who wait for its tasks have to know it.
 #[derive(Clone, Debug, Default)]

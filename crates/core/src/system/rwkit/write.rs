@@ -104,13 +104,9 @@ pub fn skeleton(name: &str) -> String {
 }
 
 /// The list's name and its bytes with one more task, or `None` if it is in it already. It stands behind the last task
-/// with a box of its story, or of the whole list. `about` has its story, its agent and its size.
-pub fn add(
-    folder: &Folder,
-    plan: &Plan,
-    task: &Addition,
-    about: &AboutTask,
-) -> Result<Option<(String, Vec<u8>)>, Refusal> {
+/// with a box of its story, or of the whole list.
+pub fn add(folder: &Folder, plan: &Plan, task: &Addition) -> Result<Option<(String, Vec<u8>)>, Refusal> {
+    let about = &task.about;
     let name = plan.settings.form.list().map(|about| about.todolist_path.clone()).unwrap_or_default();
     let bytes = folder.files.get(&name).ok_or_else(|| refused("the plan has no list of tasks", None))?;
     if task.checks.is_some() || task.layer.is_some() {

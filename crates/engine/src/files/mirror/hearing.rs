@@ -2,7 +2,7 @@
 
 use camino::Utf8PathBuf;
 use piton_core::chronicle::Failure;
-use piton_core::plan::{AboutTask, TaskId, TaskSpec};
+use piton_core::plan::{TaskId, TaskSpec};
 use piton_core::run::{Command, ContextUpdate, Note, PastError, Report, Task};
 use piton_core::system::Addition;
 use piton_core::system::edit::{Edit, What, commands};
@@ -25,7 +25,7 @@ impl Aide for NotNow {
 
     fn waits(&mut self, _: &Wait) {}
 
-    fn add(&mut self, _: &mut Journal, _: &Addition, _: &AboutTask) -> Result<(), String> {
+    fn add(&mut self, _: &mut Journal, _: &Addition) -> Result<(), String> {
         Err(NOT_NOW.to_owned())
     }
 }
@@ -126,9 +126,8 @@ impl Mirror {
                 let commit = repo.and_then(|repo| repo.resolve(hash).ok());
                 vec![Command::ContextUpdated(Box::new(ContextUpdate { commit, ..update.clone() }))]
             }
-            (_, What::Add { task, story, agent }) => {
-                let about = AboutTask { story: story.clone(), agent: agent.clone(), ..AboutTask::default() };
-                let added = aide.add(journal, task, &about);
+            (_, What::Add { task }) => {
+                let added = aide.add(journal, task);
                 crash::point("files.added");
                 self.catch_up(journal)?;
                 if let Err(reason) = added {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::chronicle::{Chronicle, Heard};
-use piton_core::plan::{AboutTask, Digest, RunId, TaskId, TaskSpec};
+use piton_core::plan::{Digest, RunId, TaskId, TaskSpec};
 use piton_core::run::{Command, Note, Recorded, State, Task};
 use piton_core::system::edit::Edit;
 use piton_core::system::kept::{self, Workplace};
@@ -84,7 +84,7 @@ pub trait Aide {
 
     /// Write a task that somebody added into the plan, and take it up into the run; or say why not. What is done already
     /// is not done again.
-    fn add(&mut self, journal: &mut Journal, task: &Addition, about: &AboutTask) -> Result<(), String>;
+    fn add(&mut self, journal: &mut Journal, task: &Addition) -> Result<(), String>;
 }
 
 /// A run and its state file.

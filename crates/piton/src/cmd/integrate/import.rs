@@ -2,7 +2,8 @@
 
 use camino::Utf8PathBuf;
 use clap::Args;
-use piton_core::plan::Dialect;
+use piton_core::system::kit::takeover::{LeftFiles, StateText};
+use piton_core::system::own;
 use piton_engine::journal::Journal;
 
 use crate::failure::{Exit, FINE, Failure, Outcome};
@@ -38,10 +39,10 @@ pub(crate) struct ImportArgs {
 pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
     let how = How { project: args.project_path.as_deref(), ..How::default() };
     let mut found = match older::meant(&args.plan)? {
-        Some((from, to)) => older::found(&from, &to, how, args.dry_run)?,
+        Some(older) => older::found(&older, how, args.dry_run)?,
         None => plans::plan(&args.plan, how)?,
     };
-    if found.plan.settings.dialect() == Dialect::Native {
+    if found.system() == own() {
         let failure = Failure::new(format!("{} is a plan of Piton's own", paths::shown(&found.path)));
         return Err(failure.hint("there is nothing to take over: piton run PLAN"));
     }
@@ -61,10 +62,12 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
             .hint("piton doctor   compares it with git")
             .hint(format!("piton import {} --reset   takes the state file over anew", typed(&args.plan))));
     }
-    if found.plan.settings.dialect() != Dialect::Execute {
+    if !found.policy().adopts_worktrees {
         if args.dry_run {
             let tip = match project.repo()? {
-                Some(repo) if found.iterative.is_some() => repo.branch_tip(&create::target(&flags, repo)?)?,
+                Some(repo) if found.policy().judged_by_target => {
+                    repo.branch_tip(&create::target(&flags, repo)?)?
+                }
                 _ => None,
             };
             let place = Place { project: &project, tip: tip.as_ref(), onto: None };
@@ -76,8 +79,13 @@ pub(crate) fn import(args: &ImportArgs) -> Outcome<Exit> {
         return Ok(FINE);
     }
     let aside = if args.dry_run { Aside::Leave } else { Aside::Put };
-    let left = takeover::look(&found.path, &project, aside)?.unwrap_or_default();
-    let taken = TakeOver::new(&flags, &mut found, &project, &journal, (&left, aside))?;
+    let left = takeover::left(&found, &project, None, &journal, aside)?;
+    // Without a state file git alone is asked.
+    let state = if left.state == StateText::Missing { StateText::Broken } else { left.state };
+    let left = LeftFiles { state, ..left };
+    let Some(taken) = TakeOver::new(&flags, &mut found, &project, &journal, (left, aside))? else {
+        return Err(Failure::new(format!("there is nothing to take over in {}", paths::shown(&found.path))));
+    };
     if args.dry_run {
         taken.tell(args.json);
         return Ok(FINE);

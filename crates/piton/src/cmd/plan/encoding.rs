@@ -1,6 +1,7 @@
 //! `piton plan --fix-encoding`: signs that were decoded wrongly are written as they were meant.
 
 use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::system::SystemRef;
 use piton_core::system::kit::mojibake;
 use piton_engine::disk;
 
@@ -9,10 +10,10 @@ use crate::paths::shown;
 use crate::{plans, ui};
 
 /// Put right what can be, in every file of the plan that is Markdown, XML or TOML.
-pub(super) fn fix(given: &Utf8Path, dialect: Option<piton_core::plan::Dialect>) -> Outcome {
-    let (path, dialect) = plans::place(given, dialect)?;
+pub(super) fn fix(given: &Utf8Path, wanted: Option<SystemRef>) -> Outcome {
+    let (path, system) = plans::place(given, wanted)?;
     let mut any = false;
-    for file in plans::parts(&path, dialect) {
+    for file in plans::parts(&path, system) {
         let is_text = matches!(file.extension(), Some("md" | "xml" | "toml"));
         if is_text {
             any |= fix_file(&file)?;

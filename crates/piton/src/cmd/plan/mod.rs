@@ -9,7 +9,6 @@ use camino::Utf8PathBuf;
 use clap::Args;
 use piton_core::plan::{Budget, Fences};
 use piton_core::run::{Selection, Session};
-use piton_core::system::rwkit;
 
 use crate::args::DialectArg;
 use crate::failure::{Exit, FINE, Outcome};
@@ -40,12 +39,12 @@ pub(crate) struct PlanArgs {
 
 pub(crate) fn plan(args: &PlanArgs) -> Outcome<Exit> {
     let how =
-        How { dialect: args.dialect.map(Into::into), strict: args.strict, lint: true, ..How::default() };
+        How { system: args.dialect.map(|arg| arg.0), strict: args.strict, lint: true, ..How::default() };
     if args.fix_encoding {
-        encoding::fix(&args.plan, how.dialect)?;
+        encoding::fix(&args.plan, how.system)?;
     }
-    if args.plan.is_file() && rwkit::is_master(args.plan.as_str()) {
-        return master::plan(&args.plan, args.strict, args.json, args.all);
+    if let Some(collection) = master::collection(&args.plan) {
+        return master::plan(&args.plan, collection, (args.strict, args.json, args.all));
     }
     let found = plans::plan(&args.plan, how)?;
     let settings = &found.plan.settings;

@@ -2,9 +2,10 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::Domain;
+use piton_core::system::iterative::Iterations;
 use piton_core::system::iterative::guardrails;
 use piton_core::system::iterative::plan::starter;
-use piton_core::system::iterative::takeover::Lessons;
+use piton_core::system::kit::takeover::Lessons;
 use piton_engine::clock;
 
 use crate::failure::{Exit, FINE, Failure, Outcome};
@@ -41,7 +42,7 @@ pub(super) fn new(slug: &str, domain: Domain, force: bool) -> Outcome<Exit> {
 
 /// Put what was learned in finished work into its guardrails.
 fn seed(folder: &Utf8Path) -> Outcome {
-    let new = takeover::lessons(folder).new_here();
+    let new = takeover::lessons(&Iterations, folder).new_here();
     Lessons::line(&new).into_iter().for_each(ui::say);
     let learned = new.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("\n\n");
     let file = folder.join(guardrails::FILE);

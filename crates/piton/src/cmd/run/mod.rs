@@ -4,9 +4,8 @@ pub(crate) mod demo;
 
 use camino::Utf8Path;
 use piton_core::diagnostic;
-use piton_core::plan::{Check, Dialect, Plan, RunId, Sandbox};
+use piton_core::plan::{Check, Plan, RunId, Sandbox};
 use piton_core::run::{Command, Selection, Session, Status, StopReason, shell_word};
-use piton_core::system::rwkit as lists;
 use piton_core::view::{self, counted};
 use piton_engine::clock;
 use piton_engine::drive::{Engine, PlanNow, PlanRead};
@@ -27,23 +26,20 @@ use crate::runs::{
 };
 use crate::{preflight, ui};
 
-/// How many tasks the execute system lets run at once.
-const MOST_AT_ONCE: u32 = 10;
-
 pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let Some(plan) = &args.plan else { return run(&resume::resumed(args)?) };
     let how = How {
-        dialect: args.dialect.map(Into::into),
+        system: args.dialect.map(|arg| arg.0),
         strict: args.strict,
         project: args.project_path.as_deref(),
         ..How::default()
     };
-    if plan.is_file() && lists::is_master(plan.as_str()) {
-        return master::run(plan, args, run);
+    if let Some(collection) = master::collection(plan) {
+        return master::run(plan, collection, args, run);
     }
     let mut found = plans::plan(plan, how)?;
     let mut args = habits(args, &found.plan)?;
-    args.onto = args.onto.or_else(|| issue::branch(&found));
+    args.onto = args.onto.or_else(|| found.read.branch());
     let args = &args;
     apply_flags(&mut found.plan, args);
     let project = begin::project_of(args, &found)?;
@@ -115,7 +111,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     keeping.into_iter().for_each(Keeping::end);
     let reason = ended?;
     conclude(&project, &run, &reason, loudness)?;
-    if found.issue.is_some() && !loudness.json {
+    if found.read.branch().is_some() && !loudness.json {
         issue::conclude(&project, &run, &reason, args.gh)?;
     }
     Ok(view::exit_code(&reason))
@@ -123,7 +119,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
 
 /// A state file that somebody deleted says nothing, and whoever did it as the first step of a reset is told what does one.
 fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
-    let name = found.plan.settings.dialect().system().files().state;
+    let name = found.system().files().state;
     let (Some(name), false) = (name, state_files::has_state_file(found, project)) else { return Ok(()) };
     // Written once at least, when work began.
     if journal.load(run)?.tasks().any(|task| task.fence > 0) {
@@ -137,29 +133,29 @@ fn tell_deleted(found: &FoundPlan, project: &Project, journal: &mut Journal, run
 /// What people are used to from the plan's own system: its variables stand in for flags that were not given.
 fn habits(args: &RunArgs, plan: &Plan) -> Outcome<RunArgs> {
     let mut args = args.clone();
-    if plan.settings.dialect() == Dialect::Issue && args.max_parallel.is_some_and(|number| number > 1) {
+    let system = plan.settings.form.system();
+    if system.policy().in_sequence && args.max_parallel.is_some_and(|number| number > 1) {
         return Err(Failure::usage(
-            "tasks of an issue are worked on one after the other: --max-parallel is 1",
+            "tasks of this plan are worked on one after the other: --max-parallel is 1",
         ));
     }
-    if plan.settings.dialect() != Dialect::Execute {
-        return Ok(args);
-    }
+    let Some(habits) = system.habits() else { return Ok(args) };
     let said = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    if let (None, Some(value)) = (args.max_parallel, said("EXECUTE_MAX_PARALLEL")) {
+    if let (None, Some(value)) = (args.max_parallel, said(habits.max_parallel)) {
         let number = value.trim().parse().map_err(|_| {
-            Failure::usage(format!("EXECUTE_MAX_PARALLEL is `{value}`, which is not a number"))
+            Failure::usage(format!("{} is `{value}`, which is not a number", habits.max_parallel))
         })?;
         args.max_parallel = Some(number);
     }
-    if let (None, Some(folder)) = (&args.worktree_dir, said("EXECUTE_WORKTREE_DIR")) {
+    if let (None, Some(folder)) = (&args.worktree_dir, said(habits.worktree_dir)) {
         args.worktree_dir = Some(folder.into());
     }
-    let loud = said("EXECUTE_VERBOSE").is_some_and(|value| !["0", "false", "no"].contains(&value.as_str()));
+    let loud = said(habits.verbose).is_some_and(|value| !["0", "false", "no"].contains(&value.as_str()));
     args.loudness.verbose |= loud && !args.loudness.quiet && !args.loudness.json;
+    let (name, most) = (system.name(), habits.most_at_once);
     match args.max_parallel {
-        Some(number) if !(1..=MOST_AT_ONCE).contains(&number) => Err(Failure::usage(format!(
-            "{number} tasks at once are not possible with a plan of the execute system: from 1 to {MOST_AT_ONCE}"
+        Some(number) if !(1..=most).contains(&number) => Err(Failure::usage(format!(
+            "{number} tasks at once are not possible with a plan of the {name} system: from 1 to {most}"
         ))),
         _ => Ok(args),
     }
@@ -258,7 +254,7 @@ fn session(args: &RunArgs, plan: &Plan) -> Session {
 
 /// The plan as it is, once its files were written.
 fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, tests: Option<Vec<Check>>) -> PlanNow {
-    let (path, dialect) = (found.path.clone(), found.plan.settings.dialect());
+    let (path, system) = (found.path.clone(), found.system());
     let (project, args) = (project.root.clone(), args.clone());
     let in_place = found.plan.settings.no_commits;
     let mut seen = plans::stamp(&path, &project);
@@ -269,7 +265,7 @@ fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, tests: Option<Vec
         }
         seen = now;
         let how = How { project: Some(&project), tests: tests.as_deref(), ..How::default() };
-        Some(match plans::read(&path, dialect, how) {
+        Some(match plans::read(&path, system, how) {
             Ok((found, _)) => {
                 let mut plan = found.plan;
                 apply_flags(&mut plan, &args);
@@ -365,9 +361,9 @@ fn dry_run(args: &RunArgs, found: &FoundPlan, project: &Project) -> Outcome<Exit
             (None, None) => repo.current_branch()?,
         };
         let git = repo.git().version()?;
-        let place = match found.issue {
-            Some(_) => format!("from one worktree, {}", issue::workplace(project, found)),
-            None => format!("with worktrees in {}", create::worktree_dir(args, project)),
+        let place = match found.policy().shared_worktree {
+            true => format!("from one worktree, {}", issue::workplace(project, found)),
+            false => format!("with worktrees in {}", create::worktree_dir(args, project)),
         };
         ui::say(format!("would land on {target}, {place} (git {git}, needs {NEEDED})"));
     }

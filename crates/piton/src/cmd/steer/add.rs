@@ -2,9 +2,9 @@
 
 use camino::Utf8PathBuf;
 use clap::Args;
-use piton_core::plan::{AboutTask, Dialect, GroupId, RepoPath, TaskId};
+use piton_core::plan::{AboutTask, GroupId, RepoPath, TaskId};
 use piton_core::run::{Event, Recorded};
-use piton_core::system::Addition;
+use piton_core::system::{Addition, SystemRef};
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 use serde_json::json;
@@ -59,6 +59,12 @@ pub(crate) struct AddArgs {
 }
 
 pub(crate) fn add(args: &AddArgs) -> Outcome<Exit> {
+    let about = AboutTask {
+        story: args.story.clone(),
+        agent: args.agent.clone(),
+        size: args.size.clone(),
+        files: Vec::new(),
+    };
     let task = Addition {
         id: args.task.clone(),
         title: args.title.clone(),
@@ -67,20 +73,15 @@ pub(crate) fn add(args: &AddArgs) -> Outcome<Exit> {
         after: args.after.clone(),
         files: args.files.clone(),
         checks: (args.no_check || !args.checks.is_empty()).then(|| args.checks.clone()),
-    };
-    let about = AboutTask {
-        story: args.story.clone(),
-        agent: args.agent.clone(),
-        size: args.size.clone(),
-        files: Vec::new(),
+        about,
     };
     let mut site = Site::find(&args.which)?;
-    if site.dialect != Dialect::Rwkit && about != AboutTask::default() {
+    if !site.system.policy().has_stories && task.about != AboutTask::default() {
         return Err(Failure::usage("only a task of a todolist names a story, an agent or a size"));
     }
-    let Site { path, dialect, project, found } = &mut site;
+    let Site { path, system, project, found } = &mut site;
     let run = found.as_mut().map(|found| (&mut found.journal, &found.run));
-    let (written, events) = grow::grow(project, (path, *dialect), run, (&task, &about))?;
+    let (written, events) = grow::grow(project, (path, *system), run, &task)?;
     if let Some(found) = &mut site.found {
         found.settle_file().map_err(|failure| Failure {
             message: format!("it is recorded, but the state file is not written: {}", failure.message),
@@ -94,7 +95,7 @@ pub(crate) fn add(args: &AddArgs) -> Outcome<Exit> {
 /// A plan, and its run if it has one.
 struct Site {
     path: Utf8PathBuf,
-    dialect: Dialect,
+    system: SystemRef,
     project: Project,
     found: Option<FoundRun>,
 }
@@ -106,12 +107,12 @@ impl Site {
             let facts = found.journal.facts(&found.run)?;
             let facts =
                 facts.ok_or_else(|| Failure::new(format!("the run {} has no beginning", found.run)))?;
-            let (path, dialect) = (facts.plan.into(), facts.settings.dialect());
-            return Ok(Site { path, dialect, project: found.project.clone(), found: Some(found) });
+            let (path, system) = (facts.plan.into(), facts.settings.form.system());
+            return Ok(Site { path, system, project: found.project.clone(), found: Some(found) });
         };
-        let (path, dialect) = plans::place(given, None)?;
+        let (path, system) = plans::place(given, None)?;
         let how = How { project: which.project_path.as_deref(), ..How::default() };
-        let (plan, _) = plans::read(&path, dialect, how)?;
+        let (plan, _) = plans::read(&path, system, how)?;
         let flags = RunArgs::of_plan(given.clone(), Loudness::default());
         let flags = RunArgs { project_path: which.project_path.clone(), ..flags };
         let project = begin::project_of(&flags, &plan)?;
@@ -121,7 +122,7 @@ impl Site {
             let run = journal.runs()?.into_iter().find(|run| run.plan == path).map(|run| run.id);
             found = run.map(|run| FoundRun { project: project.clone(), journal, run });
         }
-        Ok(Site { path, dialect, project, found })
+        Ok(Site { path, system, project, found })
     }
 
     fn tell(&self, id: &TaskId, written: &[Utf8PathBuf], events: &[Recorded], json: bool) {

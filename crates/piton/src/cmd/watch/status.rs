@@ -3,7 +3,6 @@
 use clap::Args;
 use piton_core::plan::{RunId, TaskId};
 use piton_core::run::{self, Bills, Outage, Outages, Run, Status, Task};
-use piton_core::system::rwkit;
 use piton_engine::clock;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -43,8 +42,9 @@ pub(crate) fn status(args: &StatusArgs) -> Outcome<Exit> {
             task = Some(id);
         }
     }
-    if let Some(plan) = which.plan.as_ref().filter(|plan| plan.is_file() && rwkit::is_master(plan.as_str())) {
-        return master::status(plan, which.project_path.as_deref(), args.json);
+    let listed = which.plan.as_ref().and_then(|plan| Some((plan, master::collection(plan)?)));
+    if let Some((plan, collection)) = listed {
+        return master::status(plan, collection, which.project_path.as_deref(), args.json);
     }
     let found = task.as_ref().map_or_else(|| find::run(&which), |task| find::run_of(task, &which));
     let FoundRun { project, mut journal, run } = found?;

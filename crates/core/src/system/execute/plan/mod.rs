@@ -21,6 +21,6 @@ mod xml;
 pub use add::add;
 pub use lint::lint;
 pub use outline::project_path;
-pub use read::read;
+pub use read::{LAYER_PLAN, MANIFEST, read};
 pub use starter::starter;
 pub use write::{fit, write};

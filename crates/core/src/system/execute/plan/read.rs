@@ -21,8 +21,8 @@ use crate::time::Span;
 /// made.
 const COMPARISONS: usize = 500_000;
 
-pub(super) const MANIFEST: &str = "manifest.json";
-pub(super) const LAYER_PLAN: &str = "layer_plan.json";
+pub const MANIFEST: &str = "manifest.json";
+pub const LAYER_PLAN: &str = "layer_plan.json";
 
 /// Failed attempts after which this system gives a task up.
 const ATTEMPTS: u32 = 5;
@@ -41,7 +41,7 @@ pub fn read(folder: &Folder, stem: &str, config: &Config, strict: bool) -> Readi
     let plan = reader.plan(stem, config, &manifest, &layer_plan, tasks);
     let Reader { texts, mut problems, .. } = reader;
     problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
-    Reading { plan, problems, texts, project_path: manifest.project_path }
+    Reading { plan, problems, texts, project_path: manifest.project_path, before: BTreeMap::new() }
 }
 
 /// The number of a layer by its folder's name, such as `2-backend`.

@@ -24,6 +24,10 @@ impl Legacy for Left {
         settings.commit_prefix = settings.commit_prefix.take().or(prefix);
     }
 
+    fn worktree_dir(&self) -> Option<&str> {
+        self.state.worktree_dir.as_deref()
+    }
+
     fn questions(&self, specs: &[TaskSpec]) -> Questions {
         let state = &self.state;
         let commits = state.tasks.iter().map(|(id, task)| (id.clone(), proofs(task))).collect();

@@ -22,7 +22,7 @@ pub fn lint(read: &IssueReading) -> Vec<Problem> {
     let uncovered = read.outline.tasks().filter(|(_, node)| !rows.is_empty() && !covering.contains(&node.id));
     for (_, node) in uncovered {
         let looks_on = node.title.to_lowercase().contains("checkpoint")
-            || read.before.get(&node.id).is_some_and(|before| before.is_branch);
+            || read.reading.before.get(&node.id).is_some_and(|before| before.is_branch);
         if !looks_on {
             let message = format!("`{}` is for no requirement", node.id);
             let label = "say which, or that there is none";

@@ -9,6 +9,7 @@ mod details;
 mod lint;
 mod name;
 mod needs;
+mod preview;
 mod prompt;
 mod read;
 mod requirements;
@@ -22,10 +23,12 @@ pub use crate::system::kit::outline::{Node, Outline, Role, Word};
 pub use add::add;
 pub use lint::lint;
 pub use name::{Issue, folder_name, number_of};
-pub use read::{Before, Given, IssueReading, read};
+pub use read::{IssueReading, read};
 pub use requirements::{Coverage, Row};
 pub use starter::starter;
 pub use write::{fit, write};
+
+pub use crate::system::{Before, Given};
 
 /// What tasks are read from, in this order.
 pub const LISTS: [&str; 2] = ["tasks.md", "plan.md"];

@@ -3,29 +3,33 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use serde::Serialize;
+use serde_json::Value;
 
 use super::details::{self, Details};
 use super::name::{self, Issue};
 use super::needs::Needs;
-use super::prompt;
 use super::requirements::{Coverage, Requirements};
 use super::{DESIGN, LISTS, REQUIREMENTS};
 use super::{Node, Outline, Word};
+use super::{preview, prompt};
 use crate::diagnostic::Diagnostic;
 use crate::plan::{
     self, Argv, Check, Content, Exhausted, Group, GroupId, Plan, RepoPath, Schedule, Settings, TaskId,
     TaskSpec, Words,
 };
 use crate::system::config::{self, Config};
-use crate::system::kit::checklist::{self, Checklist, Kind, Mark};
+use crate::system::issue::state;
+use crate::system::issue::takeover::Left;
+use crate::system::kit::checklist::{self, Checklist, Kind};
 use crate::system::kit::commands::removes_git;
 use crate::system::kit::found::{Found, cut};
 use crate::system::kit::outline::word::is_none;
+use crate::system::kit::takeover::{LeftFiles, Legacy};
 use crate::system::kit::text;
-use crate::system::{Folder, Form, Problem, Reading};
+use crate::system::{Before, Folder, Form, Given, Problem, ReadPlan, Reading};
 use crate::time::Span;
 use crate::toolchain::Detected;
+use crate::view::preview::Line;
 
 /// Failed attempts after which this system halts.
 const ATTEMPTS: u32 = 3;
@@ -36,20 +40,6 @@ const RETOLD: usize = 4 << 20;
 /// References to requirements, those of parents counted with each of their tasks.
 const LINKS: usize = 1_000_000;
 
-/// What is known besides the folder's files.
-#[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
-    /// The folder's name.
-    pub name: &'a str,
-    /// Its path from the root of the project, for agents.
-    pub place: &'a str,
-    pub config: &'a Config,
-    /// The project's own checks; they count where its configuration names none.
-    pub detected: &'a [Detected],
-    /// What could be put right or passed over is an error as well.
-    pub strict: bool,
-}
-
 /// A folder as far as it was understood.
 #[derive(Clone, Debug)]
 pub struct IssueReading {
@@ -58,8 +48,6 @@ pub struct IssueReading {
     /// The file whose boxes are the tasks.
     pub list: &'static str,
     pub outline: Outline,
-    /// For every task of the plan, how far its list says it is.
-    pub before: BTreeMap<TaskId, Before>,
     pub coverage: Coverage,
     /// What is checked for every task.
     pub checks: Vec<Check>,
@@ -67,23 +55,39 @@ pub struct IssueReading {
     pub detected: Vec<Detected>,
 }
 
-/// What a list says about a task that nobody has begun here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Before {
-    /// Nothing is left to do: its box and its steps are ticked, and nothing there contradicts; or Piton does it.
-    pub done: bool,
-    /// The task asks for the branch of the issue, which Piton makes before any task begins.
-    pub is_branch: bool,
-    #[serde(skip)]
-    pub mark: Mark,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Word>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub started: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub completed: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub notes: Option<String>,
+impl ReadPlan for IssueReading {
+    fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
+    fn reading_mut(&mut self) -> &mut Reading {
+        &mut self.reading
+    }
+
+    fn lint(&self) -> Vec<Problem> {
+        super::lint(self)
+    }
+
+    fn take_plan(&mut self) -> Plan {
+        self.sequence()
+    }
+
+    fn branch(&self) -> Option<String> {
+        Some(self.issue.branch())
+    }
+
+    fn preview(&self, plan: &Plan, all: bool) -> Option<Vec<Line>> {
+        Some(preview::show(self, plan, all))
+    }
+
+    fn describe(&self, document: &mut Value) {
+        preview::describe(self, document);
+    }
+
+    fn left<'r>(&'r self, files: LeftFiles<'r>) -> Option<Box<dyn Legacy + 'r>> {
+        let state = files.state.text().map(|text| state::read(text).state).unwrap_or_default();
+        Some(Box::new(Left { list: self.list, before: &self.reading.before, state, onto: files.onto }))
+    }
 }
 
 /// Read a plan.
@@ -122,8 +126,8 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IssueReading {
     texts.insert(list.to_owned(), source);
     problems.sort_by(|a, b| (&a.file, a.diagnostic.span.start).cmp(&(&b.file, b.diagnostic.span.start)));
     let detected = if given.config.defaults.checks.is_none() { given.detected.to_vec() } else { Vec::new() };
-    let reading = Reading { plan, problems, texts, project_path: None };
-    IssueReading { reading, issue, list, outline, before, coverage: requirements.coverage, checks, detected }
+    let reading = Reading { plan, problems, texts, project_path: None, before };
+    IssueReading { reading, issue, list, outline, coverage: requirements.coverage, checks, detected }
 }
 
 /// What a run goes by: strictly one after the other, whatever the project says for other plans.
@@ -525,6 +529,7 @@ impl Maker<'_, '_> {
             started: details.started.clone(),
             completed: details.completed.clone(),
             notes: details.notes.clone(),
+            ..Before::default()
         }
     }
 

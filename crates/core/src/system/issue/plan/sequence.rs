@@ -8,9 +8,8 @@ use crate::plan::{Content, Plan, TaskId, TaskSpec, Words};
 const ROUNDS: u32 = 3;
 
 impl IssueReading {
-    /// The plan that is run. Each task builds on the one before it, so it begins when that one has landed. Its tasks
-    /// are taken out of the reading: there may be very many.
-    pub fn sequence(&mut self) -> Plan {
+    /// The plan that is run. Each task builds on the one before it, so it begins when that one has landed.
+    pub(super) fn sequence(&mut self) -> Plan {
         let validation = self.validation();
         let tasks = std::mem::take(&mut self.reading.plan.tasks);
         let mut plan = Plan { tasks, ..self.reading.plan.clone() };

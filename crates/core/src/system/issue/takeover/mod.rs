@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::plan::{TaskId, TaskSpec};
 use crate::run::{Command, Past, Proof, Report, Status};
-use crate::system::issue::plan::{Before, VALIDATION};
+use crate::system::Before;
+use crate::system::issue::plan::VALIDATION;
 use crate::system::issue::state::{FILE, ForeignState, ForeignTask, TaskWord};
 use crate::system::kit::takeover::{
     self, Belief, Evidence, Files, Legacy, Onto, Questions, Refused, Takeover,

@@ -3,7 +3,6 @@
 use super::*;
 use crate::chronicle::bench::{id, oid, spec};
 use crate::system::issue::state;
-use crate::system::kit::checklist::Mark;
 use crate::time::Timestamp;
 
 fn evidence(missing: &[&str], onto: Onto) -> Evidence {
@@ -19,8 +18,7 @@ fn evidence(missing: &[&str], onto: Onto) -> Evidence {
 }
 
 fn before(done: bool, is_branch: bool) -> Before {
-    let (status, started, completed, notes) = (None, None, None, None);
-    Before { done, is_branch, mark: Mark::Open, status, started, completed, notes }
+    Before { done, is_branch, ..Before::default() }
 }
 
 const STATE: &str = r#"{"tasks": [{"id": "2", "description": "b", "status": "completed"}]}"#;

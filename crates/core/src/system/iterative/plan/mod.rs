@@ -18,11 +18,13 @@ mod unit;
 mod write;
 
 pub use add::add;
-pub use read::{Before, Given, IterativeReading, read};
+pub use read::{IterativeReading, read};
 pub use review::{REVIEW, is_review};
 pub use starter::starter;
 pub use templates::{Phase, phases};
 pub use write::{fit, write};
+
+pub use crate::system::Given;
 
 /// What tasks are read from, and what phases are.
 pub const LISTS: [&str; 2] = ["tasks.md", "plan.md"];

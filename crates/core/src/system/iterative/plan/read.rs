@@ -3,8 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use serde::Serialize;
-
 use super::brief::{self, Brief, left, placeholder};
 use super::needs::Needs;
 use super::review::{TIMEOUT, review, verifier};
@@ -16,12 +14,15 @@ use crate::plan::{
     RepoPath, RunId, SHELVES, Schedule, Settings, TaskId, TaskSpec, Words,
 };
 use crate::system::config::{self, Config};
-use crate::system::iterative::context;
-use crate::system::kit::checklist::{self, Checklist, Kind, Mark, field, shift};
+use crate::system::iterative::takeover::Left;
+use crate::system::iterative::{context, progress, state};
+use crate::system::kit::boxes;
+use crate::system::kit::checklist::{self, Checklist, Kind, field, shift};
 use crate::system::kit::found::{Found, cut};
 use crate::system::kit::outline::{Node, Outline, Word, status};
+use crate::system::kit::takeover::{LeftFiles, Legacy};
 use crate::system::kit::text;
-use crate::system::{Folder, Form, Problem, Reading};
+use crate::system::{Before, DoneAgain, Folder, Form, Given, Problem, ReadPlan, Reading};
 use crate::toolchain::Detected;
 
 /// Iterations of a unit that does not say how many it may have.
@@ -32,20 +33,6 @@ const MODEL: &str = "sonnet";
 const NOTES: usize = 2000;
 const RETOLD: usize = 4 << 20;
 
-/// What is known besides the folder's files.
-#[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
-    /// The folder's name.
-    pub name: &'a str,
-    /// Its path from the root of the project.
-    pub place: &'a str,
-    pub config: &'a Config,
-    /// The project's own checks; they count where its configuration names none and code is written.
-    pub detected: &'a [Detected],
-    /// What could be put right or passed over is an error as well.
-    pub strict: bool,
-}
-
 /// A folder as far as it was understood.
 #[derive(Clone, Debug)]
 pub struct IterativeReading {
@@ -54,21 +41,38 @@ pub struct IterativeReading {
     pub list: &'static str,
     pub outline: Outline,
     pub about: Iterative,
-    /// For every unit of the plan, how far its list says it is.
-    pub before: BTreeMap<TaskId, Before>,
     /// Checks that were found in the project, if they count.
     pub detected: Vec<Detected>,
 }
 
-/// What a list says about a unit that nobody has begun here.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Before {
-    /// Its box and its steps are ticked, and nothing there contradicts.
-    pub done: bool,
-    #[serde(skip)]
-    pub mark: Mark,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Word>,
+impl ReadPlan for IterativeReading {
+    fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
+    fn reading_mut(&mut self) -> &mut Reading {
+        &mut self.reading
+    }
+
+    /// Ticks of the run before are no claims, so the boxes are opened. The log only grows, so it says from where on it is
+    /// about the new run.
+    fn done_again(&self, read: &dyn Fn(&str) -> Option<Vec<u8>>) -> DoneAgain {
+        let open = self.about.units.keys().map(|id| (id.clone(), Word::Pending)).collect();
+        let opened = read(self.list).and_then(|bytes| {
+            let ticked = boxes::ticked(&bytes).len();
+            let opened = boxes::tick(&bytes, &open).filter(|opened| opened.bytes != bytes)?;
+            Some((self.list.to_owned(), opened.bytes, ticked))
+        });
+        let log = read(progress::FILE).unwrap_or_default();
+        let is_empty = String::from_utf8_lossy(&log).trim().is_empty();
+        DoneAgain { opened, entry: (!is_empty).then(|| progress::ANEW.to_owned()) }
+    }
+
+    fn left<'r>(&'r self, files: LeftFiles<'r>) -> Option<Box<dyn Legacy + 'r>> {
+        let state = files.state.text().map(|text| state::read(text).state).unwrap_or_default();
+        let (log, lessons) = (files.log, files.lessons);
+        Some(Box::new(Left { about: &self.about, state, log, lessons }))
+    }
 }
 
 /// Read a plan.
@@ -124,8 +128,8 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> IterativeReading {
         None if mode == Mode::Development => given.detected.to_vec(),
         _ => Vec::new(),
     };
-    let reading = Reading { plan, problems, texts, project_path: None };
-    IterativeReading { reading, list, outline, about, before, detected }
+    let reading = Reading { plan, problems, texts, project_path: None, before };
+    IterativeReading { reading, list, outline, about, detected }
 }
 
 /// What a run goes by: every unit as soon as it may, one at a time unless the project says otherwise, and on past what
@@ -418,7 +422,7 @@ impl Maker<'_, '_> {
             let message = format!("the box of `{}` and its status disagree", node.id);
             self.found.push(Diagnostic::warning(node.text.clone(), message).label("not done"));
         }
-        Before { done: done && !contradicts, mark: node.mark, status }
+        Before { done: done && !contradicts, mark: node.mark, status, ..Before::default() }
     }
 
     /// What the whole is called and about, by the brief and the list.

@@ -78,8 +78,9 @@ pub struct Item {
 }
 
 /// What stands in a box.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mark {
+    #[default]
     Open,
     Done,
     /// `[-]`.

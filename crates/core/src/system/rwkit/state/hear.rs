@@ -13,7 +13,7 @@ use super::file::{FILE, foreign};
 use super::gates::gate_task;
 use super::log::{self, Level};
 use super::words::{GateSaid, RunWord, TaskWord};
-use crate::plan::{RepoPath, TaskId};
+use crate::plan::{AboutTask, RepoPath, TaskId};
 use crate::run::{Command, PastError, Report};
 use crate::system::Addition;
 use crate::system::edit::{self, Edit, What, changes};
@@ -223,6 +223,7 @@ impl Listener {
                 }
             }
         }
+        let [story, agent] = ["story_id", "agent"].map(|name| said(&entry[name]).map(str::to_owned));
         let task = Addition {
             id: id.clone(),
             title: title.to_owned(),
@@ -231,9 +232,9 @@ impl Listener {
             after,
             files,
             checks: None,
+            about: AboutTask { story, agent, ..AboutTask::default() },
         };
-        let [story, agent] = ["story_id", "agent"].map(|name| said(&entry[name]).map(str::to_owned));
-        self.wish(&id, What::Add { task: Box::new(task), story, agent });
+        self.wish(&id, What::Add { task: Box::new(task) });
         Some(id)
     }
 

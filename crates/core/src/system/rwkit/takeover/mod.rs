@@ -5,10 +5,9 @@ use std::path::Path;
 
 use crate::plan::{About, Argv, Settings, TaskId, TaskSpec};
 use crate::run::{Command, Note, Past, Proof, Status};
-use crate::system::Form;
 use crate::system::kit::takeover::{self, Belief, Evidence, Files, Legacy, Questions, Refused, Takeover};
-use crate::system::rwkit::plan::Before;
 use crate::system::rwkit::state::{FILE, ForeignState, ForeignTask, TaskWord, gate_of};
+use crate::system::{Before, Form};
 
 /// What a list and the project's state file say about its tasks.
 #[derive(Debug)]

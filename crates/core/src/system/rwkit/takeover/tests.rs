@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::chronicle::bench::{id, spec};
-use crate::system::kit::checklist::Mark;
 use crate::system::kit::takeover::Onto;
 use crate::system::rwkit::state;
 use crate::time::Timestamp;
@@ -22,7 +21,8 @@ fn evidence(missing: &[&str]) -> Evidence {
 fn before(done: &[&str], blocked: &[&str]) -> BTreeMap<TaskId, Before> {
     let names = done.iter().chain(blocked);
     let one = |name: &&str| {
-        let before = Before { done: done.contains(name), blocked: blocked.contains(name), mark: Mark::Open };
+        let (done, blocked) = (done.contains(name), blocked.contains(name));
+        let before = Before { done, blocked, ..Before::default() };
         (id(name), before)
     };
     names.map(one).collect()

@@ -1,7 +1,6 @@
 //! What tasks say they wait for.
 
 use super::*;
-use crate::system::rwkit::Sibling;
 
 /// Tasks with these dependencies, the first ones without any.
 fn list(count: usize, last: &str) -> String {
@@ -61,7 +60,7 @@ fn i10_a_story_stands_for_its_tasks_and_other_words_are_told() {
     assert_eq!(needs(&reading(text))[1], "T002 < [T001]", "a pseudo-story is one");
     let expected = "3:31: warning: `T099` waits for \"service tasks\", which is no task (not waited for)\n";
     assert_eq!(last(2, "service tasks"), ("[]".to_owned(), expected.to_owned()));
-    let strict = reading_with(&folder(&[(LIST, &list(2, "service tasks"))]), None, &profiles(), true);
+    let strict = reading_with(&folder(&[(LIST, &list(2, "service tasks"))]), &profiles(), true);
     assert!(!strict.reading.is_usable());
     assert_eq!(
         last(2, "T001 when it is ready"),
@@ -190,11 +189,8 @@ fn what_is_crossed_out_is_not_waited_for() {
 
 /// The list with others beside it, each a path and its lines.
 fn beside(text: &str, others: &[(&str, &str)]) -> RwkitReading {
-    let siblings: Vec<Sibling> =
-        others.iter().map(|(list, text)| Sibling::read(list, text.as_bytes())).collect();
-    let config = profiles();
-    let given =
-        Given { list: LIST, plan: None, config: &config, detected: &[], siblings: &siblings, strict: false };
+    let (config, others) = (profiles(), folder(others));
+    let given = Given { others: &others, ..Given::new(LIST, LIST, &config) };
     read(&folder(&[(LIST, text)]), &given)
 }
 

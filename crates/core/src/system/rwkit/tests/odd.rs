@@ -15,7 +15,7 @@ fn whole(id: &str) -> String {
 fn bytes(list: &[u8], strict: bool) -> RwkitReading {
     let mut files = folder(&[]);
     files.files.insert(LIST.to_owned(), list.to_vec());
-    reading_with(&files, None, &profiles(), strict)
+    reading_with(&files, &profiles(), strict)
 }
 
 // Bytes.
@@ -71,7 +71,7 @@ fn b11_nothing_to_do_is_never_complete() {
     {
         assert!(problems(text).contains("error: a list without tasks is never complete"), "{text:?}");
     }
-    let none = reading_with(&folder(&[]), None, &profiles(), false);
+    let none = reading_with(&folder(&[]), &profiles(), false);
     assert!(told(&none).contains("error: there is no `plans/1-1-invoices-todolist.md`"));
 }
 
@@ -124,7 +124,7 @@ fn c1_to_c7_marks_and_bullets() {
             "T010 j", "T011 k x", "T012 l", "T013 m", "T014 n", "T015 o", "T016 p"
         ]
     );
-    assert!(read.before[&TaskId::new("T014").expect("an id")].blocked);
+    assert!(read.reading.before[&TaskId::new("T014").expect("an id")].blocked);
     insta::assert_snapshot!("unusual_boxes", told(&read));
 }
 
@@ -133,7 +133,7 @@ fn blocked_is_known_where_the_file_says_so() {
     let text = "- [ ] T001 a [blocked: no key]\n- [ ] T002 b (BLOCKED - by Bob)\n- [ ] T003 [BLOCKED] c\n- [ ] T004 d [status: blocked]\n- [x] T005 e [blocked: once]\n- [ ] T006 f\n";
     let read = reading(text);
     let blocked: Vec<&str> =
-        read.before.iter().filter(|(_, before)| before.blocked).map(|(id, _)| id.as_str()).collect();
+        read.reading.before.iter().filter(|(_, before)| before.blocked).map(|(id, _)| id.as_str()).collect();
     assert_eq!(blocked, ["T001", "T002", "T003", "T004"]);
 }
 
@@ -187,8 +187,7 @@ fn c20_c21_headings_with_boxes_below_are_no_tasks_and_are_told() {
          5:5: warning: `PAY-001` is a heading without a box (not read as a task; write it like `- [ ] T001 …`)\n\
          6:7: warning: boxes in this part of the file are not read as tasks (they have no id like `T001`)\n"
     );
-    let strict =
-        reading_with(&folder(&[(LIST, &(text.to_owned() + &whole("T001")))]), None, &profiles(), true);
+    let strict = reading_with(&folder(&[(LIST, &(text.to_owned() + &whole("T001")))]), &profiles(), true);
     assert!(!strict.reading.is_usable());
 }
 
@@ -320,7 +319,7 @@ fn k5_files_may_be_none_folders_patterns_and_have_spaces() {
 fn k6_tasks_that_are_too_large_are_told_and_refused_if_strict() {
     let text = "- [ ] T001 P1 ALL a [files: a] [size: L]\n- [ ] T002 P1 ALL b [files: b] [size: XL]\n- [ ] T003 P1 ALL c [files: c]\n- [ ] T004 P1 ALL d [files: 1, 2, 3, 4, 5, 6, 7] [size: M]\n- [ ] T005 P1 ALL e [files: e] [size: huge]\n- [x] T006 P1 ALL f [files: f] [size: XL]\n";
     insta::assert_snapshot!("sizes", problems(text));
-    let strict = reading_with(&folder(&[(LIST, text)]), None, &profiles(), true);
+    let strict = reading_with(&folder(&[(LIST, text)]), &profiles(), true);
     assert_eq!(told(&strict).matches("error").count(), 5);
 }
 
@@ -431,7 +430,7 @@ fn k12_i15_the_files_own_batches_are_compared_and_its_tasks_are_right() {
     insta::assert_snapshot!("batches_that_disagree", told(&read));
     let batch = |id: &str| by_id(&read, id).group;
     assert!(batch("T002") > batch("T001") && batch("T003") > batch("T009"));
-    let strict = reading_with(&folder(&[(LIST, &text)]), None, &profiles(), true);
+    let strict = reading_with(&folder(&[(LIST, &text)]), &profiles(), true);
     assert_eq!(told(&strict).matches("error").count(), 2, "a dependency in the same or a later batch");
 }
 

@@ -118,7 +118,7 @@ fn headings_that_name_tasks_are_tasks_and_strictly_none() {
     assert!(!reading_with(&alone(HEADINGS), "issue-7-x", &Config::default(), true).reading.is_usable());
     let done = HEADINGS.replace("[ ] Not Started", "[x] Completed (today)").replace("- [ ] c", "- [x] c");
     let read = reading(&alone(&done));
-    assert!(read.before.values().all(|before| before.done), "{}", told(&read));
+    assert!(read.reading.before.values().all(|before| before.done), "{}", told(&read));
     // Numbers below it, or nothing to tick, and it is a heading.
     let others = "### Task 1: a\n- [ ] 1.1 b\n### PAY-002: c\n\nWords.\n### 3. d\n- [ ] 3.1 e\n### Step 4: f\n- [ ] 4.1 g\n";
     assert_eq!(tree(&reading(&alone(others))), ["task 1.1", "task 3.1", "task 4.1"]);

@@ -108,7 +108,7 @@ fn detected() -> Vec<Detected> {
 fn reading_with(folder: &Folder, name: &str, config: &Config, strict: bool) -> IssueReading {
     let detected = detected();
     let place = format!(".claude/plans/{name}");
-    read(folder, &Given { name, place: &place, config, detected: &detected, strict })
+    read(folder, &Given { detected: &detected, strict, ..Given::new(name, &place, config) })
 }
 
 fn reading(folder: &Folder) -> IssueReading {
@@ -228,9 +228,9 @@ fn everything_below_a_task_arrives() {
 fn what_was_ticked_before_is_known() {
     let read = reading(&invoices());
     let done: Vec<&str> =
-        read.before.iter().filter(|(_, before)| before.done).map(|(id, _)| id.as_str()).collect();
+        read.reading.before.iter().filter(|(_, before)| before.done).map(|(id, _)| id.as_str()).collect();
     assert_eq!(done, ["0", "1.1"]);
-    assert!(read.before[&TaskId::new("0").expect("an id")].is_branch);
+    assert!(read.reading.before[&TaskId::new("0").expect("an id")].is_branch);
 }
 
 /// The other way to write one: flat, with fields.
@@ -268,7 +268,7 @@ fn the_trackers_fields_are_read() {
             + "tasks.md:21:7: warning: the box of `5` and its status disagree (not done)\n"
             + "tasks.md:24:13: warning: `sleeping` is no status that is known (pending, in_progress, completed, blocked or failed; not done as it stands)\n"
     );
-    let said = |id: &str| &read.before[&TaskId::new(id).expect("an id")];
+    let said = |id: &str| &read.reading.before[&TaskId::new(id).expect("an id")];
     assert_eq!((said("1").done, said("1").status), (true, Some(Word::Completed)));
     assert_eq!(said("1").notes.as_deref(), Some("with a temp file"));
     assert_eq!(said("1").started.as_deref(), Some("2026-01-20T10:00:00Z"));
@@ -346,7 +346,7 @@ fn checks_come_from_the_project_and_none_at_all_is_refused() {
     assert_eq!(read.reading.plan.tasks[3].attempts, 5);
     assert!(read.detected.is_empty());
     let bare = |config: &Config| {
-        let given = Given { name: "issue-1-x", place: "p", config, detected: &[], strict: false };
+        let given = Given::new("issue-1-x", "p", config);
         super::read(&alone("- [ ] 1. a\n"), &given)
     };
     assert_eq!(

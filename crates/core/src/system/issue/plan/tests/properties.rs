@@ -44,7 +44,7 @@ proptest! {
         ids.sort();
         ids.dedup();
         prop_assert_eq!(ids.len(), tasks);
-        prop_assert_eq!(read.before.len(), tasks);
+        prop_assert_eq!(read.reading.before.len(), tasks);
         // They start in the order of the file.
         let mut order: Vec<_> = read.reading.plan.tasks.iter().map(|task| (task.group, task.priority, task.id.clone())).collect();
         let written: Vec<_> = order.iter().map(|key| key.2.clone()).collect();
@@ -63,7 +63,7 @@ proptest! {
         let again = reading(&alone(&new));
         prop_assert_eq!(read.reading.plan.hash(), again.reading.plan.hash());
         for (id, word) in &picked {
-            prop_assert_eq!(again.before[id].done, *word == Word::Completed, "{}: {:?} {:?}", id, text, new);
+            prop_assert_eq!(again.reading.before[id].done, *word == Word::Completed, "{}: {:?} {:?}", id, text, new);
         }
         let bare = |text: &str| text.replace("[x]", "[]").replace("[ ]", "[]").replace("[-]", "[]").replace("[~]", "[]").replace("[?]", "[]");
         prop_assert_eq!(bare(&text), bare(&new));

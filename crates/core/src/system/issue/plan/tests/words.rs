@@ -32,7 +32,7 @@ fn the_starter_is_fine() {
         assert_eq!(read.reading.plan.tasks.len(), 6);
         assert!(read.coverage.rows.iter().all(|row| !row.tasks.is_empty()));
         assert!(
-            read.before.values().filter(|before| before.done).count() == 1,
+            read.reading.before.values().filter(|before| before.done).count() == 1,
             "but for the branch, all is open"
         );
     }
@@ -65,6 +65,7 @@ fn added(list: &str, id: &str, after: &[&str]) -> Result<String, String> {
         after: after.iter().map(|id| TaskId::new(id).expect("an id")).collect(),
         files: Vec::new(),
         checks: None,
+        about: crate::plan::AboutTask::default(),
     };
     match add(&folder(&[("tasks.md", list)]), &task) {
         Ok(Some((_, bytes))) => Ok(String::from_utf8(bytes).expect("text")),

@@ -153,7 +153,7 @@ fn detected() -> Vec<Detected> {
 fn reading_with(folder: &Folder, name: &str, config: &Config, strict: bool) -> IterativeReading {
     let detected = detected();
     let place = format!(".claude/iterative/{name}");
-    read(folder, &Given { name, place: &place, config, detected: &detected, strict })
+    read(folder, &Given { detected: &detected, strict, ..Given::new(name, &place, config) })
 }
 
 fn reading(folder: &Folder) -> IterativeReading {
@@ -184,7 +184,7 @@ fn units(read: &IterativeReading) -> &[TaskSpec] {
 
 /// As `id title`, with `x` where the list says that it is done.
 fn tasks(read: &IterativeReading) -> Vec<String> {
-    let done = |task: &TaskSpec| if read.before[&task.id].done { " x" } else { "" };
+    let done = |task: &TaskSpec| if read.reading.before[&task.id].done { " x" } else { "" };
     units(read).iter().map(|task| format!("{} {}{}", task.id, task.title, done(task))).collect()
 }
 
@@ -321,7 +321,7 @@ fn a_tick_is_no_change_of_the_plan() {
         .replace("**Status:** 1 done, 1 in progress, 2 pending", "**Status:** 4 done");
     let after = reading(&folder(&[("brief.md", BRIEF), ("tasks.md", &ticked)]));
     assert_eq!(before.hash(), after.reading.plan.hash());
-    assert!(after.before.values().all(|before| before.done));
+    assert!(after.reading.before.values().all(|before| before.done));
     let other = TASKS.replace("the hash is Argon2", "the hash is scrypt");
     let other = reading(&folder(&[("brief.md", BRIEF), ("tasks.md", &other)]));
     assert_ne!(before.hash(), other.reading.plan.hash());
@@ -340,7 +340,7 @@ fn the_older_layout_is_read() {
 #[test]
 fn without_checks_only_the_verifier_judges_which_is_told() {
     let read = |config: &Config| {
-        let given = Given { name: "x", place: "p", config, detected: &[], strict: false };
+        let given = Given::new("x", "p", config);
         super::read(&alone("- [ ] **T1**: a\n"), &given)
     };
     let bare = read(&Config::default());

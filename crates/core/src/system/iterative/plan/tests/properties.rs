@@ -46,7 +46,7 @@ proptest! {
         ids.sort();
         ids.dedup();
         prop_assert_eq!(ids.len(), count);
-        prop_assert_eq!(read.before.len() + 1, count);
+        prop_assert_eq!(read.reading.before.len() + 1, count);
         prop_assert_eq!(read.about.units.len() + 1, count);
         if read.reading.is_usable() {
             prop_assert!(count > 1 && Graph::new(&plan.tasks).is_ok());
@@ -69,7 +69,7 @@ proptest! {
         let again = reading(&alone(&new));
         prop_assert_eq!(read.reading.plan.hash(), again.reading.plan.hash());
         for (id, word) in &picked {
-            prop_assert_eq!(again.before[id].done, *word == Word::Completed, "{}: {:?} {:?}", id, text, new);
+            prop_assert_eq!(again.reading.before[id].done, *word == Word::Completed, "{}: {:?} {:?}", id, text, new);
         }
         let bare = |text: &str| ["[x]", "[X]", "[ ]", "[-]", "[~]"].iter().fold(text.to_owned(), |text, mark| text.replace(mark, "[]"));
         prop_assert_eq!(bare(&text), bare(&new));

@@ -62,6 +62,7 @@ fn addition(id: &str) -> Addition {
         after: vec![TaskId::new("T2").expect("an id")],
         files: vec![crate::plan::RepoPath::new("src/out.rs").expect("a path")],
         checks: None,
+        about: crate::plan::AboutTask::default(),
     }
 }
 

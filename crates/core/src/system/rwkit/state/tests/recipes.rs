@@ -53,6 +53,11 @@ fn recipes() -> Vec<Recipe> {
         after: Vec::new(),
         files: Vec::new(),
         checks: None,
+        about: AboutTask {
+            story: Some("US-001".to_owned()),
+            agent: Some("backend-architect".to_owned()),
+            ..AboutTask::default()
+        },
     };
     vec![
         // Add a task.
@@ -71,14 +76,7 @@ fn recipes() -> Vec<Recipe> {
                 add(&mut file["progress"]["total_tasks"], 1);
                 add(&mut file["progress"]["pending"], 1);
             },
-            comes_to: vec![on(
-                "T011",
-                What::Add {
-                    task: Box::new(addition),
-                    story: Some("US-001".to_owned()),
-                    agent: Some("backend-architect".to_owned()),
-                },
-            )],
+            comes_to: vec![on("T011", What::Add { task: Box::new(addition) })],
         },
         // Claim it.
         Recipe {

@@ -1,11 +1,11 @@
 //! How the plan of an issue is shown.
 
-use piton_core::plan::Plan;
-use piton_core::system::issue::plan::{IssueReading, Node, Role};
-use piton_core::view::counted;
 use serde_json::{Value, json};
 
-use crate::ui::{self, BOLD, DIM};
+use super::{IssueReading, Node, Role};
+use crate::plan::{Check, Plan, TaskId};
+use crate::view::counted;
+use crate::view::preview::{Line, MOST, and_more};
 
 /// What `--json` tells beyond every plan.
 pub(super) fn describe(read: &IssueReading, document: &mut Value) {
@@ -28,7 +28,7 @@ pub(super) fn describe(read: &IssueReading, document: &mut Value) {
         "branch": read.issue.branch(),
     });
     document["boxes"] = read.outline.nodes.iter().enumerate().map(node).collect();
-    document["before"] = json!(read.before);
+    document["before"] = json!(read.reading.before);
     document["detected"] = json!(read.detected);
     document["coverage"] = json!(read.coverage.rows);
 }
@@ -42,21 +42,25 @@ fn role(role: Role) -> &'static str {
 }
 
 /// Phases with their boxes, the checks and where they come from, and what the requirements are covered by.
-pub(super) fn show(read: &IssueReading, plan: &Plan, all: bool) {
-    let tasks = counted(read.before.len() as u64, "task");
-    let done = read.before.values().filter(|before| before.done).count();
+pub(super) fn show(read: &IssueReading, plan: &Plan, all: bool) -> Vec<Line> {
+    let before = &read.reading.before;
+    let tasks = counted(before.len() as u64, "task");
+    let done = before.values().filter(|before| before.done).count();
     let done = if done == 0 { String::new() } else { format!(" ({done} done before)") };
-    ui::answer_line(format!(
-        "{} {tasks}{done}, one after the other, on {}",
-        ui::styled(BOLD, &plan.name),
-        read.issue.branch()
-    ));
-    boxes(read, plan, all);
-    checks(read, plan);
-    coverage(read, all);
+    let branch = read.issue.branch();
+    let mut lines =
+        vec![Line::bold(&plan.name).and(format!(" {tasks}{done}, one after the other, on {branch}"))];
+    boxes(read, plan, all, &mut lines);
+    checks(read, plan, &mut lines);
+    coverage(read, all, &mut lines);
+    lines
 }
 
-fn boxes(read: &IssueReading, plan: &Plan, all: bool) {
+fn heading(lines: &mut Vec<Line>, title: &str) {
+    lines.extend([Line::default(), Line::bold(title)]);
+}
+
+fn boxes(read: &IssueReading, plan: &Plan, all: bool, lines: &mut Vec<Line>) {
     let (nodes, done) = (&read.outline.nodes, read.outline.done());
     let mut depths = vec![0_usize; nodes.len()];
     let mut steps = vec![0_u64; nodes.len()];
@@ -70,13 +74,14 @@ fn boxes(read: &IssueReading, plan: &Plan, all: bool) {
     let mut shown = 0;
     for (nth, node) in nodes.iter().enumerate().filter(|(_, node)| node.role != Role::Step) {
         if let Some((_, title)) = groups.pop_if(|(line, _)| *line <= node.line) {
-            ui::answer_line(format!("\n{}", ui::styled(BOLD, ui::plain(&title))));
+            heading(lines, &title);
         }
         shown += 1;
         if shown > MOST && !all {
             continue;
         }
-        let is_done = read.before.get(&node.id).map_or(done[nth], |before| before.done);
+        let before = read.reading.before.get(&node.id);
+        let is_done = before.map_or(done[nth], |before| before.done);
         let mark = match (node.dropped, is_done) {
             (true, _) => "[-]",
             (false, true) => "[x]",
@@ -86,19 +91,13 @@ fn boxes(read: &IssueReading, plan: &Plan, all: bool) {
         notes.extend(node.optional.then(|| "optional".to_owned()));
         notes.extend(node.dropped.then(|| "dropped".to_owned()));
         notes.extend((steps[nth] > 0).then(|| counted(steps[nth], "step")));
-        let is_branch = read.before.get(&node.id).is_some_and(|before| before.is_branch);
-        notes.extend(is_branch.then(|| "Piton does this".to_owned()));
+        notes.extend(before.is_some_and(|before| before.is_branch).then(|| "Piton does this".to_owned()));
         let notes = if notes.is_empty() { String::new() } else { format!("  ({})", notes.join(", ")) };
         let indent = "  ".repeat(depths[nth].min(8));
-        ui::answer_line(format!(
-            "  {indent}{mark} {:6} {}{}",
-            node.id,
-            ui::plain(&node.title),
-            ui::styled(DIM, notes)
-        ));
+        lines.push(Line::plain(format!("  {indent}{mark} {:6} {}", node.id, node.title)).dim(notes));
     }
     if shown > MOST && !all {
-        ui::answer_line(format!("… and {} more (--all shows them)", shown - MOST));
+        lines.push(and_more(shown - MOST));
     }
 }
 
@@ -125,42 +124,39 @@ fn plan_groups(read: &IssueReading, plan: &Plan) -> Vec<(usize, String)> {
     first
 }
 
-fn checks(read: &IssueReading, plan: &Plan) {
-    ui::answer_line(format!("\n{}", ui::styled(BOLD, "checks of every task")));
+fn checks(read: &IssueReading, plan: &Plan, lines: &mut Vec<Line>) {
+    heading(lines, "checks of every task");
     for found in &read.detected {
-        let from = ui::styled(DIM, format!("found in {}", ui::plain(&found.from)));
-        ui::answer_line(format!("  {:7} {}  {from}", found.about, ui::plain(&found.check.run.to_string())));
+        let line = Line::plain(format!("  {:7} {}  ", found.about, found.check.run));
+        lines.push(line.dim(format!("found in {}", found.from)));
     }
     // A task that is no checkpoint has the checks of all, and no others.
     let usual = plan.tasks.iter().filter(|task| !task.may_change_nothing).map(|task| &task.checks).next();
     if read.detected.is_empty() {
         for check in usual.into_iter().flatten() {
-            let from = ui::styled(DIM, "said in piton.toml");
-            ui::answer_line(format!("  {}  {from}", ui::plain(&check.run.to_string())));
+            lines.push(Line::plain(format!("  {}  ", check.run)).dim("said in piton.toml"));
         }
         if usual.is_none_or(Vec::is_empty) {
-            ui::answer_line("  none: what the agent says is believed");
+            lines.push(Line::plain("  none: what the agent says is believed"));
         }
     }
     for task in plan.tasks.iter().filter(|task| task.may_change_nothing) {
-        let known = |check: &&piton_core::plan::Check| usual.is_none_or(|usual| !usual.contains(check));
+        let known = |check: &&Check| usual.is_none_or(|usual| !usual.contains(check));
         let own: Vec<String> = task.checks.iter().filter(known).map(|check| check.run.to_string()).collect();
         if !own.is_empty() {
-            ui::answer_line(format!("  {:7} {}", task.id, ui::plain(&own.join("; "))));
+            lines.push(Line::plain(format!("  {:7} {}", task.id, own.join("; "))));
         }
     }
 }
 
-fn coverage(read: &IssueReading, all: bool) {
+fn coverage(read: &IssueReading, all: bool, lines: &mut Vec<Line>) {
     let rows = &read.coverage.rows;
     if rows.is_empty() {
         return;
     }
-    ui::answer_line(format!("\n{}", ui::styled(BOLD, "requirements")));
+    heading(lines, "requirements");
     for row in rows.iter().take(if all { rows.len() } else { MOST }) {
-        let names = |ids: &[piton_core::plan::TaskId]| {
-            ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-        };
+        let names = |ids: &[TaskId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let tests = match &row.tests[..] {
             [] => "no tests".to_owned(),
             tests => format!("tests: {}", names(tests)),
@@ -170,14 +166,10 @@ fn coverage(read: &IssueReading, all: bool) {
         } else {
             format!("{}; {tests}", names(&row.tasks))
         };
-        ui::answer_line(format!(
-            "  {:6} {by}  {}",
-            row.key,
-            ui::styled(DIM, shortened(&ui::plain(&row.text)))
-        ));
+        lines.push(Line::plain(format!("  {:6} {by}  ", row.key)).dim(shortened(&row.text)));
     }
     if rows.len() > MOST && !all {
-        ui::answer_line(format!("… and {} more (--all shows them)", rows.len() - MOST));
+        lines.push(and_more(rows.len() - MOST));
     }
 }
 
@@ -189,6 +181,3 @@ fn shortened(text: &str) -> String {
         None => text.to_owned(),
     }
 }
-
-/// Longer lists are cut, and say so.
-pub(crate) const MOST: usize = 60;
