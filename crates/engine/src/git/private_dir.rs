@@ -68,7 +68,9 @@ impl Worktree {
             _ => skeleton::make(&new, common)?,
         }
         write(&new.join("HEAD"), head.as_str())?;
-        write(&new.join("objects/info/alternates"), common.join("objects").as_str())?;
+        let alternates = [common.join("objects")].into_iter().chain(lfs::lend(repo, &new, &own)?);
+        let alternates: String = alternates.map(|objects| format!("{objects}\n")).collect();
+        fill(&new.join("objects/info/alternates"), &alternates)?;
         fill(&new.join("config"), &self.settings()?)?;
         fill(&new.join("packed-refs"), &snapshot(repo)?)?;
         for file in ["info/exclude", "info/attributes", "shallow"] {
@@ -111,9 +113,10 @@ impl Worktree {
         let included: String =
             included.iter().map(|file| format!("\tpath = {}\n", quoted(file.as_str()))).collect();
         let version = u8::from(!extensions.is_empty());
-        // What says how a repository is kept counts only in this very file, the rest wherever it stands last.
+        // What says how a repository is kept counts only in this very file, the rest wherever it stands last. Large files that
+        // an attempt adds are its own until it is over.
         Ok(format!(
-            "[core]\n\trepositoryFormatVersion = {version}\n[extensions]\n{extensions}[include]\n{included}[core]\n\tbare = false\n"
+            "[core]\n\trepositoryFormatVersion = {version}\n[extensions]\n{extensions}[include]\n{included}[core]\n\tbare = false\n[lfs]\n\tstorage = lfs\n"
         ))
     }
 
@@ -132,7 +135,7 @@ impl Worktree {
         let mut lost = None;
         if is_used {
             // A commit names them, so they are there before it is.
-            lfs::bring_over(&own, self.repo().common_dir())?;
+            lfs::bring_over(&own, self.repo())?;
             lost = Attempt::new(self, &own)?.bring_over()?;
             crash::point("rejoin.brought");
         }

@@ -45,6 +45,7 @@ struct Known {
     oracle: Oracle,
     identity: OnceLock<Identity>,
     signs: OnceLock<bool>,
+    lfs_storage: OnceLock<String>,
     /// Folders that were found fit to make worktrees in.
     fit: Mutex<HashSet<Utf8PathBuf>>,
     /// What was last found to differ, and between which trees.
@@ -57,6 +58,7 @@ impl Known {
             oracle,
             identity: OnceLock::new(),
             signs: OnceLock::new(),
+            lfs_storage: OnceLock::new(),
             fit: Mutex::default(),
             differences: Mutex::default(),
         }
@@ -336,6 +338,16 @@ impl Repo {
         let is = |key: &str| said.clone().rfind(|(name, _)| *name == key).map(|(_, value)| value == "true");
         let signs = is("piton.sign").or_else(|| is("commit.gpgsign")).unwrap_or(false);
         Ok(*self.known.signs.get_or_init(|| signs))
+    }
+
+    /// The folder in which the person's git-lfs keeps files, as they named it; empty if they did not.
+    pub(super) fn lfs_storage_setting(&self) -> Result<String, GitError> {
+        if let Some(storage) = self.known.lfs_storage.get() {
+            return Ok(storage.clone());
+        }
+        let answer = self.git.call(["config", "--get", "lfs.storage"]).answer()?;
+        let storage = lossy(&answer.stdout).trim_end_matches('\n').to_owned();
+        Ok(self.known.lfs_storage.get_or_init(|| storage).clone())
     }
 
     /// The variables that make `git commit` sign with the right names.

@@ -106,6 +106,18 @@ fn an_agents_commit_works_in_a_repository_with_a_filter_like_that_of_lfs() {
 /// The real one: an agent uses the project's files, adds files of its own, and can damage none of the project's.
 #[test]
 fn an_agent_works_with_the_real_git_lfs_and_cannot_damage_the_projects_files() {
+    git_lfs_behind_the_fence(None);
+}
+
+/// `lfs.storage` is absolute, or in the git directory.
+#[test]
+fn an_agent_works_with_the_real_git_lfs_where_its_files_have_a_place_of_their_own() {
+    git_lfs_behind_the_fence(Some("large"));
+    git_lfs_behind_the_fence(Some("../../large files"));
+    git_lfs_behind_the_fence(Some("ROOT/large"));
+}
+
+fn git_lfs_behind_the_fence(storage: Option<&str>) {
     if let Err(why) = fences_are_possible() {
         return piton_testkit::skipped(&why);
     }
@@ -114,18 +126,23 @@ fn an_agent_works_with_the_real_git_lfs_and_cannot_damage_the_projects_files() {
     if !version.is_ok_and(|version| version.status.success()) {
         return piton_testkit::skipped("git-lfs: it is not installed");
     }
+    let storage = storage.map(|storage| storage.replace("ROOT", sandbox.root().as_str()));
+    if let Some(storage) = &storage {
+        sandbox.git(["config", "lfs.storage", storage]);
+    }
     sandbox.git(["lfs", "install", "--local"]);
     sandbox.git(["lfs", "track", "*.bin"]);
     sandbox.write("old.bin", "the person's\n");
     sandbox.commit("A large file");
-    let lfs = sandbox.project().join(".git/lfs");
+    let lfs = sandbox.project().join(".git").join(storage.as_deref().unwrap_or("lfs"));
+    assert!(lfs.join("objects").is_dir(), "{lfs}");
     let agent = format!(
         "set -e\ngrep -q person old.bin; rm old.bin; git checkout -q old.bin; grep -q person old.bin\n\
          echo 'by the agent' > one.bin; git add one.bin; git commit -q -m 'By the agent'\n\
          echo 'by Piton' > two.bin\n\
          test -z \"$(find $(git rev-parse --git-dir)/lfs -type f -links +1)\"\n\
-         for file in $(find {lfs} -type f); do (echo damaged > $file) || true; rm -f $file || true; done\n\
-         touch {lfs}/mine || true\n"
+         find '{lfs}' -type f | while read file; do (echo damaged > \"$file\") || true; rm -f \"$file\" || true; done\n\
+         touch '{lfs}/mine' || true\n"
     );
     plan(
         &sandbox,
