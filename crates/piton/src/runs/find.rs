@@ -150,7 +150,7 @@ pub(crate) fn beginning(project: &Project) -> Outcome<Lock> {
     project.beginning_lock().map_err(Failure::io(format!("cannot lock {}", project.home)))
 }
 
-fn no_run(project: &Project, plan: Option<&Utf8Path>) -> Failure {
+pub(crate) fn no_run(project: &Project, plan: Option<&Utf8Path>) -> Failure {
     let Some(plan) = plan else {
         let failure = Failure::new(format!("there is no run in {}", project.root));
         let failure = hints::plan_hints(&project.root).into_iter().fold(failure, Failure::hint);

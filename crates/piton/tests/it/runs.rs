@@ -205,6 +205,23 @@ fn what_is_named_beside_other_unfinished_runs_works_as_it_stands() {
     assert!(typed.len() >= 8, "{typed:#?}");
 }
 
+/// Somebody has to say which one they mean, even if it is the only one.
+#[test]
+fn without_a_run_close_names_those_that_can_be_closed_and_closes_none() {
+    let sandbox = two();
+    let (a, b) = (run_of(&sandbox, "a.toml"), run_of(&sandbox, "b.toml"));
+    let _ = sandbox.piton(["close"]).within(sandbox.root()).run().exits(1).says("there is no run in");
+    let said = sandbox.run("close").exits(2).says("say which run to close");
+    let _ = said.clone().says(&format!("piton close {a}   closes a.toml, 1/2 done"));
+    assert_eq!(commands(&said), [format!("piton close {b}"), format!("piton close {a}")]);
+    let _ = sandbox.run(&commands(&said)[0]["piton ".len()..]).exits(0).says("closed by you");
+    let said = sandbox.run("close").exits(2);
+    assert_eq!(commands(&said), [format!("piton close {a}")]);
+    assert_eq!(json(&sandbox.run("status --plan a.toml --json").exits(0), "/state/status"), "ended");
+    let _ = sandbox.run("close a.toml").exits(0);
+    let _ = sandbox.run("close").exits(1).says("every run in [ROOT]/project is closed or complete");
+}
+
 #[test]
 fn without_a_plan_the_only_unfinished_run_is_resumed() {
     let sandbox = two();

@@ -5,12 +5,12 @@ use clap::Args;
 use piton_core::plan::RunId;
 use piton_core::run::{Command, Status, Task};
 use piton_engine::drive::{self, LeftJob};
-use piton_engine::journal::Journal;
+use piton_engine::journal::{Journal, RunSummary};
 
 use crate::args::Which;
 use crate::cmd::steer::people;
 use crate::failure::{Exit, FINE, Failure, Outcome};
-use crate::paths::typed;
+use crate::paths::{shown, typed};
 use crate::runs::{command, find, lock, standing};
 use crate::ui;
 
@@ -20,7 +20,7 @@ use crate::ui;
 pub(crate) struct CloseArgs {
     /// The run, or an unambiguous beginning of its id; or its plan
     #[arg(value_name = "RUN")]
-    pub run: String,
+    pub run: Option<String>,
     /// Why nobody wants it any more
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub reason: String,
@@ -34,8 +34,9 @@ pub(crate) struct CloseArgs {
 
 /// Nobody wants a run any more. Nothing of it is removed.
 pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
-    let plan = Some(Utf8PathBuf::from(&args.run)).filter(|plan| plan.exists());
-    let run = if plan.is_some() { None } else { Some(args.run.clone()) };
+    let Some(run) = &args.run else { return Err(say_which(args.project_path.as_deref())?) };
+    let plan = Some(Utf8PathBuf::from(run)).filter(|plan| plan.exists());
+    let run = if plan.is_some() { None } else { Some(run.clone()) };
     let which = Which { run, plan, project_path: args.project_path.clone() };
     let mut found = find::run_to_change(&which, None)?;
     let (project, run) = (found.project.clone(), found.run.clone());
@@ -65,6 +66,24 @@ pub(crate) fn close(args: &CloseArgs) -> Outcome<Exit> {
         ui::hint(format!("piton run {}   opens it again", typed(Utf8Path::new(&plan))));
     }
     Ok(FINE)
+}
+
+/// The runs that can be closed, with the command for each. None is chosen, even if it is the only one.
+fn say_which(project: Option<&Utf8Path>) -> Outcome<Failure> {
+    let project = find::project(project)?;
+    let journal = Journal::open_existing(&project.home)?;
+    let runs = journal.as_ref().map(Journal::runs).transpose()?.unwrap_or_default();
+    if runs.is_empty() {
+        return Ok(find::no_run(&project, None));
+    }
+    let open: Vec<&RunSummary> = runs.iter().filter(|run| !run.is_over()).collect();
+    if open.is_empty() {
+        return Ok(Failure::new(format!("every run in {} is closed or complete", project.root)));
+    }
+    Ok(open.iter().fold(Failure::usage("say which run to close"), |failure, run| {
+        let (plan, done) = (shown(Utf8Path::new(&run.plan)), run.counts.of(Status::Completed));
+        failure.hint(format!("piton close {}   closes {plan}, {done}/{} done", run.id, run.counts.total()))
+    }))
 }
 
 /// Whether the journal has tasks at work for an engine that did not come to say what became of them.
