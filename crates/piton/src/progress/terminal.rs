@@ -9,7 +9,12 @@ use unicode_width::UnicodeWidthChar;
 /// Columns at the right that stay free: some terminals break a line as soon as it is full.
 const MARGIN: u16 = 1;
 
-/// What is drawn on standard error. The cursor stays at the end of the last line.
+/// Erase the line of the cursor and all below it. At the top left of the screen, tmux takes `J` for the whole screen and keeps
+/// what it erases, so that begins a column later.
+const ERASE: &str = "\r\x1b[K\x1b[C\x1b[J\r";
+
+/// What is drawn on standard error. The cursor stays at the beginning of the first line: a terminal that changes its size and
+/// breaks lines again keeps it there, so nobody has to know how many rows the area takes by now.
 #[derive(Debug, Default)]
 pub(super) struct Area {
     drawn: Vec<String>,
@@ -19,52 +24,37 @@ impl Area {
     /// Show these lines in place of those that are there.
     pub(super) fn draw(&mut self, lines: Vec<String>) {
         if lines != self.drawn {
-            let text = self.erased() + &lines.join("\n");
-            put(&text);
+            let erased = self.erased();
             self.drawn = lines;
+            put(&format!("{erased}{}", self.lines()));
         }
     }
 
     /// Print a line above the area.
     pub(super) fn print(&mut self, line: &str) {
-        put(&format!("{}{line}\n{}", self.erased(), self.drawn.join("\n")));
+        put(&format!("{}{line}\n{}", self.erased(), self.lines()));
     }
 
     pub(super) fn clear(&mut self) {
-        put(&self.erased());
+        put(self.erased());
         self.drawn.clear();
     }
 
     /// What takes the area off the screen, and leaves the cursor where it began.
-    fn erased(&self) -> String {
-        let columns = usize::from(size().1);
-        // A terminal that was made narrower has broken the lines that no longer fit.
-        let rows = |line: &String| if breaks_lines() { width(line).div_ceil(columns).max(1) } else { 1 };
-        match self.drawn.iter().map(rows).sum::<usize>() {
-            0 => String::new(),
-            1 => "\r\x1b[J".to_owned(),
-            rows => format!("\r\x1b[{}A\x1b[J", rows - 1),
-        }
+    fn erased(&self) -> &'static str {
+        if self.drawn.is_empty() { "" } else { ERASE }
     }
-}
 
-/// Whether the terminal breaks lines again when its width changes. These two cut them off.
-fn breaks_lines() -> bool {
-    std::env::var_os("XTERM_VERSION").is_none() && std::env::var("TERM").is_ok_and(|term| term != "linux")
-}
-
-/// The columns that a line takes, without its colours.
-fn width(line: &str) -> usize {
-    let (mut used, mut in_code) = (0, false);
-    for c in line.chars() {
-        match c {
-            '\x1b' => in_code = true,
-            'm' if in_code => in_code = false,
-            c if !in_code => used += c.width().unwrap_or(0),
-            _ => {}
-        }
+    /// The lines, and the way back to the beginning of the first. The terminal may be narrower than it has said: it does not
+    /// break lines meanwhile, so each takes one row.
+    fn lines(&self) -> String {
+        let back = match self.drawn.len() {
+            0 => return String::new(),
+            1 => "\r".to_owned(),
+            rows => format!("\r\x1b[{}A", rows - 1),
+        };
+        format!("\x1b[?7l{}\x1b[?7h{back}", self.drawn.join("\n"))
     }
-    used
 }
 
 /// While this lives, the terminal does not show what is typed: a line break in the area would move it. What is typed is kept
@@ -155,10 +145,5 @@ mod tests {
         assert_eq!(cut("日本語", 5), "日本");
         assert_eq!(cut("e\u{301}e\u{301}e", 2), "e\u{301}e\u{301}");
         assert_eq!(cut("x", 0), "");
-    }
-
-    #[test]
-    fn colours_take_no_columns() {
-        assert_eq!(width("\x1b[1;32mdone\x1b[0m 日"), 7);
     }
 }

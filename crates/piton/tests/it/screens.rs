@@ -13,14 +13,25 @@ struct Terminal {
 
 impl Terminal {
     /// `None` where there is no tmux.
-    fn start(sandbox: &Sandbox, (rows, columns): (u16, u16), locale: &str, line: &str) -> Option<Terminal> {
+    fn start(sandbox: &Sandbox, size: (u16, u16), locale: &str, line: &str) -> Option<Terminal> {
+        Terminal::start_below(0, sandbox, size, locale, line)
+    }
+
+    /// The same, below so many lines.
+    fn start_below(
+        above: u16,
+        sandbox: &Sandbox,
+        (rows, columns): (u16, u16),
+        locale: &str,
+        line: &str,
+    ) -> Option<Terminal> {
         let terminal = Terminal { socket: sandbox.root().join("tmux") };
         let (home, project) = (sandbox.root().join("home"), sandbox.project());
         let path = std::env::var("PATH").unwrap_or_default();
         let environment = format!("PATH='{path}' HOME={home} TERM=screen PITON_SANDBOX=off {locale}");
         let binary = env!("CARGO_BIN_EXE_piton");
         let run = format!(
-            "trap : INT; cd {project} && env -i {environment} {binary} {line}; echo \"[ended $?]\"; cat > /dev/null"
+            "trap : INT; seq {above}; cd {project} && env -i {environment} {binary} {line}; echo \"[ended $?]\"; cat > /dev/null"
         );
         let (rows, columns) = (rows.to_string(), columns.to_string());
         let size = ["new-session", "-d", "-x", &columns, "-y", &rows, "sh", "-c", &run];
@@ -172,4 +183,30 @@ fn a_terminal_that_is_made_narrower_or_wider_shows_the_live_area_once() {
         let shown = terminal.shown();
         assert_eq!(areas(&shown), [1, 1, 1], "{columns} columns:\n{shown}");
     }
+}
+
+/// A terminal tells a program of its size late, and not of every one that it had. Each time that it is made narrower, tmux also
+/// moves everything up by the rows that it breaks: what is above the area keeps that on the screen.
+#[test]
+fn a_terminal_whose_size_changes_several_times_in_a_row_shows_the_live_area_once() {
+    let sandbox = crowd(2);
+    let start = Terminal::start_below(50, &sandbox, (60, 80), "LANG=C.UTF-8", "run plan.toml");
+    let Some(terminal) = start else { return };
+    terminal.until_shows("T2       in progress");
+    let sizes =
+        [["90", "30"], ["90", "24"], ["70", "31"], ["22", "80"], ["50", "22"], ["100", "30"], ["64", "44"]];
+    for columns in sizes {
+        for columns in columns {
+            assert!(terminal.tmux(&["resize-window", "-x", columns]).is_some());
+        }
+        // What was drawn for another size is drawn again at the latest when the spinner turns.
+        let before = terminal.shown();
+        until("the next picture", || (terminal.shown() != before).then_some(()));
+    }
+    let bar = format!("{} 0/2", "─".repeat(21));
+    until("a bar of that length", || {
+        terminal.screen().last().filter(|line| line.starts_with(&bar)).map(|_| ())
+    });
+    let shown = terminal.shown();
+    assert_eq!(areas(&shown), [1, 1, 1], "{shown}");
 }
