@@ -254,6 +254,37 @@ fn a_try_is_booked_whose_end_no_engine_has_seen() {
     assert!(told.len() == 1 && told[0].contains("\"input\":9000"), "{spent:#?}");
 }
 
+/// Who works is read as the client that was started, whatever the plan says by the time it ends.
+#[test]
+fn an_agent_that_works_on_is_understood_although_the_plan_names_another_client_by_now() {
+    let sandbox = sandbox();
+    let (_, _) = (sandbox.fifo("arrived"), sandbox.fifo("go"));
+    let program = r#"cat > /dev/null
+echo '{"type":"system","subtype":"init","session_id":"s1"}'
+cat < SIDE/arrived; cat < SIDE/go; echo x > T1.txt
+echo '{"type":"result","subtype":"success","is_error":false,"result":"Did it.","modelUsage":{"m":{"inputTokens":9000,"outputTokens":100}}}'"#;
+    let bin = sandbox.program("client", &program.replace("SIDE", sandbox.root().as_str()));
+    let plan = |adapter: &str| {
+        format!(
+            "name = 'plan'\n[agents.default]\nadapter = '{adapter}'\nprogram = '{bin}/client'\n[policy]\nbackoff = '0s'\n\
+             [defaults]\nattempts = 1\n{}",
+            task("T1", "")
+        )
+    };
+    sandbox.write("plan.toml", &plan("claude"));
+    sandbox.commit("Plan");
+    let mut engine = sandbox.piton(["run", "plan.toml"]).spawn();
+    engine.until_at(&sandbox, "arrived");
+    engine.signal(rustix::process::Signal::KILL);
+    let _ = engine.wait();
+    sandbox.write("plan.toml", &plan("codex"));
+    let engine = sandbox.piton(["run", "plan.toml"]).spawn();
+    sandbox.meet("go");
+    let _ = engine.wait().exits(0);
+    let document = sandbox.run("status --json").exits(0);
+    assert_eq!(crate::json(&document, "/used/0/input_tokens"), 9000);
+}
+
 #[test]
 fn a_run_stops_in_the_middle_of_an_attempt_when_its_budget_is_spent() {
     let sandbox = spender("run_tokens = 1200");
