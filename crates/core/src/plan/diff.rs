@@ -3,9 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use similar::{ChangeTag, TextDiff};
-
 use super::{Export, TaskId, TaskSpec};
+use crate::line_diff;
 use crate::time::Span;
 
 /// Lines of a prompt's difference that are shown.
@@ -181,19 +180,11 @@ fn prompt_lines(old: &str, new: &str) -> Vec<String> {
     if old.len().max(new.len()) > LONG_PROMPT {
         return vec![format!("{} bytes → {} bytes", old.len(), new.len())];
     }
-    let diff = TextDiff::from_lines(old, new);
     let mut lines = Vec::new();
-    for hunk in diff.unified_diff().context_radius(1).iter_hunks() {
-        lines.push(hunk.header().to_string());
-        for change in hunk.iter_changes() {
-            let sign = match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            };
-            let line = change.value().trim_end_matches(['\n', '\r']);
-            lines.push(format!("{sign}{line}").trim_end().to_owned());
-        }
+    for hunk in line_diff::hunks(old, new, 1) {
+        lines.push(hunk.header);
+        let shown = hunk.lines.iter().map(|(sign, line)| format!("{sign}{line}").trim_end().to_owned());
+        lines.extend(shown);
     }
     if lines.len() > LINES {
         let hidden = lines.len() - LINES;

@@ -15,6 +15,8 @@ pub(in crate::system) mod links;
 pub mod mojibake;
 pub mod outline;
 pub(in crate::system) mod projection;
+#[cfg(feature = "schema")]
+pub(in crate::system) mod schema;
 pub(in crate::system) mod shape;
 pub(in crate::system) mod shared_files;
 pub(in crate::system) mod status;

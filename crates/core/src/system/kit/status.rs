@@ -1,6 +1,5 @@
 //! Words for where things stand, as state files have them, and as people write them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::Status;
@@ -9,7 +8,8 @@ use crate::system::kit::fields::Meant;
 macro_rules! words {
     ($($(#[$meta:meta])* $name:ident { $($(#[$word_meta:meta])* $variant:ident = $word:literal,)* })*) => {$(
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum $name { $($(#[$word_meta])* #[serde(rename = $word)] $variant,)* }
 
         impl $name {

@@ -7,6 +7,7 @@ mod add;
 mod links;
 mod read;
 mod row;
+#[cfg(feature = "schema")]
 mod schema;
 mod starter;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use super::config::{Config, LONGEST_NAME, checks, keys, name_from, tables as con
 pub use add::add;
 pub use read::{Overrides, Reading, read};
 pub use row::Native;
+#[cfg(feature = "schema")]
 pub use schema::{config_schema, schema};
 pub use starter::{Worker, starter};
 pub use write::{fit, write};

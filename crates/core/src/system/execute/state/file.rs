@@ -1,6 +1,5 @@
 //! The shape of the file: what two descriptions of it ask for together, the keys in the order of the newer one.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -13,8 +12,9 @@ pub(super) const VERSION: &str = "2.0";
 
 /// The state of an execute run, for scripts, people and agents. Written by Piton from its journal: counters, lists and
 /// layers are derived, unknown fields are kept.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(title = "execute-state.json")]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "execute-state.json"))]
 pub struct StateFile {
     /// The shape of this file.
     pub schema_version: String,
@@ -70,7 +70,8 @@ pub struct StateFile {
 }
 
 /// What the last session was asked to do.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Options {
     /// Tasks worked on at once.
     pub max_parallel: u32,
@@ -90,7 +91,8 @@ pub struct Options {
 }
 
 /// One layer.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Layer {
     pub status: LayerStatus,
     /// When work on its first task began.
@@ -104,7 +106,8 @@ pub struct Layer {
 }
 
 /// One task.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskEntry {
     pub status: TaskStatus,
     /// The number of the attempt running or last run.
@@ -125,7 +128,8 @@ pub struct TaskEntry {
 }
 
 /// A commit of a task.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CommitEntry {
     pub hash: String,
     #[serde(rename = "type")]
@@ -141,7 +145,8 @@ pub struct CommitEntry {
 }
 
 /// A try that failed.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorEntry {
     pub attempt: u32,
     /// One of `verification_failed`, `implementation_error`, `merge_conflict`, `timeout`, `limit`, `transient` and
@@ -158,7 +163,8 @@ pub struct ErrorEntry {
 }
 
 /// What an attempt was told.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeedbackEntry {
     /// The attempt it is for.
     pub attempt: u32,
@@ -166,7 +172,8 @@ pub struct FeedbackEntry {
 }
 
 /// A worktree.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorktreeEntry {
     pub task_id: String,
     pub path: String,
@@ -177,7 +184,8 @@ pub struct WorktreeEntry {
 }
 
 /// A place in the order of landing.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct QueueEntry {
     pub task_id: String,
     /// 1 lands first.
@@ -190,7 +198,8 @@ pub struct QueueEntry {
 }
 
 /// Figures, under the names of both descriptions of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metrics {
     pub tasks_total: u32,
     pub tasks_completed: u32,
@@ -212,7 +221,8 @@ pub struct Metrics {
 }
 
 /// How the results were folded into the project's description.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ContextEntry {
     pub status: ContextStatus,
     pub project_md_path: Option<String>,

@@ -9,6 +9,7 @@ mod hear;
 mod known;
 mod read;
 mod rename;
+#[cfg(feature = "schema")]
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ pub use file::{
 pub use hear::{commands, edits, overruled};
 pub use known::FILE;
 pub use read::{Context as ForeignContext, ForeignState, ForeignTask, Reading, read};
+#[cfg(feature = "schema")]
 pub use schema::schema;
 pub use words::{CommitType, ContextStatus, ErrorType, LayerStatus, QueueStatus, RunWord, WorktreeStatus};
 pub use write::{project, text, value};

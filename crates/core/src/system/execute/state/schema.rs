@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::file::StateFile;
-use crate::system::kit::projection::schema_of;
+use crate::system::kit::schema::schema_of;
 
 /// The schema of the file as it is written; fields of others are allowed everywhere.
 pub fn schema() -> Value {

@@ -1,6 +1,5 @@
 //! The words of the file for where things stand, and which of ours they are.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::Class;

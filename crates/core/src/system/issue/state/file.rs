@@ -1,12 +1,11 @@
 //! The shape of the file, its keys in the order in which its description shows them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::run::{Status, Tests};
 use crate::system::kit::fields::Meant;
-use crate::system::kit::projection::{Time, schema_of};
+use crate::system::kit::projection::Time;
 use crate::system::kit::shape::Key;
 use crate::system::kit::shape::Shape::{self, Fields, Leaf, List};
 use crate::system::kit::status::TaskStatus;
@@ -16,8 +15,9 @@ pub const FILE: &str = "execution-state.json";
 
 /// The state of the work on an issue, for scripts, people and agents. Written by Piton from its journal; unknown fields
 /// are kept.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(title = "execution-state.json")]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "execution-state.json"))]
 pub struct StateFile {
     pub issue: Issue,
     /// When the run was made, or the first task was begun.
@@ -36,7 +36,8 @@ pub struct StateFile {
 }
 
 /// What the run is about: known from the plan's folder, not from the journal.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Issue {
     pub number: u64,
     pub title: String,
@@ -45,7 +46,8 @@ pub struct Issue {
 }
 
 /// One task.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskEntry {
     /// As `tasks.md` numbers it.
     pub id: String,
@@ -68,7 +70,8 @@ pub struct TaskEntry {
     pub test_results: Option<TestResults>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestResults {
     pub passed: u64,
     pub failed: u64,
@@ -83,7 +86,8 @@ impl From<Tests> for TestResults {
 }
 
 /// Where a task stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskWord {
     Pending,
@@ -170,6 +174,7 @@ pub(super) const TASK: Shape = Fields(&[
 ]);
 
 /// The JSON Schema of the file as it is written; fields of others are allowed everywhere.
-pub fn schema() -> Value {
-    schema_of::<StateFile>()
+#[cfg(feature = "schema")]
+pub fn schema() -> serde_json::Value {
+    crate::system::kit::schema::schema_of::<StateFile>()
 }

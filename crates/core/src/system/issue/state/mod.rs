@@ -12,7 +12,9 @@ pub(in crate::system) mod tests;
 mod write;
 
 pub use crate::system::edit::{Edit, What};
-pub use file::{FILE, Issue, StateFile, TaskEntry, TaskWord, schema};
+#[cfg(feature = "schema")]
+pub use file::schema;
+pub use file::{FILE, Issue, StateFile, TaskEntry, TaskWord};
 pub use hear::{commands, edits};
 pub use read::{ForeignState, ForeignTask, Reading, read};
 pub use write::{about, project, text, value};

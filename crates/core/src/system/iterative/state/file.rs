@@ -1,12 +1,11 @@
 //! The shape of the file, its keys in the order in which its description shows them.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::words::{PhaseWord, UnitWord};
 use crate::plan::{Mode, TaskId};
-use crate::system::kit::projection::{Map, Time, schema_of};
+use crate::system::kit::projection::{Map, Time};
 use crate::system::kit::shape::Shape::{self, Each, Fields, Leaf};
 
 /// The name of the file, also in the journal.
@@ -14,8 +13,9 @@ pub const FILE: &str = "state.json";
 
 /// The state of iterative work, for scripts, people and agents. Written by Piton from its journal: counters, the current
 /// unit and the phase are derived, unknown fields are kept.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(title = "state.json")]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "state.json"))]
 pub struct StateFile {
     /// What the work is called.
     pub task: String,
@@ -57,7 +57,8 @@ pub struct StateFile {
 }
 
 /// One task or phase. What there is nothing to say about is left out.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnitEntry {
     pub status: UnitWord,
     /// Why it does not go on.
@@ -120,6 +121,7 @@ const UNIT: Shape = Fields(&[
 ]);
 
 /// The JSON Schema of the file as it is written; fields of others are allowed everywhere.
-pub fn schema() -> Value {
-    schema_of::<StateFile>()
+#[cfg(feature = "schema")]
+pub fn schema() -> serde_json::Value {
+    crate::system::kit::schema::schema_of::<StateFile>()
 }

@@ -12,7 +12,9 @@ mod words;
 mod write;
 
 pub use crate::system::edit::{Edit, What};
-pub use file::{FILE, StateFile, UnitEntry, schema};
+#[cfg(feature = "schema")]
+pub use file::schema;
+pub use file::{FILE, StateFile, UnitEntry};
 pub use hear::{commands, edits};
 pub use read::{ForeignState, ForeignUnit, Reading, read};
 pub use words::{PhaseWord, UnitWord};

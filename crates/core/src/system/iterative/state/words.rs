@@ -1,6 +1,5 @@
 //! The words of the file for where things stand, and which of ours they are.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::Status;
@@ -8,7 +7,8 @@ use crate::system::kit::fields::Meant;
 use crate::system::kit::status::{TaskStatus, plain};
 
 /// Where a unit stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UnitWord {
     /// Not begun, or it waits for another unit.
@@ -109,7 +109,8 @@ impl UnitWord {
 }
 
 /// Where the whole stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseWord {
     /// What is wanted is being found out.

@@ -1,6 +1,5 @@
 //! The shape of the file, its keys in the order in which its description shows them.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -8,7 +7,7 @@ use super::gates::gate_task;
 use super::log::LogEntry;
 use super::words::{BatchWord, GateWord, RunWord, StoryWord, TaskWord};
 use crate::plan::TaskId;
-use crate::system::kit::projection::{Map, Time, schema_of};
+use crate::system::kit::projection::{Map, Time};
 use crate::system::kit::shape;
 use crate::system::kit::shape::Key;
 use crate::system::kit::shape::Shape::{self, Each, Fields, Leaf, List};
@@ -21,8 +20,9 @@ pub const VERSION: &str = "3.0.0";
 
 /// The state of an rw-kit run, for scripts, people and agents. Written by Piton from its journal: counters, stories,
 /// batches and the resume point are derived, unknown fields are kept.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[schemars(title = "rw-kit.state.json")]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(title = "rw-kit.state.json"))]
 pub struct StateFile {
     /// The shape of this file.
     pub version: String,
@@ -70,7 +70,8 @@ pub struct StateFile {
 }
 
 /// What the run was given. A path that there is none of is empty.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Config {
     pub todolist_path: String,
     pub plan_path: String,
@@ -83,7 +84,8 @@ pub struct Config {
 }
 
 /// One user story.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StoryEntry {
     pub title: String,
     pub total_tasks: u32,
@@ -92,7 +94,8 @@ pub struct StoryEntry {
 }
 
 /// Counted anew whenever the file is written: `total_tasks` is the sum of the others but `verified`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Progress {
     pub total_tasks: u32,
     pub completed: u32,
@@ -106,7 +109,8 @@ pub struct Progress {
 }
 
 /// One task.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TaskEntry {
     pub description: String,
     pub status: TaskWord,
@@ -132,7 +136,8 @@ pub struct TaskEntry {
 }
 
 /// A task is done for good when all three are true.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Verification {
     /// Whoever worked on it says so.
     pub agent_done: bool,
@@ -143,7 +148,8 @@ pub struct Verification {
 }
 
 /// One batch.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Batch {
     pub batch_id: u32,
     pub task_ids: Vec<String>,
@@ -155,7 +161,8 @@ pub struct Batch {
 }
 
 /// All null once nothing is left to do.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResumePoint {
     pub batch_id: Option<u32>,
     pub task_id: Option<String>,
@@ -316,6 +323,7 @@ pub(super) fn batch_id(value: &Value) -> Option<u64> {
 }
 
 /// The JSON Schema of the file as it is written; fields of others are allowed everywhere.
-pub fn schema() -> Value {
-    schema_of::<StateFile>()
+#[cfg(feature = "schema")]
+pub fn schema() -> serde_json::Value {
+    crate::system::kit::schema::schema_of::<StateFile>()
 }

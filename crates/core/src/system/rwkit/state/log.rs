@@ -1,6 +1,5 @@
 //! The last part of the file: what has happened, a line each, the newest of it. All of it is in the journal.
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::file::Batch;
@@ -16,14 +15,16 @@ use crate::time::Timestamp;
 const NEWEST: usize = 200;
 
 /// One line.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogEntry {
     pub timestamp: Time,
     pub level: Level,
     pub message: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     Info,

@@ -16,9 +16,10 @@ mod write;
 use std::collections::HashSet;
 
 pub use crate::system::edit::{Edit, What};
+#[cfg(feature = "schema")]
+pub use file::schema;
 pub use file::{
     Batch, Config, FILE, Progress, ResumePoint, StateFile, StoryEntry, TaskEntry, VERSION, Verification,
-    schema,
 };
 pub use gates::{GATES, PHASES, gate_of, gate_task};
 pub use hear::{commands, edits};

@@ -1,6 +1,5 @@
 //! The words of the file for where things stand, and which of ours they are.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::gates::REVIEW;
@@ -9,7 +8,8 @@ use crate::system::kit::fields::Meant;
 use crate::system::kit::status::{TaskStatus, plain};
 
 /// Where the run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunWord {
     Initializing,
@@ -58,7 +58,8 @@ impl RunWord {
 }
 
 /// Where a task stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TaskWord {
     Pending,
@@ -131,7 +132,8 @@ impl TaskWord {
 }
 
 /// Where a user story stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StoryWord {
     Pending,
@@ -142,7 +144,8 @@ pub enum StoryWord {
 }
 
 /// Where a batch stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BatchWord {
     Pending,
@@ -152,7 +155,8 @@ pub enum BatchWord {
 }
 
 /// How a gate ended; null until then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GateWord {
     Passed,

@@ -6,10 +6,10 @@ use std::io::{self, BufRead, IsTerminal};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, ValueEnum};
+use piton_core::line_diff;
 use piton_core::settings_file::{self, Spot, Unfit};
 use piton_engine::disk;
 use serde_json::{Value, json};
-use similar::TextDiff;
 
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::find;
@@ -199,9 +199,8 @@ struct Change {
 impl Change {
     fn shown(&self) -> String {
         let (before, after) = (self.before.as_deref().unwrap_or(""), self.after.as_deref().unwrap_or(""));
-        let name = |text: &Option<String>| text.as_ref().map_or("/dev/null", |_| self.file).to_owned();
-        let diff = TextDiff::from_lines(before, after);
-        diff.unified_diff().context_radius(2).header(&name(&self.before), &name(&self.after)).to_string()
+        let name = |text: &Option<String>| text.as_ref().map_or("/dev/null", |_| self.file);
+        line_diff::unified(before, after, (name(&self.before), name(&self.after)), 2)
     }
 
     fn make(&self) -> Outcome {
