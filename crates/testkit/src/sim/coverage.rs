@@ -156,6 +156,10 @@ pub const TAKEOVER_SITUATIONS: &[&str] = &[
     "goes on in a worktree",
     "taken over as it was told",
     "a take-over was begun again",
+    "a claim of an issue's list counts",
+    "a claim of a todolist counts",
+    "a claim of a log counts",
+    "a claim of a list was not borne out",
     "all completed",
 ];
 

@@ -139,7 +139,7 @@ impl Sim {
 
     /// From the first event to rest.
     pub(super) fn live(&mut self) -> Result<(), Broken> {
-        let left = self.takes_over.then(|| self.others_work());
+        let left = self.takes_over.then(|| self.others_leave_a_plan());
         let new = NewRun {
             run: RunId::new("sim").expect("a word"),
             plan: self.scenario.plan.clone(),
@@ -152,7 +152,7 @@ impl Sim {
         self.note(|| describe(&plan));
         self.submit(&Command::Create(Box::new(new)))?;
         if let Some(left) = &left {
-            self.take_over(left)?;
+            self.take_over_plan(left)?;
         }
         self.at(0, Happening::EngineStarts);
         if self.faults_left > 0 {

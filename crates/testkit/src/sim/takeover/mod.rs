@@ -1,6 +1,8 @@
 //! A run that begins by taking over what another system left: work of which some has landed, some was taken back, some is
 //! lost and some lies in worktrees, and a state file whose claims are true or false.
 
+mod lists;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use piton_core::history::{Change, Commit, History, Lost, Target};
@@ -16,6 +18,8 @@ use super::driver::{Answer, Sim};
 use super::git::{CommitNo, Git, TREES, commit_no, oid};
 use super::laws::{Broken, ensure, named};
 use super::scenario::index;
+
+use lists::Lists;
 
 type Verdict = Result<(), String>;
 
@@ -36,9 +40,32 @@ pub(super) struct Before {
     pub(super) goes_on: BTreeSet<TaskId>,
 }
 
+/// What somebody left.
+pub(super) enum Legacies {
+    /// A state file with worktrees.
+    Execute(Box<Left>),
+    Lists(Box<Lists>),
+}
+
 impl Sim {
+    /// Somebody else works on the plan, with one system or another.
+    pub(super) fn others_leave_a_plan(&mut self) -> Legacies {
+        // Without a sabotage, which is about state files: most of what there is to judge is in git.
+        if self.sabotage.is_none() && self.rng.chance(45) {
+            return Legacies::Lists(Box::new(self.others_work_on_a_list()));
+        }
+        Legacies::Execute(Box::new(self.others_work()))
+    }
+
+    pub(super) fn take_over_plan(&mut self, left: &Legacies) -> Result<(), Broken> {
+        match left {
+            Legacies::Execute(left) => self.take_over(left),
+            Legacies::Lists(left) => self.take_over_lists(left),
+        }
+    }
+
     /// Somebody else works on the plan, and leaves a state file.
-    pub(super) fn others_work(&mut self) -> Left {
+    fn others_work(&mut self) -> Left {
         let mut state = ForeignState::default();
         let mut specs = self.scenario.plan.tasks.clone();
         specs.sort_by_key(|spec| index(&spec.id));
@@ -65,7 +92,7 @@ impl Sim {
     }
 
     /// Work that lands, perhaps as another commit than the one that was made, and perhaps is taken back.
-    fn others_land(&mut self, spec: &TaskSpec) -> Vec<CommitNo> {
+    pub(super) fn others_land(&mut self, spec: &TaskSpec) -> Vec<CommitNo> {
         let tip = self.git.target;
         let mut made = self.others_commit(spec, &[tip]);
         let is_rewritten = self.rng.chance(25);
@@ -150,7 +177,7 @@ impl Sim {
     }
 
     /// Take it over. Somebody who dies over it and begins again comes to the same.
-    pub(super) fn take_over(&mut self, left: &Left) -> Result<(), Broken> {
+    fn take_over(&mut self, left: &Left) -> Result<(), Broken> {
         let specs = self.scenario.plan.tasks.clone();
         let judge = |sim: &mut Sim| {
             let evidence = sim.looks_around(&specs, &left.questions(&specs));
@@ -206,7 +233,7 @@ impl Sim {
     }
 
     /// What the world answers.
-    fn looks_around(&mut self, specs: &[TaskSpec], questions: &Questions) -> Evidence {
+    pub(super) fn looks_around(&mut self, specs: &[TaskSpec], questions: &Questions) -> Evidence {
         let mut target = Target::new(self.git.history(specs));
         for (task, hashes) in &questions.owned {
             for hash in hashes {
