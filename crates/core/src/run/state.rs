@@ -309,6 +309,17 @@ impl State {
         change: impl FnOnce(&mut Task),
     ) -> Result<(), Missing> {
         let mut change = Some(change);
+        self.update_dyn(id, at, &mut |task| change.take().into_iter().for_each(|change| change(task)))
+    }
+
+    /// The same, compiled once for all changes.
+    fn update_dyn(
+        &mut self,
+        id: &TaskId,
+        at: Timestamp,
+        change: &mut dyn FnMut(&mut Task),
+    ) -> Result<(), Missing> {
+        let mut change = Some(change);
         // An abandoned task makes its dependents unreachable, and they theirs: a list, not recursion.
         let mut todo: Vec<(TaskId, [i64; 3])> = vec![(id.clone(), [0; 3])];
         while let Some((id, [waiting, dead, held])) = todo.pop() {
