@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::{Agent, Check, Plan, Sandbox, TaskSpec, first_program};
 use piton_core::run::shell_word;
-use piton_core::system::rwkit;
+use piton_core::system::SystemRef;
 use piton_engine::{agent, sandbox, secrets};
 use serde_json::{Value, json};
 
@@ -111,7 +111,7 @@ fn undefined(plan: &Plan, name: &str) -> Finding {
     let known: Vec<&str> = plan.settings.agents.keys().map(String::as_str).collect();
     let failure = Failure::usage(format!("the agent `{name}` is not defined in the plan or piton.toml"));
     let failure = if known.is_empty() {
-        let place = if plan.settings.dialect().is_native() { "the plan" } else { "piton.toml" };
+        let place = if plan.settings.policy().holds_settings { "the plan" } else { "piton.toml" };
         failure.hint(format!(
             "add to {place}:\n  [agents.{name}]\n  command = [\"your-agent\", \"--its-flags\"]"
         ))
@@ -154,9 +154,10 @@ fn programs(plan: &Plan, start: Start<'_>) -> Vec<Finding> {
     for check in &plan.settings.landing_checks {
         missing.extend(missing_in(check).map(|program| (program, (check.run.to_string(), Vec::new()))));
     }
+    let system = plan.settings.form.system();
     let is_final = !can_be_made(plan, start);
     let found = missing.into_iter().map(|(program, (line, tasks))| {
-        let what = format!("there is no program `{program}`, which {} needs", needed_by(&tasks));
+        let what = format!("there is no program `{program}`, which {} needs", needed_by(&tasks, system));
         let why = if is_final {
             "; agents cannot install it, since they write in their worktrees alone"
         } else {
@@ -171,12 +172,9 @@ fn programs(plan: &Plan, start: Start<'_>) -> Vec<Finding> {
     found.collect()
 }
 
-fn needed_by(tasks: &[&TaskSpec]) -> String {
+fn needed_by(tasks: &[&TaskSpec], system: SystemRef) -> String {
     const SHOWN: usize = 3;
-    let name = |task: &&TaskSpec| match rwkit::state::gate_of(&task.id) {
-        Some(gate) => format!("the gate {gate}"),
-        None => task.id.to_string(),
-    };
+    let name = |task: &&TaskSpec| system.task_name(&task.id);
     let shown: Vec<String> = tasks.iter().take(SHOWN).map(name).collect();
     match tasks.len() {
         0 => "each landing".to_owned(),
@@ -222,25 +220,26 @@ pub(crate) fn is_runnable(program: &str, root: &Utf8Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use piton_core::system::config::Config;
+    use piton_core::system::{Folder, Given, own};
+
     use super::*;
 
     #[test]
     fn whoever_needs_it_is_named() {
         let spec = |text: &str| -> TaskSpec {
             let text = format!("[[task]]\nid = '{text}'\ntitle = 'x'\nprompt = 'x'\nchecks = ['x']\n");
-            let reading = piton_core::system::native::read(
-                &text,
-                "plan",
-                &piton_core::system::config::Config::default(),
-                &piton_core::system::native::Overrides::default(),
-            );
-            reading.plan.tasks.into_iter().next().expect("a task")
+            let folder = Folder { files: [("plan.toml".to_owned(), text.into_bytes())].into() };
+            let config = Config::default();
+            let read = own().read(&folder, &Given::new("plan", "plan.toml", &config));
+            read.reading().plan.tasks.first().expect("a task").clone()
         };
         let all = ["T1", "T2", "T3", "T4", "T5"].map(spec);
         let all: Vec<&TaskSpec> = all.iter().collect();
-        assert_eq!(needed_by(&[]), "each landing");
-        assert_eq!(needed_by(&all[..1]), "the check of T1");
-        assert_eq!(needed_by(&all[..3]), "the checks of T1, T2, T3");
-        assert_eq!(needed_by(&all), "the checks of T1, T2, T3 and 2 more");
+        let own = own();
+        assert_eq!(needed_by(&[], own), "each landing");
+        assert_eq!(needed_by(&all[..1], own), "the check of T1");
+        assert_eq!(needed_by(&all[..3], own), "the checks of T1, T2, T3");
+        assert_eq!(needed_by(&all, own), "the checks of T1, T2, T3 and 2 more");
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn layer(name: &str) -> Group {
 
 pub(crate) fn plan(layers: &[&str], tasks: Vec<TaskSpec>) -> Plan {
     let settings = Settings {
-        form: crate::system::Form::Execute,
+        form: crate::system::named("execute").expect("it is one of ours").plain(),
         exhausted: Exhausted::Stop,
         backoff: Span::seconds(1),
         ..Settings::default()

@@ -45,6 +45,15 @@ impl Iterative {
         let all = shelves.chain(named).filter_map(|path| RepoPath::new(path.trim_end_matches('/')).ok());
         all.collect::<BTreeSet<RepoPath>>().into_iter().collect()
     }
+
+    /// What each unit makes, as far as its names are paths.
+    pub fn outputs(&self) -> Vec<(TaskId, Vec<RepoPath>)> {
+        let paths = |unit: &AboutUnit| {
+            let paths = unit.outputs.iter().filter_map(|path| RepoPath::new(path.trim_end_matches('/')).ok());
+            paths.collect()
+        };
+        self.units.iter().map(|(id, unit)| (id.clone(), paths(unit))).collect()
+    }
 }
 
 /// What a list says about one unit, which is a task or a phase.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Policy, SystemRef, named};
-use crate::plan::{About, Issue, Iterative, RepoPath, TaskId};
+use crate::plan::{About, Issue, Iterative, Mode, RepoPath, TaskId};
 use crate::system::issue::plan::VALIDATION;
 use crate::system::{execute, issue, iterative, native, rwkit};
 
@@ -52,6 +52,16 @@ impl Form {
     /// What its brief says.
     pub fn brief(&self) -> Option<&Iterative> {
         if let Form::Iterative(brief) = self { Some(brief) } else { None }
+    }
+
+    /// What there is to do, where it is not counted in tasks and groups.
+    pub fn size(&self) -> Option<String> {
+        self.brief().map(iterative::plan::size)
+    }
+
+    /// What each task makes, where that is no code.
+    pub fn made(&self) -> Option<Vec<(TaskId, Vec<RepoPath>)>> {
+        self.brief().filter(|brief| brief.mode == Mode::Knowledge).map(Iterative::outputs)
     }
 
     /// Whether a task is one that somebody wrote into the plan, not one that Piton puts at its end.

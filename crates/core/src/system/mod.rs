@@ -7,6 +7,7 @@
 mod addition;
 mod collection;
 pub mod config;
+mod description;
 mod dialect;
 pub mod edit;
 pub mod execute;
@@ -18,10 +19,13 @@ pub mod iterative;
 pub mod kept;
 pub mod kit;
 pub mod native;
+pub mod ops;
 mod pass;
 mod policy;
 mod reading;
+mod reports;
 pub mod rwkit;
+mod starter;
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -33,23 +37,31 @@ use self::edit::Edit;
 use self::export::{Names, Source, Written};
 use self::kept::{Companion, Picture, Place, Told};
 use self::kit::takeover::StateOf;
+use self::ops::Ops;
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, TaskId};
-use crate::run::{AgentEnd, Refusal, Report, State, Status};
+use crate::run::{AgentEnd, Refusal, Report, State, Status, Task};
 
 pub use addition::Addition;
 pub use collection::{Collection, Entry, Lists, Standing, file_of};
+pub use description::{Description, Folded, Unchanged};
 pub use dialect::Dialect;
 pub use finding::{Claim, Disk, FileClaim, Outdated, ProjectNamed, Strength, Typed};
 pub use form::Form;
 pub use kit::foreign::Understood;
 pub use pass::{Ended, Pass};
-pub use policy::{Detects, Files, Habits, Policy};
+pub use policy::{Archive, Detects, Files, Habits, LastWord, Policy};
 pub use reading::{Before, DoneAgain, Folder, Given, Problem, ReadPlan, Reading};
+pub use reports::{
+    Account, Concludes, Conclusion, Elsewhere, FindsChecks, LooksElsewhere, NOT_FINISHED, ReportedAs, Tally,
+};
+pub use starter::{Asked, Begun, Starter, Worker};
 
 /// One system: what its files are, and what they say.
 pub trait System: Sync {
+    // What it is.
+
     /// What the journal and the command line call it.
     fn name(&self) -> &'static str;
 
@@ -155,7 +167,7 @@ pub trait System: Sync {
         StateOf::ThisPlan
     }
 
-    // What a run shows, and what is said to it.
+    // The files that it keeps with a plan.
 
     /// The state file of a run; `None` before it has begun, and where there is none.
     fn picture(&self, _: &State, _: &Chronicle, _: &Place, _claimed: &[TaskId]) -> Option<Picture> {
@@ -177,6 +189,8 @@ pub trait System: Sync {
         Vec::new()
     }
 
+    // What agents are told, and what they tell.
+
     /// What an agent has told about its task by changing its copy of one of the files; `None` if nothing changed.
     fn told(&self, task: &TaskId, _name: &str, before: &[u8], after: &[u8]) -> Option<Told> {
         kept::told_in_fields(task, before, after, &|shown, found| self.edits(shown, found))
@@ -196,6 +210,75 @@ pub trait System: Sync {
     fn ending(&self, _: &Ended<'_>) -> Option<(AgentEnd, Vec<String>)> {
         None
     }
+
+    // What people are told of its runs, and what they say. A function is given where the run is read only for it.
+
+    /// What is typed in another way than usual, and what was done by hand before.
+    fn ops(&self) -> Ops {
+        Ops::NONE
+    }
+
+    /// What is to be done next, in the words that its scripts read.
+    fn next_line(&self) -> Option<fn(&State, &Chronicle) -> String> {
+        None
+    }
+
+    /// How far a run is, where it counts otherwise.
+    fn progress(&self) -> Option<fn(&State) -> Tally> {
+        None
+    }
+
+    /// What its files warn of, for these tasks of a run.
+    fn warnings(&self, _tasks: &[Task], _read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What is to be told to others when a run has ended.
+    fn conclusion(&self) -> Option<Concludes> {
+        None
+    }
+
+    /// What its log says about what somebody reports.
+    fn log_entry(&self, _: &Account<'_>) -> Option<String> {
+        None
+    }
+
+    /// How a task is called in a sentence.
+    fn task_name(&self, task: &TaskId) -> String {
+        task.to_string()
+    }
+
+    // How its plans begin, and what they have to do with the project.
+
+    /// Where a plan begins that is named by these words.
+    fn starter(&self, _words: &[String]) -> Result<Starter, Refusal> {
+        Err(addition::refused(
+            format!("Piton has no plan to begin with for the {} system", self.name()),
+            None,
+        ))
+    }
+
+    /// What it begins with.
+    fn begin(&self, _: &Asked<'_>) -> Result<Begun, Refusal> {
+        Ok(Begun::default())
+    }
+
+    /// The checks among a run's tasks that were found in the project when it began, where such count.
+    fn detected(&self) -> Option<FindsChecks> {
+        None
+    }
+
+    /// What of another plan need not be waited for any more, where plans wait for each other.
+    fn done_elsewhere(&self) -> Option<LooksElsewhere> {
+        None
+    }
+
+    /// The project's description, if what a run has made is entered in one.
+    fn description(&self) -> Option<Description> {
+        None
+    }
+
+    // Plans and runs in its form.
 
     /// A plan in the names that this system has.
     fn fit(&self, plan: &Plan) -> Plan {

@@ -37,6 +37,10 @@ pub struct Policy {
     pub judged_by_target: bool,
     /// A task that somebody writes into the state file is added to the plan.
     pub state_adds_tasks: bool,
+    /// How many words name a new plan.
+    pub name_words: usize,
+    /// Plans can be about knowledge, too: something to be read is made, not code.
+    pub makes_knowledge: bool,
 }
 
 /// When the project's own checks are looked for.
@@ -71,6 +75,8 @@ impl Policy {
         adopts_worktrees: false,
         judged_by_target: false,
         state_adds_tasks: false,
+        name_words: 1,
+        makes_knowledge: false,
     };
 }
 
@@ -93,16 +99,40 @@ pub struct Files {
     pub of_project: bool,
     /// A plan is one file, not a folder.
     pub plan_is_file: bool,
-    /// Where in a project plans usually lie, if each is a folder.
+    /// Where in a project plans usually lie, each in a folder or file of its own name.
     pub usual_folder: Option<&'static str>,
+    /// What a state file has in it, where other programs have files of that name, too.
+    pub state_mark: Option<&'static str>,
     /// Files of which an agent gets a copy to write into.
     pub offered: &'static [&'static str],
     /// Files that an agent is pointed to: it gets copies of those that its worktree lacks.
     pub shown_along: &'static [&'static str],
-    /// Where in the usual folder finished plans are kept, if they are.
-    pub archive: Option<&'static str>,
-    /// The file that keeps what was learned.
-    pub lessons: Option<&'static str>,
     /// The log that an agent writes into itself, where it works in place.
     pub log_in_place: Option<&'static str>,
+    /// The file that has what was learned, beside the journal: what one of the two has, the other gets.
+    pub lessons: Option<&'static str>,
+    /// Where finished plans go, if the system puts them away.
+    pub archive: Option<Archive>,
+}
+
+/// How finished plans are put away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Archive {
+    /// From the folder on that the plan lies in.
+    pub place: &'static str,
+    /// The day becomes a part of the name.
+    pub is_dated: bool,
+    /// Only a plan whose tasks are all satisfied is finished. Elsewhere one that was given up is over, too.
+    pub needs_success: bool,
+    /// What the state file says last: only whoever puts the plan away knows it.
+    pub last_word: Option<LastWord>,
+    /// A plan may also be removed.
+    pub is_removable: bool,
+}
+
+/// A field of a state file, and what it says at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastWord {
+    pub field: &'static str,
+    pub word: &'static str,
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use piton_core::message;
 use piton_core::plan::{Oid, RunId, TaskSpec};
 use piton_core::run::{Command, ContextUpdate, Run};
-use piton_core::system::execute::context::{self, FILE, Folded, Skipped};
+use piton_core::system::{Description, Folded, Unchanged};
 
 use super::order::{Running, Site, Trouble};
 use super::perform;
@@ -23,6 +23,8 @@ use crate::{clock, crash};
 pub(super) struct Errand {
     pub site: Arc<Site>,
     pub run: Arc<Run>,
+    /// How the run's system keeps it.
+    pub description: Description,
     /// Every completed task of the run.
     pub done: Vec<TaskSpec>,
     pub running: Running,
@@ -41,8 +43,8 @@ enum Try {
 pub(super) fn perform(errand: &Errand) -> Vec<Command> {
     let settled = match catch_unwind(AssertUnwindSafe(|| settle(errand))) {
         Ok(Ok(settled)) => settled,
-        Ok(Err(trouble)) => Some(skipped(trouble.to_string())),
-        Err(_) => Some(skipped("an internal error".to_owned())),
+        Ok(Err(trouble)) => Some(errand.skipped(trouble.to_string())),
+        Err(_) => Some(errand.skipped("an internal error".to_owned())),
     };
     settled.map(|update| Command::ContextUpdated(Box::new(update))).into_iter().collect()
 }
@@ -53,7 +55,7 @@ fn settle(errand: &Errand) -> Result<Option<ContextUpdate>, Trouble> {
     loop {
         match perform::despite_kills(&errand.site, &errand.run, || attempt(errand))? {
             Try::Settled(update) => return Ok(Some(update)),
-            Try::Waits(reason) if began.elapsed() >= patience => return Ok(Some(skipped(reason))),
+            Try::Waits(reason) if began.elapsed() >= patience => return Ok(Some(errand.skipped(reason))),
             Try::Waits(_) => thread::sleep(super::REST.min(patience)),
             Try::Again => {}
         }
@@ -63,51 +65,55 @@ fn settle(errand: &Errand) -> Result<Option<ContextUpdate>, Trouble> {
     }
 }
 
-fn skipped(reason: String) -> ContextUpdate {
-    ContextUpdate { path: Some(FILE.to_owned()), skipped: reason, ..ContextUpdate::default() }
-}
-
 fn attempt(errand: &Errand) -> Result<Try, Trouble> {
-    let settled = |reason: String| Ok(Try::Settled(skipped(reason)));
+    let settled = |reason: String| Ok(Try::Settled(errand.skipped(reason)));
+    let file = errand.description.file;
     let (Some(repo), Some(target)) = (&errand.site.repo, errand.run.target.as_deref()) else {
         return settled("there is no branch to commit it on".to_owned());
     };
     let Some(tip) = repo.branch_tip(target)? else {
         return settled(format!("the target branch `{target}` does not exist any more"));
     };
-    let Some(bytes) = repo.file_at(&tip, FILE)? else {
-        let update = ContextUpdate { skipped: format!("there is no {FILE}"), ..ContextUpdate::default() };
+    let Some(bytes) = repo.file_at(&tip, file)? else {
+        let update = ContextUpdate { skipped: format!("there is no {file}"), ..ContextUpdate::default() };
         return Ok(Try::Settled(update));
     };
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            return settled(format!("{FILE} is not UTF-8 (at byte {})", error.utf8_error().valid_up_to()));
+            return settled(format!("{file} is not UTF-8 (at byte {})", error.utf8_error().valid_up_to()));
         }
     };
     let pinned = repo.pin_at(&pin_name(&errand.run.id))?;
     let folded = match errand.fold(&text, &tip) {
         Ok(folded) => folded,
         // It may be the work of an engine that died before it could say so.
-        Err(Skipped::NothingNew) if pinned.is_some() => return errand.take_up(repo, target, pinned, None),
-        Err(reason) => return settled(reason.to_string()),
+        Err(unchanged) if unchanged.is_complete && pinned.is_some() => {
+            return errand.take_up(repo, target, pinned, Err(unchanged));
+        }
+        Err(unchanged) => return settled(unchanged.reason),
     };
     if let Some(reason) = errand.hindrance()? {
         return settled(reason);
     }
-    errand.take_up(repo, target, pinned, Some((tip, folded)))
+    errand.take_up(repo, target, pinned, Ok((tip, folded)))
 }
 
 impl Errand {
-    fn fold(&self, text: &str, tip: &Oid) -> Result<Folded, Skipped> {
-        context::fold(text, &self.done.iter().collect::<Vec<_>>(), tip.as_str(), clock::now())
+    fn skipped(&self, reason: String) -> ContextUpdate {
+        let path = Some(self.description.file.to_owned());
+        ContextUpdate { path, skipped: reason, ..ContextUpdate::default() }
+    }
+
+    fn fold(&self, text: &str, tip: &Oid) -> Result<Folded, Unchanged> {
+        (self.description.fold)(text, &self.done.iter().collect::<Vec<_>>(), tip.as_str(), clock::now())
     }
 
     /// Why the file must not be changed, although it could be.
     fn hindrance(&self) -> Result<Option<String>, GitError> {
-        let root = &self.site.project.root;
-        match std::fs::metadata(root.join(FILE)) {
-            Ok(meta) if meta.permissions().readonly() => return Ok(Some(format!("{FILE} is read-only"))),
+        let (root, file) = (&self.site.project.root, self.description.file);
+        match std::fs::metadata(root.join(file)) {
+            Ok(meta) if meta.permissions().readonly() => return Ok(Some(format!("{file} is read-only"))),
             _ => {}
         }
         match Repo::discover(root)?.current_branch() {
@@ -122,7 +128,7 @@ impl Errand {
         repo: &Repo,
         target: &str,
         pinned: Option<Oid>,
-        new: Option<(Oid, Folded)>,
+        new: Result<(Oid, Folded), Unchanged>,
     ) -> Result<Try, Trouble> {
         if let Some(candidate) = pinned
             && let Some(old) = repo.parent(&candidate)?
@@ -135,7 +141,7 @@ impl Errand {
                     if let Some(wait) = repo.settle_target(&lease, &old, &candidate, since)? {
                         return Ok(Try::Waits(wait.to_string()));
                     }
-                    if new.is_none() {
+                    if new.is_err() {
                         return Ok(Try::Settled(self.update_of(repo, &old, &candidate)?));
                     }
                 }
@@ -143,10 +149,11 @@ impl Errand {
                 LandedState::MovedForward { .. } | LandedState::Elsewhere { .. } => {}
             }
         }
-        let Some((tip, folded)) = new else {
-            return Ok(Try::Settled(skipped(Skipped::NothingNew.to_string())));
+        let (tip, folded) = match new {
+            Ok(new) => new,
+            Err(unchanged) => return Ok(Try::Settled(self.skipped(unchanged.reason))),
         };
-        let (tree, blob) = repo.with_file(&tip, FILE, &folded.text)?;
+        let (tree, blob) = repo.with_file(&tip, self.description.file, &folded.text)?;
         let settings = &self.run.settings;
         let text = message::context(&entered(&folded), &self.run.id, settings.commit_prefix.as_deref());
         let candidate = repo.commit_work(&tree, &[&tip], &text, settings.author.as_deref())?;
@@ -177,7 +184,8 @@ impl Errand {
 
     /// What a commit of ours entered, told from what was there before it.
     fn update_of(&self, repo: &Repo, old: &Oid, candidate: &Oid) -> Result<ContextUpdate, Trouble> {
-        let before = repo.file_at(old, FILE)?.and_then(|bytes| String::from_utf8(bytes).ok());
+        let file = self.description.file;
+        let before = repo.file_at(old, file)?.and_then(|bytes| String::from_utf8(bytes).ok());
         let folded = before.and_then(|text| self.fold(&text, old).ok());
         let mut update = folded.as_ref().map(entered).unwrap_or_default();
         if let Some(hash) = folded.and_then(|folded| folded.last_hash) {
@@ -185,10 +193,10 @@ impl Errand {
             if !known.map(|commit| repo.is_ancestor(&commit, old)).transpose()?.unwrap_or(false) {
                 update
                     .warnings
-                    .push(format!("{FILE} was last brought up to {hash}, which is not in its history"));
+                    .push(format!("{file} was last brought up to {hash}, which is not in its history"));
             }
         }
-        Ok(ContextUpdate { path: Some(FILE.to_owned()), commit: Some(candidate.clone()), ..update })
+        Ok(ContextUpdate { path: Some(file.to_owned()), commit: Some(candidate.clone()), ..update })
     }
 }
 

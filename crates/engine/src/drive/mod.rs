@@ -427,6 +427,7 @@ impl<'o> Loop<'o> {
 
     fn errand(&self) -> Result<Option<context::Errand>, EngineError> {
         let Some(run) = self.state.run().cloned() else { return Ok(None) };
+        let Some(description) = run.settings.form.system().description() else { return Ok(None) };
         // What a person skipped has made nothing.
         let is_done = |spec: &TaskSpec| {
             let task = self.state.task(&spec.id).ok().flatten();
@@ -434,7 +435,7 @@ impl<'o> Loop<'o> {
         };
         let done = self.journal.specs(&self.run)?.into_iter().filter(is_done).collect();
         let (site, run) = (Arc::clone(&self.site), Arc::new(run));
-        Ok(Some(context::Errand { site, run, done, running: Running::default() }))
+        Ok(Some(context::Errand { site, run, description, done, running: Running::default() }))
     }
 
     fn neighbours(&mut self, since: u32) -> Result<Vec<Neighbour>, EngineError> {

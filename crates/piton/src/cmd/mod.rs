@@ -26,7 +26,7 @@ use crate::cmd::integrate::prompt::PromptArgs;
 use crate::cmd::integrate::schema::SchemaArgs;
 use crate::cmd::ledger::notes::{GuardrailArgs, JournalArgs};
 use crate::cmd::ledger::orient::OrientArgs;
-use crate::cmd::ledger::report::{ConfirmArgs, NextArgs, ReportArgs, StartArgs};
+use crate::cmd::ledger::report::{ConfirmArgs, NextArgs, StartArgs};
 use crate::cmd::plan::PlanArgs;
 use crate::cmd::plan::new::NewArgs;
 use crate::cmd::repair::archive::ArchiveArgs;
@@ -46,6 +46,7 @@ use crate::cmd::watch::runs::RunsArgs;
 use crate::cmd::watch::status::StatusArgs;
 use crate::failure::{Exit, Outcome};
 use crate::runs::flags::RunArgs;
+use crate::runs::report::ReportArgs;
 
 #[derive(Debug, Parser)]
 #[command(

@@ -26,10 +26,6 @@ use crate::plans::around::{detected, root};
 use crate::plans::found::{Read, config_file, file_of, pictured};
 use crate::ui;
 
-pub(crate) use piton_core::system::iterative::takeover::ARCHIVE;
-pub(crate) const PLANS: &str = ".claude/plans";
-pub(crate) const ITERATIVE: &str = ".claude/iterative";
-
 /// Folders below a plan's own that are looked into.
 const DEEPEST: usize = 3;
 

@@ -22,7 +22,8 @@ pub(crate) fn seen(root: &Utf8Path) -> Vec<Utf8PathBuf> {
         let is_its = move |path: &Utf8PathBuf| {
             path.is_dir() && finding::claimants(path.as_str(), &OnDisk).contains(&system)
         };
-        let is_archive = move |path: &Utf8PathBuf| path.file_name() == system.files().archive;
+        let is_archive =
+            move |path: &Utf8PathBuf| path.file_name() == system.files().archive.map(|archive| archive.place);
         entries(place).into_iter().filter(move |path| !is_archive(path) && is_its(path))
     });
     files.chain(folders).collect()

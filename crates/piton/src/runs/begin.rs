@@ -148,7 +148,7 @@ pub(crate) fn settle_run(
     };
     if is_settled {
         // What was found in the project when the run began holds: by now its agents have changed it.
-        let tests = detected::checks_found(found.plan.settings.dialect(), journal, &run)?.unwrap_or_default();
+        let tests = detected::checks_found(found.system(), journal, &run)?.unwrap_or_default();
         let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
         let plan = plans::read(&found.path, found.system(), how)?.0.plan;
         (found.plan.tasks, found.plan.groups) = (plan.tasks, plan.groups);
@@ -263,7 +263,7 @@ fn submit(journal: &mut Journal, run: &RunId, command: Command) -> Outcome<Resul
 /// that cannot be read, or is gone, asks for nothing.
 pub(crate) fn asked_since(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome<Vec<TaskId>> {
     let Some(facts) = journal.facts(run)? else { return Ok(Vec::new()) };
-    let tests = detected::checks_found(facts.settings.dialect(), journal, run)?.unwrap_or_default();
+    let tests = detected::checks_found(facts.settings.form.system(), journal, run)?.unwrap_or_default();
     let how = How { project: Some(&project.root), tests: Some(&tests), ..How::default() };
     let system = facts.settings.form.system();
     let Ok((found, _)) = plans::read(Utf8Path::new(&facts.plan), system, how) else {

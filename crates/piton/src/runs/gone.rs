@@ -2,7 +2,8 @@
 //! none of its files is written again.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Dialect, RunId};
+use piton_core::plan::RunId;
+use piton_core::system::SystemRef;
 use piton_engine::journal::Journal;
 
 use crate::runs::attempt;
@@ -12,12 +13,13 @@ use crate::{paths, ui};
 const ARCHIVES: [&str; 3] = ["archive", "archive/completed", "completed"];
 
 /// What has become of the plan of a run: `None` while it is where it was.
-pub(crate) fn told(plan: &Utf8Path, dialect: Dialect, run: &RunId) -> Option<String> {
-    if dialect.is_native() || plan.exists() {
+pub(crate) fn told(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Option<String> {
+    // Where no file is kept with it, none is missed.
+    if system.files().state.is_none() || plan.exists() {
         return None;
     }
     let name = paths::shown(plan);
-    Some(match moved_to(plan, dialect, run) {
+    Some(match moved_to(plan, system, run) {
         Some(to) => format!("its plan {name} was moved to {}", paths::shown(&to)),
         None => format!("its plan {name} does not exist any more"),
     })
@@ -27,21 +29,21 @@ pub(crate) fn told(plan: &Utf8Path, dialect: Dialect, run: &RunId) -> Option<Str
 pub(crate) fn say(journal: &Journal, run: &RunId) {
     let is_agent = attempt::attempt().map_or(true, |attempt| attempt.is_some());
     let Some(facts) = journal.facts(run).ok().flatten().filter(|_| !is_agent) else { return };
-    if let Some(told) = told(Utf8Path::new(&facts.plan), facts.settings.dialect(), run) {
+    if let Some(told) = told(Utf8Path::new(&facts.plan), facts.settings.form.system(), run) {
         ui::say(format!("{run}: {told}; the journal keeps the run"));
     }
 }
 
 /// The folder in an archive whose state file names the run; a list is known by its name.
-fn moved_to(plan: &Utf8Path, dialect: Dialect, run: &RunId) -> Option<Utf8PathBuf> {
+fn moved_to(plan: &Utf8Path, system: SystemRef, run: &RunId) -> Option<Utf8PathBuf> {
     let around = plan.parent()?;
     let archives = ARCHIVES.iter().map(|archive| around.join(archive));
-    if dialect.system().files().of_project {
+    if system.files().of_project {
         return archives
             .map(|archive| archive.join(plan.file_name().unwrap_or_default()))
             .find(|to| to.is_file());
     }
-    let file = dialect.system().files().state?;
+    let file = system.files().state?;
     let is_it = |folder: &Utf8PathBuf| {
         std::fs::read_to_string(folder.join(file)).is_ok_and(|text| text.contains(run.as_str()))
     };

@@ -49,7 +49,7 @@ pub(crate) fn grow(
     let _quiet = lock.map_err(Failure::io(format!("cannot lock {}", project.home)))?;
     // What was found in the project when the run began holds: by now its agents have changed it.
     let tests = match &run {
-        Some((journal, run)) => detected::checks_found(system.into(), journal, run)?,
+        Some((journal, run)) => detected::checks_found(system, journal, run)?,
         None => None,
     };
     let how = How { project: Some(&project.root), tests: tests.as_deref(), ..How::default() };

@@ -2,13 +2,14 @@
 
 use piton_core::plan::RunId;
 use piton_core::run::StopReason;
-use piton_core::system::issue::{state, tell};
+use piton_core::system::Conclusion;
 use piton_engine::git;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
 use crate::failure::{Failure, Outcome};
 use crate::plans::FoundPlan;
+use crate::runs::standing;
 use crate::ui;
 
 /// Where the tasks of an issue are worked on, one after the other: beside the project, named after both.
@@ -18,57 +19,26 @@ pub(crate) fn workplace(project: &Project, found: &FoundPlan) -> String {
     project.root.parent().unwrap_or(&project.root).join(name).into_string()
 }
 
-/// What is left for a person, or for `gh`: the pull request of a finished issue, a comment on an unfinished one.
+/// What is left for a person, or for `gh`, to tell others when a run has ended.
 pub(crate) fn conclude(project: &Project, run: &RunId, reason: &StopReason, send: bool) -> Outcome {
     let Some(mut journal) = Journal::open_existing(&project.home)? else { return Ok(()) };
-    let state = journal.load(run)?;
-    let chronicle = journal.chronicle(run)?;
-    let about = state::about(&state);
-    let number = about.number.to_string();
-    let comment = tell::comment(&state, &chronicle);
-    match reason {
-        StopReason::Completed => {
-            let request = tell::pull_request(&about, &state, &chronicle);
-            if send {
-                gh(project, &["git", "push", "--set-upstream", "origin", &about.branch])?;
-                let words = [
-                    "gh",
-                    "pr",
-                    "create",
-                    "--head",
-                    &about.branch,
-                    "--title",
-                    &request.title,
-                    "--body",
-                    &request.body,
-                ];
-                gh(project, &words)?;
-                gh(project, &["gh", "issue", "comment", &number, "--body", &comment])?;
-            } else {
-                ui::say(format!(
-                    "\nFor the pull request of {}:\n\n{}\n\n{}",
-                    about.branch, request.title, request.body
-                ));
-                ui::hint("piton run … --gh   sends it with `gh`");
-            }
-        }
-        StopReason::Ended if send => {
-            gh(project, &["gh", "issue", "edit", &number, "--add-label", tell::NEEDS_REVIEW])?;
-            gh(project, &["gh", "issue", "comment", &number, "--body", &comment])?;
-        }
-        StopReason::Ended => {
-            ui::say(format!("\nFor the issue, with the label `{}`:\n\n{comment}", tell::NEEDS_REVIEW));
-            ui::hint("piton run … --gh   sends it with `gh`");
-        }
-        _ => {}
+    let system = standing::facts(&journal, run)?.settings.form.system();
+    let Some(conclusion) = system.conclusion() else { return Ok(()) };
+    let (state, chronicle) = (journal.load(run)?, journal.chronicle(run)?);
+    let Some(Conclusion { text, sends }) = conclusion(&state, &chronicle, reason) else { return Ok(()) };
+    if !send {
+        ui::say(format!("\n{text}"));
+        ui::hint("piton run … --gh   sends it with `gh`");
+        return Ok(());
     }
-    Ok(())
+    sends.iter().try_for_each(|words| gh(project, words))
 }
 
-fn gh(project: &Project, words: &[&str]) -> Outcome {
+fn gh(project: &Project, words: &[String]) -> Outcome {
     let [program, rest @ ..] = words else { return Ok(()) };
-    let told = words.iter().take(3).copied().collect::<Vec<_>>().join(" ");
-    match git::send(program, rest, &project.root) {
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let told = words.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(" ");
+    match git::send(program, &rest, &project.root) {
         Ok(status) if status.success() => {
             ui::say(format!("done: {told}"));
             Ok(())

@@ -1,8 +1,7 @@
 //! The runs that a journal knows of a plan.
 
 use camino::Utf8Path;
-use piton_core::plan::{Dialect, RunId};
-use piton_core::system::iterative::state;
+use piton_core::plan::RunId;
 use piton_engine::journal::{Journal, RunSummary};
 
 use crate::failure::Outcome;
@@ -15,14 +14,14 @@ pub(crate) fn run_of_plan(journal: &Journal, plan: &Utf8Path) -> Outcome<Option<
     }
 }
 
-/// Whether the folder of a run of the iterative system was archived: it says so itself, and what is there now is not its.
+/// Whether the folder of a run was archived: it says so itself, and what is there now is not its.
 pub(crate) fn is_put_away(journal: &Journal, run: &RunSummary) -> Outcome<bool> {
-    let dialect = journal.facts(&run.id)?.map(|facts| facts.settings.dialect());
-    if dialect != Some(Dialect::Iterative) || run.engine.is_some() {
-        return Ok(false);
-    }
+    let Some(facts) = journal.facts(&run.id)?.filter(|_| run.engine.is_none()) else { return Ok(false) };
+    let files = facts.settings.form.system().files();
+    let last_word = files.archive.and_then(|archive| archive.last_word);
+    let (Some(file), Some(last)) = (files.state, last_word) else { return Ok(false) };
     let chronicle = journal.chronicle(&run.id)?;
-    let phase = chronicle.carried.get(state::FILE).and_then(|fields| fields["phase"].as_str());
-    let shown = || std::fs::read_to_string(Utf8Path::new(&run.plan).join(state::FILE)).unwrap_or_default();
-    Ok(phase == Some(state::PhaseWord::Complete.word()) && !shown().contains(run.id.as_str()))
+    let said = chronicle.carried.get(file).and_then(|fields| fields[last.field].as_str());
+    let shown = || std::fs::read_to_string(Utf8Path::new(&run.plan).join(file)).unwrap_or_default();
+    Ok(said == Some(last.word) && !shown().contains(run.id.as_str()))
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Mode, Oid, RepoPath, TaskId};
+use piton_core::plan::{Oid, RepoPath, TaskId};
 use piton_core::run::{Proof, Run};
 use piton_core::view::counted;
 use piton_engine::git::Repo;
@@ -35,9 +35,7 @@ struct Output {
 
 /// Of a run that is about knowledge; others are told by what they landed.
 pub(crate) fn of(project: &Project, journal: &Journal, run: &Run) -> Outcome<Option<Made>> {
-    let Some(about) = run.settings.form.brief().filter(|about| about.mode == Mode::Knowledge) else {
-        return Ok(None);
-    };
+    let Some(made) = run.settings.form.made() else { return Ok(None) };
     if !Utf8Path::new(&run.plan).is_dir() {
         // It was put away, with all that it made.
         return Ok(None);
@@ -47,14 +45,14 @@ pub(crate) fn of(project: &Project, journal: &Journal, run: &Run) -> Outcome<Opt
     let store = project.repo_or_store().ok().flatten();
     let sources = held(store, &root, &Utf8Path::new(&run.plan).join("sources"));
     let mut outputs = Vec::new();
-    for (unit, about) in &about.units {
-        let task = journal.task(&run.id, unit)?;
+    for (unit, paths) in made {
+        let task = journal.task(&run.id, &unit)?;
         let proven = task.as_ref().and_then(|task| match task.proof.as_ref()? {
             Proof::Landed { commit, .. } => Some(commit),
             Proof::Checked { tree, .. } => tree.as_ref(),
             Proof::Work { .. } | Proof::Reported => None,
         });
-        for path in about.outputs.iter().filter_map(|path| RepoPath::new(path.trim_end_matches('/')).ok()) {
+        for path in paths {
             let files = held(store, &root, &root.join(path.as_str()));
             let before = proven.zip(store).and_then(|(tree, store)| store.files_at(tree, &path).ok());
             let as_proven = before.map(|before| {

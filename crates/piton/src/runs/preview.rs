@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::failure::Outcome;
 use crate::plans::{self, FoundPlan};
 use crate::preflight::{self, Finding};
-use crate::runs::{find, iterative};
+use crate::runs::find;
 use crate::ui::{self, BOLD, DIM};
 
 /// What a run of the plan would miss here.
@@ -89,13 +89,10 @@ fn show_graph(found: &FoundPlan, session: &Session, all: bool) {
             let word = if batches == 1 { "batch" } else { "batches" };
             format!("{tasks} in {batches} {word} and {}", counted(gates as u64, "gate"))
         }
-        None if plan.settings.form.brief().is_some() => {
-            plan.settings.form.brief().map(iterative::size).unwrap_or_default()
-        }
-        None => {
+        None => plan.settings.form.size().unwrap_or_else(|| {
             let layers = counted(plan.groups.len() as u64, "layer");
             format!("{} in {layers}, {schedule}", counted(plan.tasks.len() as u64, "task"))
-        }
+        }),
     };
     ui::answer_line(format!(
         "{} {size}, up to {} at once",

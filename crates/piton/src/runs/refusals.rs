@@ -19,8 +19,8 @@ const FAR: u64 = 1000;
 /// Say what was not taken since the last command. Where that cannot be found out, nothing is said: `piton log` tells it.
 pub(crate) fn say(project: &Project, journal: &Journal, run: &RunId) {
     let is_agent = attempt::attempt().map_or(true, |attempt| attempt.is_some());
-    let is_native = || journal.facts(run).ok().flatten().is_none_or(|run| run.settings.dialect().is_native());
-    if is_agent || is_native() {
+    let state_file = || journal.facts(run).ok().flatten()?.settings.form.system().files().state;
+    if is_agent || state_file().is_none() {
         return;
     }
     let place = project.home.join("runs").join(run.as_str()).join("refusals-said");

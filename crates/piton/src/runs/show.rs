@@ -1,6 +1,7 @@
 //! A run for a person: what is done, what is going on, what needs help.
 
-use piton_core::plan::{Dialect, RunId};
+use camino::Utf8Path;
+use piton_core::plan::RunId;
 use piton_core::run::{self, Proof, Status, Task};
 use piton_core::time::Timestamp;
 use piton_core::view::{self, GroupStatus};
@@ -11,7 +12,7 @@ use piton_engine::project::Project;
 
 use crate::commands;
 use crate::failure::Outcome;
-use crate::runs::{iterative, made, standing};
+use crate::runs::{made, standing};
 use crate::ui::{self, BOLD, DIM};
 
 /// Tasks named one by one unless all are asked for.
@@ -96,10 +97,9 @@ pub(crate) fn show(project: &Project, journal: &mut Journal, run: &RunId, all: b
     if notable.len() > MOST && !all {
         ui::answer_line(format!("  … and {} more (--all shows them)", notable.len() - MOST));
     }
-    if facts.settings.dialect() == Dialect::Iterative {
-        for warning in iterative::warnings(camino::Utf8Path::new(&facts.plan), &notable) {
-            ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&warning))));
-        }
+    let read = |name: &str| std::fs::read(Utf8Path::new(&facts.plan).join(name)).ok();
+    for warning in facts.settings.form.system().warnings(&notable, &read) {
+        ui::answer_line(format!("  {}", ui::styled(ui::WARNING, ui::plain(&warning))));
     }
     if let Some(made) = made::of(project, journal, &facts)? {
         made.show();

@@ -4,11 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::Utf8Path;
-use piton_core::plan::{Dialect, Outside, RepoPath, RunId, TaskId};
+use piton_core::plan::{Outside, RepoPath, RunId, TaskId};
 use piton_core::run::{Command, Status};
-use piton_core::system::kit::text;
-use piton_core::system::rwkit::Sibling;
-use piton_core::system::rwkit::state::{self, TaskWord};
+use piton_core::system::{Elsewhere, SystemRef};
 use piton_engine::clock;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
@@ -17,7 +15,8 @@ use crate::failure::Outcome;
 
 /// Look at the other lists, and record what has become of the tasks that this run waits for.
 pub(crate) fn look(project: &Project, journal: &mut Journal, run: &RunId) -> Outcome {
-    if !journal.facts(run)?.is_some_and(|facts| facts.settings.dialect() == Dialect::Rwkit) {
+    let Some(system) = journal.facts(run)?.map(|facts| facts.settings.form.system()) else { return Ok(()) };
+    if system.done_elsewhere().is_none() {
         return Ok(());
     }
     let state = journal.load(run)?;
@@ -28,7 +27,7 @@ pub(crate) fn look(project: &Project, journal: &mut Journal, run: &RunId) -> Out
     let mut completed: BTreeMap<String, BTreeSet<TaskId>> = BTreeMap::new();
     for (task, need, known) in awaited {
         if !completed.contains_key(&need.list) {
-            completed.insert(need.list.clone(), completed_in(project, journal, &need.list)?);
+            completed.insert(need.list.clone(), completed_in(project, journal, system, &need.list)?);
         }
         let done = completed.get(&need.list).is_some_and(|ids| ids.contains(&need.task));
         if done != known {
@@ -39,7 +38,12 @@ pub(crate) fn look(project: &Project, journal: &mut Journal, run: &RunId) -> Out
 }
 
 /// The tasks of a list that those who wait for them need not wait for any more.
-fn completed_in(project: &Project, journal: &mut Journal, list: &str) -> Outcome<BTreeSet<TaskId>> {
+fn completed_in(
+    project: &Project,
+    journal: &mut Journal,
+    system: SystemRef,
+    list: &str,
+) -> Outcome<BTreeSet<TaskId>> {
     let path = project.root.join(list);
     let real = path.canonicalize_utf8().unwrap_or_else(|_| path.clone());
     if let Some(run) = journal.runs()?.into_iter().find(|run| run.plan == real) {
@@ -48,26 +52,18 @@ fn completed_in(project: &Project, journal: &mut Journal, list: &str) -> Outcome
         let done = state.tasks().filter(|task| !task.removed && is_done(task.status()));
         return Ok(done.map(|task| task.id.clone()).collect());
     }
-    // As a run of it would take it over: what is called done counts if the files that it names are there.
-    let Ok(bytes) = std::fs::read(&path) else { return Ok(BTreeSet::new()) };
-    let said = said_in_state_file(project, list);
-    let is_there = |file: &RepoPath| is_there(&project.root, file);
-    let tasks = Sibling::read(list, &bytes).tasks.into_iter();
-    let done = tasks.filter(|task| (task.done || said.contains(&task.id)) && task.files.iter().all(is_there));
-    Ok(done.map(|task| task.id).collect())
-}
-
-/// What a state file that somebody else left calls completed, if it is about this list.
-fn said_in_state_file(project: &Project, list: &str) -> BTreeSet<TaskId> {
-    let Ok(bytes) = std::fs::read(project.root.join(state::FILE)) else { return BTreeSet::new() };
-    let found = state::read(&text::decode(&bytes).text).state;
-    let is_ours = found.piton_run.is_some();
-    let is_about = found.todolist_path.as_deref().is_some_and(|path| {
-        let path = Utf8Path::new(path.trim());
-        path == Utf8Path::new(list) || path.strip_prefix(&project.root).is_ok_and(|path| path == list)
-    });
-    let done = found.tasks.iter().filter(|(_, task)| task.status == TaskWord::Completed);
-    done.filter(|_| is_about && !is_ours).map(|(id, _)| id.clone()).collect()
+    let (Some(done), Ok(bytes)) = (system.done_elsewhere(), std::fs::read(&path)) else {
+        return Ok(BTreeSet::new());
+    };
+    let state = system.files().state.and_then(|file| std::fs::read(project.root.join(file)).ok());
+    let other = Elsewhere {
+        plan: list,
+        bytes: &bytes,
+        state: state.as_deref(),
+        root: project.root.as_str(),
+        is_there: &|file| is_there(&project.root, file),
+    };
+    Ok(done(&other).into_iter().collect())
 }
 
 fn is_there(root: &Utf8Path, file: &RepoPath) -> bool {

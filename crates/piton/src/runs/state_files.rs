@@ -1,7 +1,7 @@
 //! State files that other systems keep with their plans.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::Dialect;
+use piton_core::system::SystemRef;
 use piton_engine::disk;
 use piton_engine::project::Project;
 
@@ -10,18 +10,17 @@ use crate::plans::FoundPlan;
 use crate::{paths, ui};
 
 /// A state file in the project itself, beside the one in the plan: some tools write one there, and nobody reads it.
-pub(crate) fn second_copy(dialect: Dialect, plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
-    let copy =
-        project.root.join(dialect.system().files().state.filter(|_| !dialect.system().files().of_project)?);
+pub(crate) fn second_copy(system: SystemRef, plan: &Utf8Path, project: &Project) -> Option<Utf8PathBuf> {
+    let files = system.files();
+    let copy = project.root.join(files.state.filter(|_| !files.of_project)?);
     let real = |folder: &Utf8Path| folder.canonicalize_utf8().ok();
-    // Many a project has a file of that name for itself.
-    let tells = || std::fs::read_to_string(&copy).is_ok_and(|text| text.contains("\"slug\""));
-    let is_one = copy.is_file() && (dialect != Dialect::Iterative || tells());
+    let has = |mark| std::fs::read_to_string(&copy).is_ok_and(|text| text.contains(mark));
+    let is_one = copy.is_file() && files.state_mark.is_none_or(has);
     (is_one && real(&project.root) != real(plan)).then_some(copy)
 }
 
 pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {
-    if let Some(copy) = second_copy(found.plan.settings.dialect(), &found.path, project) {
+    if let Some(copy) = second_copy(found.plan.settings.form.system(), &found.path, project) {
         let counts = paths::shown(&found.path.join(copy.file_name().unwrap_or_default()));
         ui::say(format!(
             "warning: {} is a second copy of the state file; {counts} counts",
@@ -32,14 +31,14 @@ pub(crate) fn warn_of_second_copy(found: &FoundPlan, project: &Project) {
 
 /// Whether a state file lies where the plan's system keeps it.
 pub(crate) fn has_state_file(found: &FoundPlan, project: &Project) -> bool {
-    let dialect = found.plan.settings.dialect();
-    let home = if dialect.system().files().of_project { &project.root } else { &found.path };
-    dialect.system().files().state.is_some_and(|name| home.join(name).is_file())
+    let files = found.plan.settings.form.system().files();
+    let home = if files.of_project { &project.root } else { &found.path };
+    files.state.is_some_and(|name| home.join(name).is_file())
 }
 
 /// Put a state file aside before it is begun anew.
 pub(crate) fn back_up(found: &FoundPlan, take_away: bool) -> Outcome {
-    let Some(name) = found.plan.settings.dialect().system().files().state else { return Ok(()) };
+    let Some(name) = found.plan.settings.form.system().files().state else { return Ok(()) };
     let path = found.path.join(name);
     let kept = Utf8PathBuf::from(format!("{path}.bak"));
     let bytes = match std::fs::read(&path) {

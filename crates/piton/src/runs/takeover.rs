@@ -81,7 +81,7 @@ pub(crate) fn left<'f>(
 pub(crate) fn lessons(system: SystemRef, plan: &Utf8Path) -> Lessons {
     let files = system.files();
     let Some(name) = files.lessons else { return Lessons::default() };
-    let archive = plan.parent().zip(files.archive).map(|(around, archive)| around.join(archive));
+    let archive = plan.parent().zip(files.archive).map(|(around, archive)| around.join(archive.place));
     let archived = archive.map(|archive| takeover::archived(&archive, name)).unwrap_or_default();
     Lessons { known: takeover::text_of(&plan.join(name)), archived }
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::plan::{LAYER_PLAN, MANIFEST};
 use super::takeover::Left;
-use super::{plan, state};
+use super::{context, new, ops, plan, state};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, TaskId};
@@ -15,9 +15,10 @@ use crate::system::export::{Names, Note, Source, Written, other_words};
 use crate::system::finding::join;
 use crate::system::kept::{self, Picture, Place};
 use crate::system::kit::takeover::{LeftFiles, Legacy, StateText};
+use crate::system::ops::Ops;
 use crate::system::{
-    Addition, Claim, Disk, FileClaim, Files, Folder, Form, Given, Habits, Policy, Problem, ProjectNamed,
-    ReadPlan, Reading, Strength, System,
+    Addition, Asked, Begun, Claim, Description, Disk, FileClaim, Files, Folder, Form, Given, Habits, Policy,
+    Problem, ProjectNamed, ReadPlan, Reading, Starter, Strength, System,
 };
 
 /// A folder with `manifest.json`, `layer_plan.json` and a task XML per task.
@@ -53,6 +54,8 @@ impl ReadPlan for Layers {
         }
     }
 }
+/// Where plans usually lie.
+pub(super) const FOLDER: &str = "docs/tasks";
 
 impl System for Execute {
     fn name(&self) -> &'static str {
@@ -74,7 +77,7 @@ impl System for Execute {
     fn files(&self) -> Files {
         Files {
             state: Some(state::FILE),
-            usual_folder: Some("docs/tasks"),
+            usual_folder: Some(FOLDER),
             offered: &[state::FILE],
             ..Files::default()
         }
@@ -158,6 +161,22 @@ impl System for Execute {
 
     fn overruled(&self, fields: &Value, shown: &Value) -> Vec<(String, String)> {
         state::overruled(fields, shown)
+    }
+
+    fn ops(&self) -> Ops {
+        ops::OPS
+    }
+
+    fn starter(&self, words: &[String]) -> Result<Starter, Refusal> {
+        new::starter(words)
+    }
+
+    fn begin(&self, asked: &Asked<'_>) -> Result<Begun, Refusal> {
+        Ok(new::begin(asked))
+    }
+
+    fn description(&self) -> Option<Description> {
+        Some(context::DESCRIPTION)
     }
 
     fn fit(&self, plan: &Plan) -> Plan {

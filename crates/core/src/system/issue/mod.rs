@@ -3,6 +3,8 @@
 
 mod companions;
 pub mod journal;
+mod new;
+mod ops;
 pub mod plan;
 pub mod progress;
 mod row;

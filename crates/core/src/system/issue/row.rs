@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::companions::{BOXES, JOURNAL, REPORT};
 use super::plan::{DESIGN, LISTS, REQUIREMENTS};
-use super::{journal, plan, state, tell};
+use super::progress::{Next, Progress};
+use super::{journal, new, ops, plan, state, tell};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, TaskId};
@@ -15,9 +16,10 @@ use crate::system::export::{Names, Source, Written};
 use crate::system::finding::join;
 use crate::system::kept::{self, Companion, Picture, Place, Told};
 use crate::system::kit::entries;
+use crate::system::ops::Ops;
 use crate::system::{
-    Addition, Claim, Detects, Disk, FileClaim, Files, Folder, Form, Given, Policy, ReadPlan, Strength,
-    System, Typed,
+    Addition, Archive, Asked, Begun, Claim, Concludes, Detects, Disk, FileClaim, Files, Folder, Form, Given,
+    Policy, ReadPlan, Starter, Strength, System, Tally, Typed,
 };
 
 /// A folder `issue-N-slug` with `tasks.md`, whose boxes are the tasks.
@@ -29,6 +31,8 @@ fn number(text: &str) -> Option<u64> {
     let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     all_digits.then(|| digits.parse().ok()).flatten()
 }
+/// Where plans usually lie.
+pub(super) const FOLDER: &str = ".claude/plans";
 
 impl System for Issues {
     fn name(&self) -> &'static str {
@@ -49,6 +53,7 @@ impl System for Issues {
             logs_rejections: true,
             detects: Detects::Always,
             shared_worktree: true,
+            name_words: 2,
             ..Policy::USUAL
         }
     }
@@ -56,7 +61,14 @@ impl System for Issues {
     fn files(&self) -> Files {
         Files {
             state: Some(state::FILE),
-            usual_folder: Some(".claude/plans"),
+            usual_folder: Some(FOLDER),
+            archive: Some(Archive {
+                place: "archive/completed",
+                is_dated: false,
+                needs_success: false,
+                last_word: None,
+                is_removable: false,
+            }),
             offered: &[state::FILE, journal::FILE, tell::REPORT],
             ..Files::default()
         }
@@ -154,6 +166,31 @@ impl System for Issues {
             report: Report::default(),
         });
         Some(Told { what, report: parsed.report(), entries: own, guardrails: Vec::new() })
+    }
+
+    fn ops(&self) -> Ops {
+        ops::OPS
+    }
+
+    fn next_line(&self) -> Option<fn(&State, &Chronicle) -> String> {
+        Some(|state, chronicle| Next::of(state, chronicle).to_string())
+    }
+
+    /// By the words of the state file, and without the validation that no list has. The text is for a comment on the issue.
+    fn progress(&self) -> Option<fn(&State) -> Tally> {
+        Some(|state| Progress::of(state).tally())
+    }
+
+    fn conclusion(&self) -> Option<Concludes> {
+        Some(tell::conclusion)
+    }
+
+    fn starter(&self, words: &[String]) -> Result<Starter, Refusal> {
+        new::starter(words)
+    }
+
+    fn begin(&self, asked: &Asked<'_>) -> Result<Begun, Refusal> {
+        new::begin(asked)
     }
 
     fn fit(&self, plan: &Plan) -> Plan {

@@ -11,8 +11,8 @@
 mod companions;
 pub mod context;
 mod ending;
-mod fields;
-pub mod guardrails;
+mod new;
+mod ops;
 pub mod plan;
 pub mod progress;
 pub mod prompt;
@@ -21,6 +21,7 @@ mod row;
 pub mod state;
 pub mod takeover;
 
+pub use crate::system::kit::guardrails;
 pub use companions::{BOXES, GUARDRAILS, PROGRESS, told_in_words};
 pub use ending::ending;
 pub use row::Iterations;

@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::companions::{BOXES, GUARDRAILS, PROGRESS, told_in_words};
 use super::plan::is_review;
 use super::prompt::Iteration;
-use super::{context, ending, guardrails, plan, progress, state, takeover};
+use super::{context, ending, guardrails, new, ops, plan, progress, state, takeover};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
-use crate::plan::{Iterative, Mode, Oid, Plan, Settings, TaskId};
+use crate::plan::{Argv, Check, Iterative, Oid, Plan, Settings, TaskId};
 use crate::prompt::is_command;
 use crate::run::{AgentEnd, Refusal, Run, State, Status, Task};
 use crate::signal::Signal;
@@ -18,9 +18,10 @@ use crate::system::export::{Names, Source, Written};
 use crate::system::finding::join;
 use crate::system::kept::{self, Companion, Picture, Place, Told};
 use crate::system::kit::text;
+use crate::system::ops::Ops;
 use crate::system::{
-    Addition, Claim, Detects, Disk, Ended, FileClaim, Files, Folder, Form, Given, Outdated, Pass, Policy,
-    ReadPlan, Strength, System,
+    Account, Addition, Archive, Asked, Begun, Claim, Detects, Disk, Ended, FileClaim, Files, FindsChecks,
+    Folder, Form, Given, LastWord, Outdated, Pass, Policy, ReadPlan, Starter, Strength, System,
 };
 
 /// A folder with `brief.md` and `tasks.md` or `plan.md`, whose units are worked on in iterations.
@@ -33,7 +34,7 @@ fn about<'r>(run: &'r Run, task: &Task) -> Option<&'r Iterative> {
 }
 
 /// Where folders of this system are kept, from the root of a project.
-const PLACE: &str = ".claude/iterative";
+pub(super) const PLACE: &str = ".claude/iterative";
 /// Where an older layout of it kept them.
 const OLDER: &str = ".claude/iterative-dev";
 /// Files by which a folder is known wherever it lies. Other systems have a list, too.
@@ -65,6 +66,7 @@ impl System for Iterations {
             logs_rejections: true,
             detects: Detects::AtBeginning,
             judged_by_target: true,
+            makes_knowledge: true,
             ..Policy::USUAL
         }
     }
@@ -73,11 +75,19 @@ impl System for Iterations {
         Files {
             state: Some(state::FILE),
             usual_folder: Some(PLACE),
-            archive: Some(takeover::ARCHIVE),
-            lessons: Some(guardrails::FILE),
+            // Many a project has a `state.json` for itself.
+            state_mark: Some("\"slug\""),
             offered: &[state::FILE, progress::FILE, guardrails::FILE],
             shown_along: &["context.md", "brief.md", "tasks.md", "plan.md"],
             log_in_place: Some(progress::FILE),
+            lessons: Some(guardrails::FILE),
+            archive: Some(Archive {
+                place: takeover::ARCHIVE,
+                is_dated: true,
+                needs_success: true,
+                last_word: Some(LastWord { field: "phase", word: "complete" }),
+                is_removable: true,
+            }),
             ..Files::default()
         }
     }
@@ -180,7 +190,7 @@ impl System for Iterations {
             number: task.attempt,
             limit: task.budget,
             folder: pass.folder,
-            plan: plan::LISTS[usize::from(about.mode == Mode::Knowledge)],
+            plan: plan::list_of(about.mode),
             guardrails: &guardrails::parse(&text::decode(&lessons).text),
             commits: !run.settings.no_commits,
             commands: &commands,
@@ -202,6 +212,38 @@ impl System for Iterations {
             None => {}
         }
         Some((ending(ended.heard, &told), ended.heard.notes.clone()))
+    }
+
+    fn ops(&self) -> Ops {
+        ops::OPS
+    }
+
+    /// Units whose last iterations went round in circles, and are not done yet.
+    fn warnings(&self, tasks: &[Task], read: &dyn Fn(&str) -> Option<Vec<u8>>) -> Vec<String> {
+        let open = tasks.iter().filter(|task| task.decided != Status::Completed);
+        let log = read(progress::FILE).map(|bytes| text::decode(&bytes).text).unwrap_or_default();
+        open.filter_map(|task| progress::saturation(&log, &task.id)).collect()
+    }
+
+    fn log_entry(&self, account: &Account<'_>) -> Option<String> {
+        (!is_review(account.run, account.task)).then(|| progress::Entry::reported(account).write())
+    }
+
+    fn starter(&self, words: &[String]) -> Result<Starter, Refusal> {
+        new::starter(words)
+    }
+
+    fn begin(&self, asked: &Asked<'_>) -> Result<Begun, Refusal> {
+        new::begin(asked)
+    }
+
+    /// Those that every unit has.
+    fn detected(&self) -> Option<FindsChecks> {
+        Some(|specs| {
+            let runs = |check: &&Check| matches!(check.run, Argv::Words(_) | Argv::Shell(_));
+            let first = specs.iter().find(|spec| spec.confirm);
+            first.map(|spec| spec.checks.iter().filter(runs).cloned().collect()).unwrap_or_default()
+        })
     }
 
     fn fit(&self, plan: &Plan) -> Plan {

@@ -5,6 +5,7 @@
 
 mod add;
 mod links;
+mod new;
 mod read;
 mod row;
 #[cfg(feature = "schema")]
@@ -16,12 +17,13 @@ mod write;
 
 use super::config::{Config, LONGEST_NAME, checks, keys, name_from, tables as config, walk};
 
+pub use crate::system::Worker;
 pub use add::add;
 pub use read::{Overrides, Reading, read};
 pub use row::Native;
 #[cfg(feature = "schema")]
 pub use schema::{config_schema, schema};
-pub use starter::{Worker, starter};
+pub use starter::starter;
 pub use write::{fit, write};
 
 #[cfg(test)]

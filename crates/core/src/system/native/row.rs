@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{Config, Overrides, add, fit, read, write};
+use super::{Config, Overrides, add, fit, new, read, write};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::plan::{Plan, TaskId};
 use crate::run::Refusal;
 use crate::system::export::{Note, Source, Written};
 use crate::system::finding::join;
 use crate::system::{
-    Addition, Claim, Disk, FileClaim, Files, Folder, Form, Given, Policy, Problem, ReadPlan, Reading,
-    Strength, System,
+    Addition, Asked, Begun, Claim, Disk, FileClaim, Files, Folder, Form, Given, Policy, Problem, ReadPlan,
+    Reading, Starter, Strength, System,
 };
 
 /// What a plan in a folder is called.
@@ -79,6 +79,14 @@ impl System for Native {
             changed.extend(add(&text, plan, task)?.map(|after| (name.clone(), after.into_bytes())));
         }
         Ok(changed)
+    }
+
+    fn starter(&self, words: &[String]) -> Result<Starter, Refusal> {
+        new::starter(words)
+    }
+
+    fn begin(&self, asked: &Asked<'_>) -> Result<Begun, Refusal> {
+        Ok(new::begin(asked))
     }
 
     fn fit(&self, plan: &Plan) -> Plan {

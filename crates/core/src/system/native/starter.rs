@@ -2,17 +2,7 @@
 
 use super::name_from;
 use crate::plan::Adapter;
-
-/// Who does the work of a plan that is only begun.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Worker {
-    /// This client is installed.
-    Client(Adapter),
-    /// `piton.toml` says who.
-    OfProject,
-    /// No known client was found: a person has to say who.
-    Nobody,
-}
+use crate::system::Worker;
 
 /// A commented plan that runs as it stands, once somebody can work on it. A name that cannot be one is made fit.
 pub fn starter(name: &str, worker: Worker) -> String {

@@ -10,6 +10,8 @@ mod differ;
 mod gates;
 mod line;
 pub mod master;
+mod new;
+mod ops;
 pub mod plan;
 mod prompt;
 mod row;

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{boxes, is_list, is_master, master, plan, plan_path, said, siblings, state, takeover, write};
+use super::{
+    boxes, is_list, is_master, master, new, ops, plan, plan_path, said, siblings, state, takeover, write,
+};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, RepoPath, TaskId};
@@ -17,14 +19,18 @@ use crate::system::kit::boxes::Ticked;
 use crate::system::kit::outline::Word;
 use crate::system::kit::takeover::StateOf;
 use crate::system::kit::text;
+use crate::system::ops::Ops;
 use crate::system::{
-    Addition, Collection, Detects, Disk, Entry, FileClaim, Files, Folder, Form, Given, Lists, Policy,
-    ReadPlan, Standing, System,
+    Addition, Asked, Begun, Collection, Detects, Disk, Entry, FileClaim, Files, FindsChecks, Folder, Form,
+    Given, Lists, LooksElsewhere, Policy, ReadPlan, Standing, Starter, System,
 };
 
 /// A todolist with stories, tags and batches.
 #[derive(Clone, Copy, Debug)]
 pub struct Rwkit;
+
+/// Where lists usually lie.
+pub(super) const FOLDER: &str = "plans";
 
 impl System for Rwkit {
     fn name(&self) -> &'static str {
@@ -54,6 +60,7 @@ impl System for Rwkit {
             state: Some(state::FILE),
             of_project: true,
             plan_is_file: true,
+            usual_folder: Some(FOLDER),
             offered: &[state::FILE],
             ..Files::default()
         }
@@ -127,6 +134,37 @@ impl System for Rwkit {
 
     fn said(&self, tail: &str) -> Option<Report> {
         said::said(tail)
+    }
+
+    fn ops(&self) -> Ops {
+        ops::OPS
+    }
+
+    fn task_name(&self, task: &TaskId) -> String {
+        match state::gate_of(task) {
+            Some(gate) => format!("the gate {gate}"),
+            None => task.to_string(),
+        }
+    }
+
+    fn starter(&self, words: &[String]) -> Result<Starter, Refusal> {
+        new::starter(words)
+    }
+
+    fn begin(&self, asked: &Asked<'_>) -> Result<Begun, Refusal> {
+        Ok(new::begin(asked))
+    }
+
+    /// The tests of the project, which a gate runs.
+    fn detected(&self) -> Option<FindsChecks> {
+        Some(|specs| {
+            let gate = specs.iter().find(|spec| state::gate_of(&spec.id) == Some("unit_tests"));
+            gate.map(|spec| spec.checks.clone()).unwrap_or_default()
+        })
+    }
+
+    fn done_elsewhere(&self) -> Option<LooksElsewhere> {
+        Some(siblings::done)
     }
 
     fn fit(&self, plan: &Plan) -> Plan {

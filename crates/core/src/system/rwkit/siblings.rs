@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
+use std::path::Path;
 
+use super::state::{self, TaskWord};
 use super::todolist::Todolist;
 use super::{MASTER, is_list, stem};
 use crate::plan::{Outside, RepoPath, TaskId};
+use crate::system::Elsewhere;
 use crate::system::finding::join;
 use crate::system::kit::checklist;
 use crate::system::kit::found::Found;
@@ -85,6 +88,29 @@ impl Sibling {
     fn need(&self, nth: usize) -> Outside {
         Outside { list: self.list.clone(), task: self.tasks[nth].id.clone() }
     }
+}
+
+/// The tasks of a list that those who wait for them need not wait for any more. As a run of it would take it over: what
+/// is called done counts if the files that it names are there.
+pub(super) fn done(other: &Elsewhere<'_>) -> Vec<TaskId> {
+    let said = other.state.map(|state| said_done(state, other.plan, other.root)).unwrap_or_default();
+    let tasks = Sibling::read(other.plan, other.bytes).tasks.into_iter();
+    let is_done = |task: &SiblingTask| {
+        (task.done || said.contains(&task.id)) && task.files.iter().all(|file| (other.is_there)(file))
+    };
+    tasks.filter(is_done).map(|task| task.id).collect()
+}
+
+/// What a state file that somebody else left calls completed, if it is about this list.
+fn said_done(bytes: &[u8], list: &str, root: &str) -> BTreeSet<TaskId> {
+    let found = state::read(&text::decode(bytes).text).state;
+    let is_ours = found.piton_run.is_some();
+    let is_about = found.todolist_path.as_deref().is_some_and(|path| {
+        let path = Path::new(path.trim());
+        path == Path::new(list) || path.strip_prefix(root).is_ok_and(|path| path == Path::new(list))
+    });
+    let done = found.tasks.iter().filter(|(_, task)| task.status == TaskWord::Completed);
+    done.filter(|_| is_about && !is_ours).map(|(id, _)| id.clone()).collect()
 }
 
 /// All tasks of that name in other lists: `T090`, or `1-1-auth:T090` for that of one list.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
 use clap::Args;
-use piton_core::plan::{Dialect, Plan, TaskId};
+use piton_core::plan::{Plan, TaskId};
 use piton_core::system::export::{self, Note, Source};
 use piton_core::view::counted;
 use piton_engine::files;
@@ -43,8 +43,8 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let which = Which { run: args.id.clone().or_else(|| args.which.run.clone()), ..args.which.clone() };
     let FoundRun { project, mut journal, run } = find::run(&which)?;
     let facts = standing::facts(&journal, &run)?;
-    let to: Dialect = args.dialect.into();
-    if facts.settings.dialect() == to {
+    let DialectArg(to) = args.dialect;
+    if facts.settings.form.system() == to {
         return Err(Failure::new(format!("the run {run} is one of the {} system already", to.name()))
             .hint(format!("its plan is {}", shown(facts.plan.as_str().into()))));
     }
@@ -58,18 +58,15 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let chronicle = journal.chronicle(&run)?;
     let out = match &args.out {
         Some(out) => paths::here()?.join(out),
-        None => project.root.join(match to {
-            Dialect::Native => Utf8PathBuf::new(),
-            Dialect::Execute => Utf8PathBuf::from("docs/tasks").join(&plan.name),
-            Dialect::Issue => Utf8PathBuf::from(".claude/plans").join(&plan.name),
-            Dialect::Rwkit => Utf8PathBuf::from("plans").join(&plan.name),
-            Dialect::Iterative => Utf8PathBuf::from(".claude/iterative").join(&plan.name),
-        }),
+        None => match to.files().usual_folder {
+            Some(folder) => project.root.join(folder).join(&plan.name),
+            None => project.root.clone(),
+        },
     };
     let config = plans::config(&out)?.unwrap_or_default();
     let place = files::place(&project, &run, &state, &out);
     let source = Source { plan: &plan, state: &state, chronicle: &chronicle };
-    let exported = export::export(source, to.system(), &config, &place);
+    let exported = export::export(source, to, &config, &place);
     let paths: Vec<Utf8PathBuf> = exported.files.iter().map(|(name, _)| out.join(name)).collect();
     let there: Vec<String> =
         paths.iter().filter(|path| path.symlink_metadata().is_ok()).map(|path| shown(path)).collect();
@@ -83,7 +80,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     if args.json {
         let files: Vec<&str> = exported.files.iter().map(|(name, _)| name.as_str()).collect();
         ui::answer_json(&json!({
-            "run": run, "dialect": to, "folder": out, "files": files, "notes": exported.notes,
+            "run": run, "dialect": to.name(), "folder": out, "files": files, "notes": exported.notes,
         }));
         return Ok(FINE);
     }
@@ -96,8 +93,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     for line in told(&exported.notes) {
         ui::answer_line(format!("  {line}"));
     }
-    let is_file = matches!(to, Dialect::Native | Dialect::Rwkit);
-    let plan = if is_file { &paths[0] } else { &out };
+    let plan = if to.files().plan_is_file { &paths[0] } else { &out };
     ui::hint(format!("piton plan {}", typed(plan)));
     Ok(FINE)
 }

@@ -3,9 +3,9 @@
 use camino::Utf8Path;
 use clap::{Args, Subcommand};
 use piton_core::chronicle::Said;
-use piton_core::plan::{Dialect, TaskId};
+use piton_core::plan::TaskId;
 use piton_core::run::{Command, Note};
-use piton_core::system::iterative::guardrails::{self, Guardrail as Lesson};
+use piton_core::system::kit::guardrails::{self, Guardrail as Lesson};
 use piton_core::terminal::clean_text;
 use serde_json::json;
 
@@ -134,17 +134,17 @@ fn remove(part: &str, by: &By, of: &OfRun) -> Outcome<Exit> {
 /// How often somebody may write the file, or an engine hear the lesson again, in the very moment that it goes.
 const ROUNDS: usize = 8;
 
-/// Take a lesson out of the journal and, in iterative work, out of the file that has it as well: what one of the two has, the
-/// other gets again.
+/// Take a lesson out of the journal and, where a file has it as well, out of that: what one of the two has, the other gets
+/// again.
 fn forget(found: &mut FoundRun, lesson: &Said, by: &str, as_json: bool) -> Outcome<Exit> {
     let facts = standing::facts(&found.journal, &found.run)?;
-    let has_file = facts.settings.dialect() == Dialect::Iterative;
-    let file = Utf8Path::new(&facts.plan).join(guardrails::FILE);
+    let plan = Utf8Path::new(&facts.plan);
+    let file = facts.settings.form.system().files().lessons.map(|name| plan.join(name));
     for round in 0..ROUNDS {
-        let text = has_file.then(|| std::fs::read_to_string(&file).ok()).flatten();
+        let text = file.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
         let left = text.as_ref().and_then(|text| guardrails::without(text, lesson));
-        if let (Some(text), Some(left)) = (&text, &left) {
-            paths::put(&file, Some(text.as_bytes()), left.as_bytes())?;
+        if let (Some(file), Some(text), Some(left)) = (&file, &text, &left) {
+            paths::put(file, Some(text.as_bytes()), left.as_bytes())?;
         }
         let known = found.journal.chronicle(&found.run)?.guardrails;
         let is_it = |said: &&Said| said.text == lesson.text || guardrails::are_one(said, lesson);
@@ -158,7 +158,8 @@ fn forget(found: &mut FoundRun, lesson: &Said, by: &str, as_json: bool) -> Outco
             return Ok(FINE);
         }
     }
-    Err(Failure::new(format!("{} is written by somebody else all the time", paths::shown(&file)))
+    let file = file.map_or_else(|| "the journal".to_owned(), |file| paths::shown(&file));
+    Err(Failure::new(format!("{file} is written by somebody else all the time"))
         .hint("run the same command again"))
 }
 

@@ -2,8 +2,6 @@
 
 mod encoding;
 pub(crate) mod new;
-mod new_folder;
-mod new_issue;
 
 use camino::Utf8PathBuf;
 use clap::Args;

@@ -2,12 +2,13 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, ValueEnum};
-use piton_core::plan::{Adapter, Dialect, Domain, GroupId, RepoPath};
-use piton_core::run::shell_word;
+use piton_core::plan::{Adapter, Domain};
+use piton_core::run::Refusal;
 use piton_core::system::config::DEFAULT_AGENT;
-use piton_core::system::{execute, native, rwkit};
+use piton_core::system::{Asked, Starter, System, SystemRef, Worker, named, own, systems};
+use piton_engine::clock;
+use piton_engine::takeover::archived;
 
-use crate::cmd::plan::{new_folder, new_issue};
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::paths::{self, typed};
 use crate::preflight::is_runnable;
@@ -48,91 +49,85 @@ impl From<DomainArg> for Domain {
 }
 
 pub(crate) fn new(args: &NewArgs) -> Outcome<Exit> {
-    let is_iterative = matches!(&args.words[..], [system, _] if system == Dialect::Iterative.name());
-    if args.knowledge.is_some() && !is_iterative {
-        return Err(Failure::usage("--knowledge is for `piton new iterative NAME`"));
+    let (first, rest) =
+        args.words.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    // A word alone is a name, be it that of a system whose plans have one.
+    let named = named(first).filter(|system| !rest.is_empty() || system.policy().name_words > 1);
+    let makes_knowledge = |system: &SystemRef| system.policy().makes_knowledge;
+    if args.knowledge.is_some() && named.filter(makes_knowledge).is_none() {
+        let names: Vec<&str> = systems().filter(makes_knowledge).map(System::name).collect();
+        return Err(Failure::usage(format!("--knowledge is for `piton new {} NAME`", names.join("|"))));
     }
-    match &args.words[..] {
-        [_, name] if is_iterative => {
-            let domain = args.knowledge.map_or(Domain::Feature, Into::into);
-            new_folder::new(name, domain, args.force)
-        }
-        [system, name] if system == Dialect::Execute.name() => new_execute(name, args.force),
-        [system, number, slug] if system == Dialect::Issue.name() => new_issue::new(number, slug, args.force),
-        [system, ..] if system == Dialect::Issue.name() => {
-            Err(Failure::usage("say which issue, and a word for it: piton new issue NUMBER SLUG"))
-        }
-        [system, name] if system == Dialect::Rwkit.name() => new_list(name, args.force),
-        [system, name] if system == Dialect::Native.name() => new_native(name, args.force),
-        [system, _] | [system, _, _] => {
-            let known: Vec<&str> = Dialect::ALL.iter().map(|dialect| dialect.name()).collect();
-            let failure = Failure::usage(format!("there is no system `{system}`"));
+    match named {
+        Some(system) => begin(system, rest, args),
+        None if rest.is_empty() => begin(own(), &args.words, args),
+        None => {
+            let known: Vec<&str> = systems().map(System::name).collect();
+            let failure = Failure::usage(format!("there is no system `{first}`"));
             Err(failure.hint(format!("there are {}", known.join(", "))))
         }
-        [name] => new_native(name, args.force),
-        _ => Err(Failure::usage("say what it is called: piton new NAME")),
     }
 }
 
-fn new_native(name: &str, force: bool) -> Outcome<Exit> {
-    let path = if name.ends_with(".toml") { name.to_owned() } else { format!("{name}.toml") };
-    let path = Utf8PathBuf::from(path);
-    if path.exists() && !force {
-        return Err(Failure::new(format!("{path} exists already"))
-            .hint(format!("piton new {} --force", shell_word(name))));
+fn begin(system: SystemRef, words: &[String], args: &NewArgs) -> Outcome<Exit> {
+    let starter = system.starter(words).map_err(refused)?;
+    let path = place(&starter)?;
+    let is_file = system.files().plan_is_file;
+    let is_used = match is_file {
+        true => path.exists(),
+        false => path.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some()),
+    };
+    if is_used && !args.force {
+        let failure = Failure::new(format!("{path} exists already"));
+        return Err(starter.taken.into_iter().fold(failure, Failure::hint));
     }
-    let stem = path.file_stem().unwrap_or("plan");
-    let worker = worker()?;
-    paths::write(&path, &native::starter(stem, worker))?;
+    let begun = system
+        .begin(&Asked {
+            words,
+            domain: args.knowledge.map(Into::into),
+            path: path.as_str(),
+            typed: &typed(&path),
+            worker: if system.policy().holds_settings { worker()? } else { Worker::OfProject },
+            now: clock::now(),
+            read: &|name| std::fs::read_to_string(path.join(name)).ok(),
+            archived: &|name| match (path.parent(), system.files().archive) {
+                (Some(around), Some(archive)) => archived(&around.join(archive.place), name),
+                _ => Vec::new(),
+            },
+        })
+        .map_err(refused)?;
+    for (file, text) in &begun.files {
+        paths::write(&if is_file { path.clone() } else { path.join(file) }, text)?;
+    }
     ui::say(format!("wrote {path}"));
-    if worker == native::Worker::Nobody {
-        ui::hint("no coding agent was found here: say in [agents.default] who does the work");
-    }
-    ui::hint(format!("edit it, then: piton plan {}", typed(&path)));
+    begun.said.iter().for_each(ui::say);
+    begun.hints.iter().for_each(ui::hint);
     Ok(FINE)
+}
+
+fn refused(refusal: Refusal) -> Failure {
+    refusal.hint.into_iter().fold(Failure::usage(refusal.reason), Failure::hint)
+}
+
+/// Where a plan begins: from here, or from the project's top.
+fn place(starter: &Starter) -> Outcome<Utf8PathBuf> {
+    if starter.below.is_empty() {
+        return Ok(Utf8PathBuf::from(&starter.path));
+    }
+    let here = paths::here()?;
+    let is_top = |above: &&Utf8Path| starter.below.iter().any(|name| above.join(name).exists());
+    let top = here.ancestors().find(is_top).unwrap_or(&here);
+    Ok(Utf8PathBuf::from(paths::shown(&top.join(&starter.path))))
 }
 
 /// Who can work on a new plan: whom the project names, or the first known client that is installed.
-fn worker() -> Outcome<native::Worker> {
+fn worker() -> Outcome<Worker> {
     let config = plans::config(&paths::here()?)?.unwrap_or_default();
     let usual = config.defaults.agent.as_deref().unwrap_or(DEFAULT_AGENT);
     if config.agents.contains_key(usual) {
-        return Ok(native::Worker::OfProject);
+        return Ok(Worker::OfProject);
     }
     let mut clients = Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command());
     let found = clients.find(|adapter| is_runnable(adapter.name(), Utf8Path::new(".")));
-    Ok(found.map_or(native::Worker::Nobody, native::Worker::Client))
-}
-
-fn new_list(name: &str, force: bool) -> Outcome<Exit> {
-    let named = if rwkit::is_list(name) { name.to_owned() } else { format!("{name}-todolist.md") };
-    let stem = rwkit::stem(&named);
-    let wrong = |bad| Failure::usage(format!("a list cannot be called {name:?}: {bad}"));
-    RepoPath::new(name).map_err(wrong)?;
-    GroupId::new(stem).map_err(wrong)?;
-    let path =
-        if name.contains('/') { Utf8PathBuf::from(&named) } else { Utf8Path::new("plans").join(&named) };
-    if path.exists() && !force {
-        let failure = Failure::new(format!("{path} exists already"));
-        return Err(failure.hint(format!("piton new rwkit {} --force", shell_word(name))));
-    }
-    paths::write(&path, &rwkit::write::skeleton(rwkit::stem(path.as_str())))?;
-    ui::say(format!("wrote {path}"));
-    ui::hint(format!("edit its tasks, then: piton plan {}", typed(&path)));
-    Ok(FINE)
-}
-
-fn new_execute(name: &str, force: bool) -> Outcome<Exit> {
-    let folder = if name.contains('/') { name.into() } else { Utf8Path::new("docs/tasks").join(name) };
-    let is_used = folder.read_dir_utf8().is_ok_and(|mut entries| entries.next().is_some());
-    if is_used && !force {
-        let failure = Failure::new(format!("{folder} exists already"));
-        return Err(failure.hint(format!("piton new execute {} --force", shell_word(name))));
-    }
-    for (file, text) in execute::plan::starter(folder.file_name().unwrap_or("plan")) {
-        paths::write(&folder.join(file), &text)?;
-    }
-    ui::say(format!("wrote {folder}"));
-    ui::hint(format!("edit its tasks, then: piton plan {}", typed(&folder)));
-    Ok(FINE)
+    Ok(found.map_or(Worker::Nobody, Worker::Client))
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
-use piton_core::plan::{Dialect, RepoPath};
+use piton_core::plan::RepoPath;
 use piton_core::run::{Command, Note, Status};
-use piton_core::system::iterative::state;
+use piton_core::system::{self, Archive, System, SystemRef};
 use piton_core::view::counted;
 use piton_engine::git::Rescue;
 use piton_engine::journal::{Journal, RunSummary};
@@ -46,7 +46,8 @@ pub(crate) struct ArchiveArgs {
 struct Finished {
     plan: Utf8PathBuf,
     run: RunSummary,
-    dialect: Dialect,
+    system: SystemRef,
+    archive: Archive,
     /// Where it goes.
     to: Utf8PathBuf,
 }
@@ -97,15 +98,13 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
             continue;
         }
         let asked = wanted.iter().any(|path| path == plan);
-        let dialect = standing::facts(journal, &run.id)?.settings.dialect();
-        let is_kept = matches!(dialect, Dialect::Issue | Dialect::Iterative) && plan.is_dir();
-        if !is_kept || (!wanted.is_empty() && !asked) || known::is_put_away(journal, run)? {
+        let system = standing::facts(journal, &run.id)?.settings.form.system();
+        let Some(archive) = system.files().archive.filter(|_| plan.is_dir()) else { continue };
+        if (!wanted.is_empty() && !asked) || known::is_put_away(journal, run)? {
             continue;
         }
-        let over = match dialect {
-            Dialect::Iterative => run.counts.sum(Status::satisfies),
-            _ => run.counts.sum(Status::is_finished),
-        };
+        let over =
+            run.counts.sum(if archive.needs_success { Status::satisfies } else { Status::is_finished });
         if over < run.counts.total() || is_busy(plan) {
             if asked {
                 let failure = Failure::new(format!("{} is not finished, and stays", paths::shown(plan)));
@@ -113,8 +112,8 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
             }
             continue;
         }
-        let to = free_place(plan, dialect)?;
-        found.push(Finished { plan: plan.to_owned(), run: run.clone(), dialect, to });
+        let to = free_place(plan, archive)?;
+        found.push(Finished { plan: plan.to_owned(), run: run.clone(), system, archive, to });
     }
     match wanted.iter().find(|path| !found.iter().any(|one| one.plan == **path)) {
         Some(path) => {
@@ -125,30 +124,27 @@ fn finished(project: &Project, journal: &Journal, wanted: &[Utf8PathBuf]) -> Out
     }
 }
 
-/// Where a plan goes: under its own name, for the iterative system with the day, and with a number where one of that name
-/// is there already.
-fn free_place(plan: &Utf8Path, dialect: Dialect) -> Outcome<Utf8PathBuf> {
+/// Where a plan goes: under its own name, in some systems with the day, and with a number where one of that name is there
+/// already.
+fn free_place(plan: &Utf8Path, archive: Archive) -> Outcome<Utf8PathBuf> {
     let none = || Failure::new(format!("{plan} has no place"));
     let (around, name) = (plan.parent().ok_or_else(none)?, plan.file_name().ok_or_else(none)?);
-    let (place, name) = match dialect {
-        Dialect::Iterative => {
-            let day: String = clock::now().to_string().chars().take(10).filter(|c| *c != '-').collect();
-            (plans::ARCHIVE, format!("{name}-{day}"))
-        }
-        _ => ("archive/completed", name.to_owned()),
+    let name = if archive.is_dated {
+        let day: String = clock::now().to_string().chars().take(10).filter(|c| *c != '-').collect();
+        format!("{name}-{day}")
+    } else {
+        name.to_owned()
     };
     let names = std::iter::once(name.clone()).chain((2..).map(|n| format!("{name}-{n}")));
-    let mut places = names.map(|name| around.join(place).join(name));
+    let mut places = names.map(|name| around.join(archive.place).join(name));
     places.find(|place| !place.exists()).ok_or_else(none)
 }
 
 /// The last word of its state file, which the run itself cannot know.
 fn complete(project: &Project, one: &Finished) -> Outcome {
-    if one.dialect != Dialect::Iterative {
-        return Ok(());
-    }
+    let (Some(file), Some(last)) = (one.system.files().state, one.archive.last_word) else { return Ok(()) };
     let (project, journal, run) = (project.clone(), Journal::open(&project.home)?, one.run.id.clone());
-    let note = Note::Carried { file: state::FILE.to_owned(), fields: json!({ "phase": "complete" }) };
+    let note = Note::Carried { file: file.to_owned(), fields: json!({ last.field: last.word }) };
     FoundRun { project, journal, run }.command(&Command::Note { by: "you".to_owned(), note })?;
     crash::point("archive.completed");
     Ok(())
@@ -162,8 +158,11 @@ fn put(from: &Utf8Path, to: &Utf8Path) -> Outcome {
 
 /// Take folders away. What was in them is kept under a ref first.
 fn remove(args: &ArchiveArgs, project: &Project, finished: &[Finished]) -> Outcome<Exit> {
-    if let Some(other) = finished.iter().find(|one| one.dialect != Dialect::Iterative) {
-        let failure = Failure::usage(format!("{} is not of the iterative system", paths::shown(&other.plan)));
+    if let Some(other) = finished.iter().find(|one| !one.archive.is_removable) {
+        let is_removable = |system: &SystemRef| system.files().archive.is_some_and(|it| it.is_removable);
+        let names: Vec<&str> = system::systems().filter(is_removable).map(System::name).collect();
+        let (plan, names) = (paths::shown(&other.plan), names.join(" or the "));
+        let failure = Failure::usage(format!("{plan} is not of the {names} system"));
         return Err(failure.hint(format!("piton archive {}", typed(&other.plan))));
     }
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());

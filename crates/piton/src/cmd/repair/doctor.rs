@@ -330,7 +330,7 @@ impl Visit<'_> {
     /// A state file shows the journal; what somebody wrote into it goes through the rules.
     fn against_its_file(&mut self, journal: &mut Journal, run: &RunId, alive: bool) -> Outcome {
         if let Some(facts) = journal.facts(run)?
-            && let Some(told) = gone::told(Utf8Path::new(&facts.plan), facts.settings.dialect(), run)
+            && let Some(told) = gone::told(Utf8Path::new(&facts.plan), facts.settings.form.system(), run)
         {
             let rule = "the journal keeps the run; its files are not written again";
             self.add(State::Note, format!("{run}: {told}"), rule);
@@ -339,7 +339,7 @@ impl Visit<'_> {
         let Some(mut mirror) = Mirror::of(self.project, journal, run)? else { return Ok(()) };
         let path = paths::shown(mirror.path());
         let plan = mirror.path().parent().unwrap_or(Utf8Path::new("."));
-        if let Some(copy) = state_files::second_copy(mirror.system().into(), plan, self.project) {
+        if let Some(copy) = state_files::second_copy(mirror.system(), plan, self.project) {
             let what = format!("{run}: {} is a second copy of its state file", paths::shown(&copy));
             self.add(State::Note, what, format!("{path} counts; the other one is not read"));
         }

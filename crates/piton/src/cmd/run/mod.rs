@@ -21,8 +21,8 @@ use crate::plans::{self, FoundPlan, How};
 use crate::runs::flags::RunArgs;
 use crate::runs::found::FoundRun;
 use crate::runs::{
-    begin, create, detected, engine, grow, in_place, issue, iterative, known, master, preview, refusals,
-    resume, same_plan, show, siblings, standing, state_files, templates,
+    begin, create, detected, engine, grow, in_place, issue, known, master, preview, refusals, resume,
+    same_plan, show, siblings, standing, state_files, templates,
 };
 use crate::{preflight, ui};
 
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     };
     let keeping = Keeping::begin(&project, &run, &engine::keeper()?, grow::take_up, warn)?;
     refusals::say(&project, &journal, &run);
-    let tests = detected::checks_found(found.plan.settings.dialect(), &journal, &run)?;
+    let tests = detected::checks_found(found.system(), &journal, &run)?;
     let engine = Engine {
         session: session(args, &found.plan),
         owned: engine::owned(&found.path, found.plan.settings.dialect(), &found.plan.groups, &project),
@@ -288,9 +288,7 @@ fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Pr
     if gates > 0 {
         tasks += &format!(" and {}", counted(gates as u64, "gate"));
     }
-    if let Some(about) = found.plan.settings.form.brief() {
-        tasks = iterative::size(about);
-    }
+    let tasks = found.plan.settings.form.size().unwrap_or(tasks);
     ui::say(format!("{} {tasks} in {}{onto}", ui::styled(ui::BOLD, run.as_str()), project.root));
     Ok(())
 }

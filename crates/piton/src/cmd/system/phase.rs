@@ -1,7 +1,8 @@
 //! `piton phase`: where iterative work stands.
 
 use clap::Args;
-use piton_core::plan::Dialect;
+use piton_core::system::System;
+use piton_core::system::iterative::Iterations;
 use piton_core::system::iterative::state::{self, What};
 use serde_json::json;
 
@@ -33,7 +34,7 @@ pub(crate) fn phase(args: &PhaseArgs) -> Outcome<Exit> {
         found.settle_file()?;
     }
     let (now, chronicle) = (found.journal.load(&found.run)?, found.journal.chronicle(&found.run)?);
-    let is_ours = now.run().is_some_and(|run| run.settings.dialect() == Dialect::Iterative);
+    let is_ours = now.run().is_some_and(|run| run.settings.form.system().name() == Iterations.name());
     let Some(file) = state::project(&now, &chronicle).filter(|_| is_ours) else {
         return Err(Failure::usage("only iterative work is in phases"));
     };

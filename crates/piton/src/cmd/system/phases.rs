@@ -1,16 +1,16 @@
 //! `piton gate`, `piton batch` and `piton resume-point`: where a run of a todolist stands, and what is said about it.
 
 use clap::{Args, ValueEnum};
-use piton_core::plan::Dialect;
 use piton_core::run::{Command, Note};
+use piton_core::system::System;
+use piton_core::system::rwkit::Rwkit;
 use piton_core::system::rwkit::state::{self, StateFile, gate_task};
 use serde_json::json;
 
 use crate::args::{By, OfRun, Which};
-use crate::cmd::ledger::entry::Reported;
-use crate::cmd::ledger::report::{self, ReportArgs};
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::runs::found::FoundRun;
+use crate::runs::report::{self, ReportArgs, Reported};
 use crate::runs::{command, find, standing};
 use crate::ui;
 
@@ -82,7 +82,7 @@ pub(crate) fn gate(args: &GateArgs) -> Outcome<Exit> {
         Some(said) => {
             let what = if said == GateSaid::Failed { Reported::Failed } else { Reported::Done };
             let by = By { by: args.by.by.clone() };
-            report::report(&ReportArgs::of(task, what, reason, by, args.which.clone(), args.json))
+            report::claim(&ReportArgs::of(task, what, reason, by, args.which.clone(), args.json), false)
         }
     }
 }
@@ -166,7 +166,7 @@ pub(crate) fn resume_point(args: &OfRun) -> Outcome<Exit> {
 /// The state file as it should be now.
 fn file(which: &Which) -> Outcome<StateFile> {
     let FoundRun { project, mut journal, run } = find::run(which)?;
-    if standing::facts(&journal, &run)?.settings.dialect() != Dialect::Rwkit {
+    if standing::facts(&journal, &run)?.settings.form.system().name() != Rwkit.name() {
         return Err(Failure::new(format!("the run {run} is not of a todolist")).hint("piton status"));
     }
     let (state, chronicle) = (journal.load(&run)?, journal.chronicle(&run)?);

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use camino::Utf8Path;
 use piton_core::chronicle::Chronicle;
-use piton_core::plan::{Dialect, TaskId};
+use piton_core::plan::TaskId;
 use piton_core::run::{Proof, State, Status, Task, Tests, owes_context};
-use piton_core::system::issue;
 use piton_core::view::{self, RunStatus};
 use piton_engine::gates::Stale;
 use serde_json::{Value, json};
@@ -35,19 +34,16 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
     let stale = standing::stale(&project, &journal, &facts, &counts)?;
     let state = standing::state(&project, &facts, &counts, &stale);
     let open = Status::ALL.into_iter().filter(|&status| status != Status::Completed && counts.of(status) > 0);
-    // As this system counts them: by the words of its file, and without the validation that no list has.
-    let issue = match facts.settings.dialect() {
-        Dialect::Issue => Some(issue::progress::Progress::of(&journal.load(&run)?)),
-        _ => None,
+    let tally = match facts.settings.form.system().progress() {
+        Some(tally) => Some(tally(&journal.load(&run)?)),
+        None => None,
     };
     if args.json {
         let mut open: BTreeMap<&str, u32> = open.map(|status| (status.name(), counts.of(status))).collect();
         let (mut done, mut total, mut percent) = (done, total, percent);
-        if let Some(issue) = &issue {
-            (done, total, percent) = (issue.completed, issue.total(), issue.percent().into());
-            let words =
-                [("in_progress", issue.in_progress), ("pending", issue.pending), ("failed", issue.failed)];
-            open = words.into_iter().filter(|(_, number)| *number > 0).collect();
+        if let Some(tally) = tally {
+            (done, total, percent) = (tally.completed, tally.total, tally.percent.into());
+            open = tally.open.into_iter().collect();
         }
         ui::answer_json(&json!({
             "run": run, "state": state, "completed": done, "total": total, "percent": percent, "open": open,
@@ -57,9 +53,8 @@ pub(crate) fn progress(args: &OfRun) -> Outcome<Exit> {
         }));
         return Ok(FINE);
     }
-    if let Some(issue) = issue {
-        // As this system prints it: Markdown, for a comment on the issue.
-        ui::answer_line(issue.to_string().trim_end());
+    if let Some(tally) = tally {
+        ui::answer_line(tally.text.trim_end());
         return Ok(FINE);
     }
     let open: Vec<String> = open.map(|status| format!("{} {status}", counts.of(status))).collect();
@@ -200,7 +195,7 @@ pub(crate) fn complete(args: &OfRun) -> Outcome<Exit> {
 pub(crate) fn context(args: &OfRun) -> Outcome<Exit> {
     let FoundRun { journal, run, .. } = find::run(&args.which)?;
     let facts = standing::facts(&journal, &run)?;
-    let kept = facts.settings.dialect() == Dialect::Execute && !facts.settings.no_commits;
+    let kept = facts.settings.policy().keeps_description && !facts.settings.no_commits;
     let state = match &facts.context {
         Some(update) if update.commit.is_some() => "completed",
         Some(_) => "skipped",

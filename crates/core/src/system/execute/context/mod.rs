@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::plan::{Export, RepoPath, TaskSpec};
+use crate::system::{Description, Folded, Unchanged};
 use crate::tags::{Tag, encode, plain};
 use crate::time::Timestamp;
 use block::Block;
@@ -18,19 +19,16 @@ use block::Block;
 /// Where it is, below the root of the project.
 pub const FILE: &str = "PROJECT.md";
 
-/// The file with the run's results in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folded {
-    pub text: String,
-    /// What is new, by id, by method and path, and by name.
-    pub features: Vec<String>,
-    pub endpoints: Vec<String>,
-    pub models: Vec<String>,
-    /// The commit that the file said it was last brought up to, if what it said can be one.
-    pub last_hash: Option<String>,
-    /// What was read although it is not right, each with its line.
-    pub warnings: Vec<String>,
-}
+/// How this system keeps the description of a project.
+pub const DESCRIPTION: Description = Description {
+    file: FILE,
+    fold: |text, done, hash, time| {
+        fold(text, done, hash, time).map_err(|skipped| Unchanged {
+            is_complete: skipped == Skipped::NothingNew,
+            reason: skipped.to_string(),
+        })
+    },
+};
 
 /// Why the file stays as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use super::state::{TaskWord, in_order, validation};
 use crate::chronicle::Chronicle;
 use crate::plan::TaskId;
 use crate::run::{State, Status};
+use crate::system::Tally;
 use crate::view::bar;
 
 /// Tasks by the words of the state file, as its recipes count them. Shown as Markdown, for a terminal or a comment.
@@ -42,6 +43,19 @@ impl Progress {
     pub fn percent(&self) -> u32 {
         let percent = u64::from(self.completed) * 100 / u64::from(self.total().max(1));
         u32::try_from(percent).unwrap_or(100)
+    }
+}
+
+impl Progress {
+    pub(super) fn tally(&self) -> Tally {
+        let open = [("in_progress", self.in_progress), ("pending", self.pending), ("failed", self.failed)];
+        Tally {
+            completed: self.completed,
+            total: self.total(),
+            percent: self.percent(),
+            open: open.into_iter().filter(|(_, number)| *number > 0).collect(),
+            text: self.to_string(),
+        }
     }
 }
 

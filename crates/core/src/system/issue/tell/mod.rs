@@ -1,9 +1,10 @@
 //! What is told about the work on an issue where others read it: the pull request, and a comment on the issue.
 
 use super::progress::Progress;
-use super::state::{Issue, files, in_order, validation};
+use super::state::{self, Issue, files, in_order, validation};
 use crate::chronicle::{Chronicle, Story};
-use crate::run::{State, Status, Task};
+use crate::run::{State, Status, StopReason, Task};
+use crate::system::Conclusion;
 use crate::terminal::clean_text;
 
 /// The label of an issue that cannot be finished without a person.
@@ -22,6 +23,34 @@ const FILES: usize = 12;
 pub struct PullRequest {
     pub title: String,
     pub body: String,
+}
+
+/// What is left for a person, or for `gh`: the pull request of a finished issue, a comment on an unfinished one.
+pub fn conclusion(state: &State, chronicle: &Chronicle, reason: &StopReason) -> Option<Conclusion> {
+    let about = state::about(state);
+    let number = about.number.to_string();
+    let comment = comment(state, chronicle);
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let comments = words(&["gh", "issue", "comment", &number, "--body", &comment]);
+    match reason {
+        StopReason::Completed => {
+            let PullRequest { title, body } = pull_request(&about, state, chronicle);
+            let branch = &about.branch;
+            let sends = vec![
+                words(&["git", "push", "--set-upstream", "origin", branch]),
+                words(&["gh", "pr", "create", "--head", branch, "--title", &title, "--body", &body]),
+                comments,
+            ];
+            let text = format!("For the pull request of {branch}:\n\n{title}\n\n{body}");
+            Some(Conclusion { text, sends })
+        }
+        StopReason::Ended => {
+            let label = words(&["gh", "issue", "edit", &number, "--add-label", NEEDS_REVIEW]);
+            let text = format!("For the issue, with the label `{NEEDS_REVIEW}`:\n\n{comment}");
+            Some(Conclusion { text, sends: vec![label, comments] })
+        }
+        _ => None,
+    }
 }
 
 /// For a finished run: what was done, task by task, and what has proven it.

@@ -24,9 +24,22 @@ pub use starter::starter;
 pub use templates::{Phase, phases};
 pub use write::{fit, write};
 
+use crate::plan::{Iterative, Mode};
 pub use crate::system::Given;
+use crate::view::counted;
 
 /// What tasks are read from, and what phases are.
 pub const LISTS: [&str; 2] = ["tasks.md", "plan.md"];
+/// The one of the two that a plan of this mode has.
+pub fn list_of(mode: Mode) -> &'static str {
+    LISTS[usize::from(mode == Mode::Knowledge)]
+}
+
+/// What there is to do, in the words of this system.
+pub fn size(about: &Iterative) -> String {
+    let unit = if about.mode == Mode::Development { "task" } else { "phase" };
+    format!("{} and a review", counted(about.units.len() as u64, unit))
+}
+
 /// What they are for. The second name is that of an older layout.
 pub const BRIEFS: [&str; 2] = ["brief.md", "prd.md"];

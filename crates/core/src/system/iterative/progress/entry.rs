@@ -2,9 +2,10 @@
 
 use super::head::{self, Head, Kind};
 use crate::plan::TaskId;
-use crate::run::Report;
-use crate::system::iterative::fields::{fields, said, written};
+use crate::run::{Report, Status};
 use crate::system::kit::entries::{self as file, Cut};
+use crate::system::kit::labels::{fields, said, written};
+use crate::system::{Account, ReportedAs};
 
 /// An entry by its parts; what is not there, or says `None`, is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -78,6 +79,33 @@ pub fn parse(entry: &str) -> Entry {
 }
 
 impl Entry {
+    /// What somebody who worked on a unit reports of it.
+    pub(in crate::system::iterative) fn reported(account: &Account<'_>) -> Entry {
+        let Account { task, report, .. } = *account;
+        let is_at_it = matches!(task.decided, Status::InProgress | Status::Confirming);
+        let number = if is_at_it { task.attempt } else { task.spent + 1 };
+        let blockers = account.reason.unwrap_or_default().to_owned();
+        Entry {
+            head: Head {
+                kind: Kind::Iteration,
+                unit: Some(task.id.clone()),
+                number: Some(number),
+                time: Some(account.at.to_string()),
+            },
+            did: report.note.clone(),
+            remaining: report.feedback.clone(),
+            signal: match account.reported {
+                ReportedAs::Done => format!("{}_DONE", task.id),
+                ReportedAs::Already => format!("{}_ALREADY:{blockers}", task.id),
+                ReportedAs::Blocked => format!("BLOCKED:{blockers}"),
+                ReportedAs::Failed | ReportedAs::Unfinished => String::new(),
+            },
+            blockers,
+            commit: report.commits.last().map(|commit| commit.hash.clone()).unwrap_or_default(),
+            ..Entry::default()
+        }
+    }
+
     /// Somebody wanted to write it later.
     pub fn is_placeholder(&self) -> bool {
         let texts = [&self.did, &self.remaining, &self.blockers, &self.signal, &self.commit, &self.delta];

@@ -12,6 +12,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+pub use crate::system::NOT_FINISHED;
 pub use crate::system::kit::entries::Section;
 pub use entry::{Entry, entries, parse};
 pub use head::{Head, Kind};
@@ -25,9 +26,6 @@ pub const FILE: &str = "progress.md";
 
 /// Where the log of a run begins that another one had before it.
 pub const ANEW: &str = "A new run begins here. What stands above is about the one before.";
-
-/// Why an attempt failed whose agent ended without its signal: its own entry says what is left to do.
-pub const NOT_FINISHED: &str = "not finished";
 
 /// What the last entry about a unit leaves to do; empty if it leaves nothing, `None` if there is no entry.
 pub fn remaining(text: &str, unit: &TaskId) -> Option<String> {

@@ -4,9 +4,9 @@
 
 use std::collections::HashSet;
 
-use super::fields::{fields, written};
 use crate::chronicle::{self, Chronicle, Said, TEXT};
 use crate::system::kit::entries::{self, Cut, at_end, heading, is_blank, joined, line, normal};
+use crate::system::kit::labels::{fields, written};
 use crate::system::kit::mojibake;
 use crate::system::kit::text;
 use crate::terminal::clean_text;

@@ -6,14 +6,14 @@ use crate::system::kit::mojibake;
 use crate::system::kit::text;
 
 /// A field's name in small letters, and what it says.
-pub(super) type Field = (String, String);
+pub(in crate::system) type Field = (String, String);
 
 /// The longest name: what is longer is a sentence in bold.
 const LONGEST_NAME: usize = 30;
 
 /// The fields of an entry, in order; what stands before the first has no name. A name in bold is one whatever it is,
 /// any other only if it is known. In code there are none.
-pub(super) fn fields(entry: &str, known: &[&str]) -> Vec<Field> {
+pub(in crate::system) fn fields(entry: &str, known: &[&str]) -> Vec<Field> {
     let mut fields: Vec<(String, Vec<&str>)> = vec![(String::new(), Vec::new())];
     let mut fence: Option<Fence> = None;
     for line in entry.lines() {
@@ -34,7 +34,7 @@ pub(super) fn fields(entry: &str, known: &[&str]) -> Vec<Field> {
 }
 
 /// The field that a line begins, with what it says in that line.
-pub(super) fn begun_by<'l>(line: &'l str, known: &[&str]) -> Option<(String, &'l str)> {
+pub(in crate::system) fn begun_by<'l>(line: &'l str, known: &[&str]) -> Option<(String, &'l str)> {
     let bare = line.trim_start();
     let bare = bare.strip_prefix(['-', '+', '•']).map_or(bare, str::trim_start);
     let bare = bare.strip_prefix("* ").map_or(bare, str::trim_start);
@@ -59,14 +59,14 @@ pub(super) fn begun_by<'l>(line: &'l str, known: &[&str]) -> Option<(String, &'l
 }
 
 /// What a field says, unless it says that there is nothing.
-pub(super) fn said(value: &str) -> &str {
+pub(in crate::system) fn said(value: &str) -> &str {
     let plain = value.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let none = matches!(plain.as_str(), "" | "none" | "n/a" | "nothing" | "no" | "null" | "none yet");
     if none { "" } else { value }
 }
 
 /// A field as it is written: in one line if it is one, else below. What would be taken for something else is quoted.
-pub(super) fn written(name: &str, value: &str, known: &[&str]) -> String {
+pub(in crate::system) fn written(name: &str, value: &str, known: &[&str]) -> String {
     let value = entries::prose(value);
     let breaks = value.lines().any(|line| begun_by(line, known).is_some());
     let value = if breaks { entries::quoted(&value) } else { value };

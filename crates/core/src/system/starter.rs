@@ -1,0 +1,72 @@
+//! A plan to begin with.
+
+use std::fmt;
+
+use super::addition::refused;
+use crate::plan::{Adapter, Domain};
+use crate::run::Refusal;
+use crate::time::Timestamp;
+
+/// Where a new plan goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Starter {
+    /// Its file or its folder.
+    pub path: String,
+    /// The path counts from the nearest folder above that has one of these. None: from the current folder.
+    pub below: &'static [&'static str],
+    /// What can be typed where something is there already.
+    pub taken: Vec<String>,
+}
+
+/// Who does the work of a plan that is only begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Worker {
+    /// This client is installed.
+    Client(Adapter),
+    /// `piton.toml` says who.
+    OfProject,
+    /// No known client was found: a person has to say who.
+    Nobody,
+}
+
+/// What is known when a plan is begun.
+#[derive(Clone, Copy)]
+pub struct Asked<'a> {
+    /// What names the plan.
+    pub words: &'a [String],
+    /// What it is about, if not code.
+    pub domain: Option<Domain>,
+    /// Where it is written, and how that is typed in a command.
+    pub path: &'a str,
+    pub typed: &'a str,
+    /// For plans that hold settings.
+    pub worker: Worker,
+    pub now: Timestamp,
+    /// A file of the plan as it is now, by its name.
+    pub read: &'a dyn Fn(&str) -> Option<String>,
+    /// A file of every plan in the archive beside this one, each with the name of its folder.
+    pub archived: &'a dyn Fn(&str) -> Vec<(String, String)>,
+}
+
+impl fmt::Debug for Asked<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Asked").field("words", &self.words).field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+/// What a new plan begins with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Begun {
+    /// By their names in the plan's folder. A plan that is a file has one, whatever its name.
+    pub files: Vec<(String, String)>,
+    pub said: Vec<String>,
+    pub hints: Vec<String>,
+}
+
+/// The one name that a new plan has.
+pub(super) fn name<'w>(words: &'w [String], system: &str) -> Result<&'w str, Refusal> {
+    match words {
+        [name] => Ok(name),
+        _ => Err(refused(format!("say what it is called: piton new {system} NAME"), None)),
+    }
+}
