@@ -3,7 +3,7 @@
 use camino::Utf8PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParserFactory};
-use piton_core::plan::{Dialect, TaskId};
+use piton_core::plan::TaskId;
 use piton_core::system::{SystemRef, named, systems};
 
 const WHICH: &str = "Which run";
@@ -24,21 +24,15 @@ pub(crate) struct Which {
 
 /// A system by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct DialectArg(pub SystemRef);
+pub(crate) struct SystemArg(pub SystemRef);
 
-impl ValueParserFactory for DialectArg {
+impl ValueParserFactory for SystemArg {
     type Parser = clap::builder::ValueParser;
 
     fn value_parser() -> Self::Parser {
         let value = |system: SystemRef| PossibleValue::new(system.name()).help(system.about());
         let names = PossibleValuesParser::new(systems().map(value));
-        names.map(|name| DialectArg(named(&name).expect("it is one of the names"))).into()
-    }
-}
-
-impl From<DialectArg> for Dialect {
-    fn from(arg: DialectArg) -> Dialect {
-        arg.0.into()
+        names.map(|name| SystemArg(named(&name).expect("it is one of the names"))).into()
     }
 }
 

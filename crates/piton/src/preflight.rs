@@ -220,23 +220,17 @@ pub(crate) fn is_runnable(program: &str, root: &Utf8Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use piton_core::plan::TaskId;
     use piton_core::system::config::Config;
-    use piton_core::system::{Folder, Given, own};
 
     use super::*;
 
     #[test]
     fn whoever_needs_it_is_named() {
-        let spec = |text: &str| -> TaskSpec {
-            let text = format!("[[task]]\nid = '{text}'\ntitle = 'x'\nprompt = 'x'\nchecks = ['x']\n");
-            let folder = Folder { files: [("plan.toml".to_owned(), text.into_bytes())].into() };
-            let config = Config::default();
-            let read = own().read(&folder, &Given::new("plan", "plan.toml", &config));
-            read.reading().plan.tasks.first().expect("a task").clone()
-        };
+        let spec = |id: &str| Config::default().task(TaskId::new(id).expect("an id"), "x", "x");
         let all = ["T1", "T2", "T3", "T4", "T5"].map(spec);
         let all: Vec<&TaskSpec> = all.iter().collect();
-        let own = own();
+        let own = piton_core::system::own();
         assert_eq!(needed_by(&[], own), "each landing");
         assert_eq!(needed_by(&all[..1], own), "the check of T1");
         assert_eq!(needed_by(&all[..3], own), "the checks of T1, T2, T3");

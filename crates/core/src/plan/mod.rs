@@ -14,7 +14,6 @@ mod programs;
 mod scripts;
 mod shell;
 
-pub use crate::system::Dialect;
 pub use about::{About, AboutTask, Story};
 pub use budget::Budget;
 pub use check::{Argv, Check};

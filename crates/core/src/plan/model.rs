@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{Argv, Budget, Check, Content, Fences, GroupId, RepoPath, TaskId};
-use crate::system::{Dialect, Form, Policy, SystemRef};
+use crate::system::{Form, Policy, SystemRef};
 use crate::time::Span;
 
 /// Beyond this, agents fight for the machine rather than help each other.
@@ -25,6 +25,16 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What there is to do, where its system does not count it in tasks alone.
+    pub fn size(&self) -> Option<String> {
+        self.settings.form.size(&self.tasks)
+    }
+
+    /// The same where groups have a name of their own.
+    pub fn size_in_groups(&self) -> Option<String> {
+        self.settings.form.size_in_groups(self)
+    }
+
     /// Covers what the tasks say and what judges them; not comments, order of keys or layout.
     pub fn hash(&self) -> Digest {
         let tasks: Vec<Cow<'_, TaskSpec>> = self.tasks.iter().map(|spec| self.as_authored(spec)).collect();
@@ -221,10 +231,6 @@ impl Settings {
     /// The system whose plan it is.
     pub fn system(&self) -> SystemRef {
         self.form.system()
-    }
-
-    pub fn dialect(&self) -> Dialect {
-        self.system().into()
     }
 
     /// What holds for all plans of that system.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Policy, SystemRef, named};
-use crate::plan::{About, Issue, Iterative, Mode, RepoPath, TaskId};
+use crate::plan::{About, Issue, Iterative, Mode, Plan, RepoPath, TaskId, TaskSpec};
 use crate::system::issue::plan::VALIDATION;
 use crate::system::{execute, issue, iterative, native, rwkit};
 
@@ -54,9 +54,27 @@ impl Form {
         if let Form::Iterative(brief) = self { Some(brief) } else { None }
     }
 
-    /// What there is to do, where it is not counted in tasks and groups.
-    pub fn size(&self) -> Option<String> {
-        self.brief().map(iterative::plan::size)
+    /// What there is to do in a plan of this form, where it is not counted in tasks alone.
+    pub(crate) fn size(&self, tasks: &[TaskSpec]) -> Option<String> {
+        match self {
+            Form::Rwkit(list) => Some(rwkit::plan::size(list, tasks)),
+            Form::Iterative(brief) => Some(iterative::plan::size(brief)),
+            Form::Native | Form::Execute | Form::Issue(_) | Form::Added(_) => None,
+        }
+    }
+
+    /// The same where groups have a name of their own.
+    pub(crate) fn size_in_groups(&self, plan: &Plan) -> Option<String> {
+        match self {
+            Form::Rwkit(list) => Some(rwkit::plan::size_in_batches(list, plan)),
+            form => form.size(&plan.tasks),
+        }
+    }
+
+    /// The file in the plan's folder by which something is made there that is no code.
+    pub fn made_by(&self) -> Option<&'static str> {
+        let knowledge = self.brief().filter(|brief| brief.mode == Mode::Knowledge);
+        knowledge.map(|_| iterative::plan::LISTS[1])
     }
 
     /// What each task makes, where that is no code.

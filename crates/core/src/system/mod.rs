@@ -8,7 +8,6 @@ mod addition;
 mod collection;
 pub mod config;
 mod description;
-mod dialect;
 pub mod edit;
 pub mod execute;
 pub mod export;
@@ -40,13 +39,12 @@ use self::kit::takeover::StateOf;
 use self::ops::Ops;
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
-use crate::plan::{Plan, TaskId};
+use crate::plan::{Group, Plan, TaskId};
 use crate::run::{AgentEnd, Refusal, Report, State, Status, Task};
 
 pub use addition::Addition;
 pub use collection::{Collection, Entry, Lists, Standing, file_of};
 pub use description::{Description, Folded, Unchanged};
-pub use dialect::Dialect;
 pub use finding::{Claim, Disk, FileClaim, Outdated, ProjectNamed, Strength, Typed};
 pub use form::Form;
 pub use kit::foreign::Understood;
@@ -82,6 +80,11 @@ pub trait System: Sync {
     /// Variables that people set for the system's own program, which stand in for flags.
     fn habits(&self) -> Option<Habits> {
         None
+    }
+
+    /// Files and folders of a plan's folder that no task may change, but for the state file.
+    fn owned(&self, _groups: &[Group]) -> Vec<String> {
+        Vec::new()
     }
 
     // Finding and reading plans.

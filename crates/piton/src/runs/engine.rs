@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Dialect, Group, RepoPath, RunId, TaskId};
+use piton_core::plan::{Group, RepoPath, RunId, TaskId};
 use piton_core::run::{Selection, Session, StopReason};
-use piton_core::system::rwkit as lists;
+use piton_core::system::SystemRef;
 use piton_engine::drive::{self, Engine};
 use piton_engine::journal::Journal;
 use piton_engine::lock::Lock;
@@ -31,7 +31,7 @@ pub(crate) fn to_wind_up(project: &Project, run: &RunId, lock: Lock) -> Outcome<
     let (plan, settings) = (Utf8Path::new(&facts.plan), &facts.settings);
     Ok(Engine {
         session: Session { selection: Selection::All, ..facts.session.clone() },
-        owned: owned(plan, settings.dialect(), &facts.groups, project),
+        owned: owned(plan, settings.system(), &facts.groups, project),
         sandbox: None,
         plan_now: Box::new(|| None),
         keeper: keeper()?,
@@ -83,30 +83,22 @@ pub(crate) fn drive_to_end(
 
 /// The plan, its defaults and its state file, where they are part of the repository: no task may change how it is
 /// judged, and what Piton keeps is not anybody's work.
-pub(crate) fn owned(plan: &Utf8Path, dialect: Dialect, groups: &[Group], project: &Project) -> Vec<RepoPath> {
+pub(crate) fn owned(
+    plan: &Utf8Path,
+    system: SystemRef,
+    groups: &[Group],
+    project: &Project,
+) -> Vec<RepoPath> {
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
-    let parts: Vec<Utf8PathBuf> = match dialect {
-        Dialect::Native => vec![plan.to_owned()],
-        Dialect::Rwkit => {
-            let state = project.root.join(lists::state::FILE);
-            vec![plan.to_owned(), state.with_extension("lock"), state]
-        }
-        Dialect::Issue => {
-            let own =
-                ["tasks.md", "plan.md", "requirements.md", "design.md", "execution-state.json", "journal.md"];
-            let own = own.into_iter().chain(["execution-state.lock", "verification-report.txt"]);
-            own.map(|name| plan.join(name)).collect()
-        }
-        Dialect::Iterative => {
-            let own = ["tasks.md", "plan.md", "brief.md", "context.md", "state.json", "state.lock"];
-            own.into_iter().chain(["progress.md", "guardrails.md"]).map(|name| plan.join(name)).collect()
-        }
-        Dialect::Execute => {
-            let own = ["manifest.json", "layer_plan.json", "execute-state.json", "execute-state.lock"];
-            let layers = groups.iter().map(|group| group.id.as_str());
-            own.into_iter().chain(layers).map(|name| plan.join(name)).collect()
-        }
-    };
+    let files = system.files();
+    let mut parts: Vec<Utf8PathBuf> = system.owned(groups).iter().map(|name| plan.join(name)).collect();
+    if files.plan_is_file {
+        parts.push(plan.to_owned());
+    }
+    if let Some(name) = files.state {
+        let state = if files.of_project { project.root.join(name) } else { plan.join(name) };
+        parts.extend([state.with_extension("lock"), state]);
+    }
     let inside = parts.iter().filter_map(|part| part.strip_prefix(&root).ok()).map(Utf8Path::as_str);
     inside.chain(["piton.toml"]).filter_map(|path| RepoPath::new(path).ok()).collect()
 }

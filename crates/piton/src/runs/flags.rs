@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 use piton_core::plan::{GroupId, Sandbox, Schedule, TaskId};
 
-use crate::args::{DialectArg, Loudness};
+use crate::args::{Loudness, SystemArg};
 
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -13,7 +13,7 @@ pub(crate) struct RunArgs {
     pub plan: Option<Utf8PathBuf>,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM", help_heading = "What to run")]
-    pub dialect: Option<DialectArg>,
+    pub dialect: Option<SystemArg>,
     /// Reject what would be repaired or only warned about
     #[arg(long, help_heading = "What to run")]
     pub strict: bool,

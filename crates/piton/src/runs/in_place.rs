@@ -1,8 +1,6 @@
 //! Whether work is done in the checkout itself.
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::Mode;
-use piton_core::system::iterative::plan::LISTS;
 use piton_engine::journal::Journal;
 use piton_engine::project::Project;
 
@@ -20,16 +18,14 @@ pub(crate) fn settle_in_place(found: &mut FoundPlan, project: &Project) -> Outco
     {
         settings.no_commits |= journal.facts(&run)?.is_some_and(|facts| facts.settings.no_commits);
     }
-    let Some(about) = settings.form.brief().filter(|about| about.mode == Mode::Knowledge) else {
-        return Ok(());
-    };
+    let Some(list) = settings.form.made_by() else { return Ok(()) };
     let root = project.root.canonicalize_utf8().unwrap_or_else(|_| project.root.clone());
     let place = found.path.strip_prefix(root).ok();
-    let made: Vec<String> =
-        about.makes(place.map(Utf8Path::as_str)).iter().map(ToString::to_string).collect();
+    let made = settings.form.outputs(place.map(Utf8Path::as_str));
+    let made: Vec<String> = made.iter().map(ToString::to_string).collect();
     settings.no_commits |= match project.repo()? {
         Some(repo) => {
-            let list = place.map(|place| place.join(LISTS[1]));
+            let list = place.map(|place| place.join(list));
             let is_kept = |list: Utf8PathBuf| repo.has(&repo.resolve("HEAD")?, list.as_str());
             !list.map(is_kept).transpose()?.unwrap_or(false) || repo.ignores(&made)?
         }

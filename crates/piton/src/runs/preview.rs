@@ -81,19 +81,10 @@ fn show_graph(found: &FoundPlan, session: &Session, all: bool) {
     let path = critical_path(plan, &graph);
     let batches = batches(&plan.tasks, &graph, session.schedule);
     let schedule = format!("{:?}", session.schedule).to_lowercase();
-    let size = match plan.settings.form.list() {
-        Some(list) => {
-            let gates = plan.tasks.iter().filter(|task| !list.tasks.contains_key(&task.id)).count();
-            let tasks = counted((plan.tasks.len() - gates) as u64, "task");
-            let batches = plan.groups.len() - gates;
-            let word = if batches == 1 { "batch" } else { "batches" };
-            format!("{tasks} in {batches} {word} and {}", counted(gates as u64, "gate"))
-        }
-        None => plan.settings.form.size().unwrap_or_else(|| {
-            let layers = counted(plan.groups.len() as u64, "layer");
-            format!("{} in {layers}, {schedule}", counted(plan.tasks.len() as u64, "task"))
-        }),
-    };
+    let size = plan.size_in_groups().unwrap_or_else(|| {
+        let layers = counted(plan.groups.len() as u64, "layer");
+        format!("{} in {layers}, {schedule}", counted(plan.tasks.len() as u64, "task"))
+    });
     ui::answer_line(format!(
         "{} {size}, up to {} at once",
         ui::styled(BOLD, &plan.name),

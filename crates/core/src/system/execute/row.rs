@@ -7,7 +7,7 @@ use super::takeover::Left;
 use super::{context, new, ops, plan, state};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
-use crate::plan::{Plan, TaskId};
+use crate::plan::{Group, Plan, TaskId};
 use crate::run::{Refusal, State, Status};
 use crate::system::config::Config;
 use crate::system::edit::Edit;
@@ -90,6 +90,11 @@ impl System for Execute {
             verbose: "EXECUTE_VERBOSE",
             most_at_once: 10,
         })
+    }
+
+    fn owned(&self, groups: &[Group]) -> Vec<String> {
+        let layers = groups.iter().map(|group| group.id.to_string());
+        [MANIFEST, LAYER_PLAN].map(str::to_owned).into_iter().chain(layers).collect()
     }
 
     fn claims_folder(&self, folder: &str, disk: &dyn Disk) -> Option<Claim> {

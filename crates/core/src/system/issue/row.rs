@@ -8,7 +8,7 @@ use super::progress::{Next, Progress};
 use super::{journal, new, ops, plan, state, tell};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
-use crate::plan::{Plan, TaskId};
+use crate::plan::{Group, Plan, TaskId};
 use crate::run::{Refusal, Report, State, Status};
 use crate::system::config::Config;
 use crate::system::edit::{Edit, What};
@@ -72,6 +72,11 @@ impl System for Issues {
             offered: &[state::FILE, journal::FILE, tell::REPORT],
             ..Files::default()
         }
+    }
+
+    fn owned(&self, _: &[Group]) -> Vec<String> {
+        let own = [REQUIREMENTS, DESIGN, journal::FILE, tell::REPORT];
+        LISTS.into_iter().chain(own).map(str::to_owned).collect()
     }
 
     fn claims_folder(&self, folder: &str, disk: &dyn Disk) -> Option<Claim> {

@@ -8,7 +8,7 @@ use super::prompt::Iteration;
 use super::{context, ending, guardrails, new, ops, plan, progress, state, takeover};
 use crate::chronicle::Chronicle;
 use crate::diagnostic::Diagnostic;
-use crate::plan::{Argv, Check, Iterative, Oid, Plan, Settings, TaskId};
+use crate::plan::{Argv, Check, Group, Iterative, Oid, Plan, Settings, TaskId};
 use crate::prompt::is_command;
 use crate::run::{AgentEnd, Refusal, Run, State, Status, Task};
 use crate::signal::Signal;
@@ -90,6 +90,11 @@ impl System for Iterations {
             }),
             ..Files::default()
         }
+    }
+
+    fn owned(&self, _: &[Group]) -> Vec<String> {
+        let own = ["brief.md", context::FILE, progress::FILE, guardrails::FILE];
+        plan::LISTS.into_iter().chain(own).map(str::to_owned).collect()
     }
 
     fn claims_folder(&self, folder: &str, disk: &dyn Disk) -> Option<Claim> {

@@ -23,6 +23,7 @@ use crate::system::kit::links::Linked;
 use crate::system::kit::takeover::{LeftFiles, Legacy};
 use crate::system::kit::text;
 use crate::system::{Before, Folder, Form, Problem, ReadPlan, Reading};
+use crate::view::counted;
 
 pub use crate::system::Given;
 
@@ -130,6 +131,26 @@ pub fn read(folder: &Folder, given: &Given<'_>) -> RwkitReading {
     };
     let reading = Reading { plan: plan_of, problems, texts, project_path: None, before };
     RwkitReading { reading, file: given.place.to_owned(), plan: plan.map(str::to_owned), todolist, about }
+}
+
+/// What there is to do, in the words of this system.
+pub(crate) fn size(about: &About, tasks: &[TaskSpec]) -> String {
+    let gates = gates_among(about, tasks);
+    let count = counted((tasks.len() - gates) as u64, "task");
+    if gates == 0 { count } else { format!("{count} and {}", counted(gates as u64, "gate")) }
+}
+
+/// The same with its batches.
+pub(crate) fn size_in_batches(about: &About, plan: &Plan) -> String {
+    let gates = gates_among(about, &plan.tasks);
+    let tasks = counted((plan.tasks.len() - gates) as u64, "task");
+    let batches = plan.groups.len() - gates;
+    let word = if batches == 1 { "batch" } else { "batches" };
+    format!("{tasks} in {batches} {word} and {}", counted(gates as u64, "gate"))
+}
+
+fn gates_among(about: &About, tasks: &[TaskSpec]) -> usize {
+    tasks.iter().filter(|task| !about.tasks.contains_key(&task.id)).count()
 }
 
 /// Where the list and its plan do not name the same stories, tasks and files. A run does not ask.
@@ -301,8 +322,10 @@ impl Maker<'_, '_> {
         let checked = self.given.config.defaults.checks.as_ref().is_some_and(|checks| !checks.is_empty());
         if let Some(first) = list.tasks.iter().find(unchecked).filter(|_| !checked) {
             let count = list.tasks.iter().filter(unchecked).count();
-            let message =
-                format!("no files are named by {}, so nothing shows that work was done", counted(count));
+            let message = format!(
+                "no files are named by {}, so nothing shows that work was done",
+                counted(count as u64, "task")
+            );
             let help = "add `[files: …]`, or checks for all tasks in `piton.toml`: `[defaults]` with `checks = [\"…\"]`";
             let told = Diagnostic::warning(first.at.clone(), message);
             self.found.push(told.label("what agents say is believed").help(help));
@@ -335,7 +358,8 @@ impl Maker<'_, '_> {
         }
         let sizeless = |task: &&Task| task.size.is_none() && task.files.is_some() && !task.in_table;
         if let Some(first) = open().find(sizeless) {
-            let message = format!("no size is given for {}", counted(open().filter(sizeless).count()));
+            let message =
+                format!("no size is given for {}", counted(open().filter(sizeless).count() as u64, "task"));
             self.found.forgive(
                 Diagnostic::warning(first.at.clone(), message).label("from here on, like `[size: S]`"),
             );
@@ -355,8 +379,10 @@ impl Maker<'_, '_> {
         }
         let without = |task: &&Task| task.story.is_none();
         if let Some(first) = list.tasks.iter().find(without) {
-            let message =
-                format!("there is no story for {}", counted(list.tasks.iter().filter(without).count()));
+            let message = format!(
+                "there is no story for {}",
+                counted(list.tasks.iter().filter(without).count() as u64, "task")
+            );
             self.found.push(Diagnostic::warning(first.at.clone(), message).label("from here on"));
         }
     }
@@ -377,10 +403,6 @@ impl Maker<'_, '_> {
             ..About::default()
         }
     }
-}
-
-fn counted(tasks: usize) -> String {
-    if tasks == 1 { "1 task".to_owned() } else { format!("{tasks} tasks") }
 }
 
 fn group(nth: usize) -> Group {

@@ -10,7 +10,7 @@ use piton_core::view::counted;
 use piton_engine::files;
 use serde_json::json;
 
-use crate::args::{DialectArg, Which};
+use crate::args::{SystemArg, Which};
 use crate::failure::{Exit, FINE, Failure, Outcome};
 use crate::paths::{self, shown, typed};
 use crate::plans;
@@ -25,7 +25,7 @@ pub(crate) struct ExportArgs {
     pub id: Option<String>,
     /// The system whose form it gets
     #[arg(long, value_name = "SYSTEM")]
-    pub dialect: DialectArg,
+    pub dialect: SystemArg,
     /// Where to write; files that are there stay [default: the project, or docs/tasks/NAME in it for execute]
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<Utf8PathBuf>,
@@ -43,7 +43,7 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome<Exit> {
     let which = Which { run: args.id.clone().or_else(|| args.which.run.clone()), ..args.which.clone() };
     let FoundRun { project, mut journal, run } = find::run(&which)?;
     let facts = standing::facts(&journal, &run)?;
-    let DialectArg(to) = args.dialect;
+    let SystemArg(to) = args.dialect;
     if facts.settings.form.system() == to {
         return Err(Failure::new(format!("the run {run} is one of the {} system already", to.name()))
             .hint(format!("its plan is {}", shown(facts.plan.as_str().into()))));

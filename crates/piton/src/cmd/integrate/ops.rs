@@ -5,7 +5,7 @@ use piton_core::system::SystemRef;
 use piton_core::system::ops::{self, Op};
 use serde_json::json;
 
-use crate::args::{DialectArg, Which};
+use crate::args::{SystemArg, Which};
 use crate::failure::{Exit, FINE, Outcome};
 use crate::runs::found::FoundRun;
 use crate::runs::{find, standing};
@@ -15,7 +15,7 @@ use crate::ui::{self, DIM};
 pub(crate) struct OpsArgs {
     /// The system whose recipes are shown [default: that of the current run]
     #[arg(long, value_enum)]
-    pub dialect: Option<DialectArg>,
+    pub dialect: Option<SystemArg>,
     #[command(flatten)]
     pub which: Which,
     /// Print JSON
@@ -25,7 +25,7 @@ pub(crate) struct OpsArgs {
 
 pub(crate) fn ops(args: &OpsArgs) -> Outcome<Exit> {
     let system: SystemRef = match args.dialect {
-        Some(DialectArg(system)) => system,
+        Some(SystemArg(system)) => system,
         None => {
             let FoundRun { journal, run, .. } = find::run(&args.which)?;
             standing::facts(&journal, &run)?.settings.form.system()

@@ -8,7 +8,7 @@ use clap::Args;
 use piton_core::plan::{Budget, Fences};
 use piton_core::run::{Selection, Session};
 
-use crate::args::DialectArg;
+use crate::args::SystemArg;
 use crate::failure::{Exit, FINE, Outcome};
 use crate::plans::{self, How};
 use crate::runs::{master, preview};
@@ -20,7 +20,7 @@ pub(crate) struct PlanArgs {
     pub plan: Utf8PathBuf,
     /// The system the plan is of [default: as its files tell]
     #[arg(long, value_name = "SYSTEM")]
-    pub dialect: Option<DialectArg>,
+    pub dialect: Option<SystemArg>,
     /// Reject what would be repaired or only warned about
     #[arg(long)]
     pub strict: bool,

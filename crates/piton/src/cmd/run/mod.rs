@@ -85,7 +85,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<Exit> {
     let tests = detected::checks_found(found.system(), &journal, &run)?;
     let engine = Engine {
         session: session(args, &found.plan),
-        owned: engine::owned(&found.path, found.plan.settings.dialect(), &found.plan.groups, &project),
+        owned: engine::owned(&found.path, found.system(), &found.plan.groups, &project),
         sandbox,
         plan_now: watch(args, &found, &project, tests),
         keeper: engine::keeper()?,
@@ -280,15 +280,7 @@ fn watch(args: &RunArgs, found: &FoundPlan, project: &Project, tests: Option<Vec
 fn say_beginning(journal: &Journal, run: &RunId, found: &FoundPlan, project: &Project) -> Outcome {
     let facts = journal.facts(run)?;
     let onto = facts.map(|facts| standing::onto(&facts)).unwrap_or_default();
-    let list = found.plan.settings.form.list();
-    let gates =
-        found.plan.tasks.iter().filter(|task| list.is_some_and(|list| !list.tasks.contains_key(&task.id)));
-    let gates = gates.count();
-    let mut tasks = counted((found.plan.tasks.len() - gates) as u64, "task");
-    if gates > 0 {
-        tasks += &format!(" and {}", counted(gates as u64, "gate"));
-    }
-    let tasks = found.plan.settings.form.size().unwrap_or(tasks);
+    let tasks = found.plan.size().unwrap_or_else(|| counted(found.plan.tasks.len() as u64, "task"));
     ui::say(format!("{} {tasks} in {}{onto}", ui::styled(ui::BOLD, run.as_str()), project.root));
     Ok(())
 }

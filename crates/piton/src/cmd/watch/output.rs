@@ -348,7 +348,7 @@ pub(crate) fn diff(args: &OfTask) -> Outcome<Exit> {
     let own = match facts.settings.no_commits {
         true => crate::runs::engine::owned(
             Utf8Path::new(&facts.plan),
-            facts.settings.dialect(),
+            facts.settings.system(),
             &facts.groups,
             &project,
         ),
