@@ -5,22 +5,34 @@ use std::path::Path;
 
 use anyhow::Result;
 
+/// What may not import each other in a circle.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grain {
+    Files,
+    /// The modules at the root of a crate, each with all that is below it.
+    Rooms,
+}
+
 /// The sources that are looked at.
-const CRATES: [&str; 1] = ["crates/piton/src"];
+const CRATES: [(&str, Grain); 2] = [("crates/piton/src", Grain::Files), ("crates/engine/src", Grain::Rooms)];
 
 /// Circles that are there, each as one line.
 pub(crate) fn circles(root: &Path) -> Result<Vec<String>> {
     let mut found = Vec::new();
-    for folder in CRATES {
+    for (folder, grain) in CRATES {
         let mut files = Vec::new();
         let source = root.join(folder);
         crate::tidy::collect(&source, &mut files)?;
         let mut texts = BTreeMap::new();
         for file in files {
             let name = file.strip_prefix(&source).unwrap_or(&file).to_string_lossy().replace('\\', "/");
-            texts.insert(name, std::fs::read_to_string(&file)?);
+            if !is_of_tests(&name) {
+                texts.insert(name, std::fs::read_to_string(&file)?);
+            }
         }
-        for circle in knots(&imports(&texts)) {
+        let graph = imports(&texts);
+        let graph = if grain == Grain::Rooms { rooms(&graph) } else { graph };
+        for circle in knots(&graph) {
             found.push(format!("{folder}: these import each other in a circle: {}", circle.join(", ")));
         }
     }
@@ -85,9 +97,27 @@ fn below<'m>(module: &'m str, above: &str) -> Option<&'m str> {
     }
 }
 
+/// The same graph between the modules at the root.
+fn rooms(graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
+    let room = |module: &str| module.split("::").next().unwrap_or(module).to_owned();
+    let mut rooms: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (module, wanted) in graph.iter().filter(|(module, _)| !module.is_empty()) {
+        let own = room(module);
+        let others = wanted.iter().map(|other| room(other)).filter(|other| *other != own);
+        rooms.entry(own.clone()).or_default().extend(others);
+    }
+    rooms
+}
+
+fn is_of_tests(file: &str) -> bool {
+    file.split('/').any(|part| matches!(part, "tests" | "tests.rs"))
+}
+
 /// Without comments, and without tests, which may know everything.
-fn code(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or(text);
+pub(crate) fn code(text: &str) -> String {
+    let is_tests = |at: usize| text[at..].lines().nth(1).is_some_and(|line| line.ends_with('{'));
+    let mut tests = text.match_indices("#[cfg(test)]\nmod ").map(|(at, _)| at);
+    let text = &text[..tests.find(|at| is_tests(*at)).unwrap_or(text.len())];
     text.lines().map(|line| line.split("//").next().unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
@@ -198,6 +228,25 @@ mod tests {
     fn a_parent_that_a_child_imports_is_a_circle() {
         let circle = found(&[("a/mod.rs", "mod b;\nfn f() { b::g(); }"), ("a/b.rs", "use super::f;")]);
         assert_eq!(circle, [["a", "a::b"]]);
+    }
+
+    #[test]
+    fn rooms_are_looked_at_with_all_that_is_below_them() {
+        let files = [
+            ("a/x.rs", "use crate::b::y;"),
+            ("b/mod.rs", "mod y;"),
+            ("b/y.rs", ""),
+            ("b/z.rs", "use crate::a;"),
+        ];
+        let texts = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        assert!(knots(&imports(&texts)).is_empty());
+        assert_eq!(knots(&rooms(&imports(&texts))), [["a", "b"]]);
+    }
+
+    #[test]
+    fn what_follows_a_file_of_tests_counts() {
+        let text = "#[cfg(test)]\nmod tests;\nuse crate::b;\n";
+        assert_eq!(found(&[("a.rs", text), ("b.rs", "use crate::a;")]), [["a", "b"]]);
     }
 
     #[test]

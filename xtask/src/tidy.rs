@@ -79,6 +79,43 @@ fn broken_wall(name: &str, line: &str) -> Option<String> {
     (named || variant).then(|| "only `system` names a system: ask its policy, or its row".to_owned())
 }
 
+/// Where clients are, each with its row.
+const CLIENTS: &str = "crates/core/src/client/";
+
+/// Places that know clients: tests, and the models that answer them there.
+const KNOW_CLIENTS: [&str; 5] = ["/tests/", "/tests.rs", "/benches/", "crates/testkit/", "xtask/"];
+
+/// A client, as its row and as its name.
+struct Client {
+    row: String,
+    name: String,
+}
+
+/// The clients whose rows are in the texts of their folder. Any program is none of them.
+fn clients<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<Client> {
+    let read = |text: &str| {
+        let (_, row) = text.split_once("impl Client for ")?;
+        let (_, name) = row.split_once("fn name(&self) -> &'static str {")?;
+        let (row, name) = (row.split(' ').next()?.to_owned(), name.split('"').nth(1)?.to_owned());
+        Some(Client { row, name }).filter(|client| client.name != "command")
+    };
+    texts.filter_map(read).collect()
+}
+
+/// The client that a line of code names.
+fn named_client<'c>(clients: &'c [Client], name: &str, line: &str) -> Option<&'c Client> {
+    if name.starts_with(CLIENTS) || KNOW_CLIENTS.iter().any(|place| name.contains(place)) {
+        return None;
+    }
+    let (outside, texts): (Vec<_>, Vec<_>) =
+        line.split('"').enumerate().partition(|(number, _)| number % 2 == 0);
+    let words =
+        || outside.iter().flat_map(|(_, code)| code.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    clients.iter().find(|client| {
+        words().any(|word| word == client.row) || texts.iter().any(|(_, text)| *text == client.name)
+    })
+}
+
 pub(crate) fn tidy(root: &Path) -> Result<()> {
     let mut problems = crate::sabotage::rotten(root)?;
     problems.extend(crate::circles::circles(root)?);
@@ -87,6 +124,9 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
         collect(&root.join(folder), &mut files)?;
     }
     files.sort();
+    let of_clients = files.iter().filter(|path| path.starts_with(root.join(CLIENTS)));
+    let of_clients = of_clients.map(std::fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
+    let clients = clients(of_clients.iter().map(String::as_str));
     for path in &files {
         let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/");
         if name == "xtask/src/tidy.rs" {
@@ -96,6 +136,13 @@ pub(crate) fn tidy(root: &Path) -> Result<()> {
         let lines = text.lines().count();
         if lines > LONGEST {
             problems.push(format!("{name}: {lines} lines; beyond {LONGEST} it usually holds two ideas"));
+        }
+        let code = crate::circles::code(&text);
+        for (number, line) in code.lines().enumerate() {
+            if let Some(Client { name: client, .. }) = named_client(&clients, &name, line) {
+                let at = format!("{name}:{}", number + 1);
+                problems.push(format!("{at}: only `client` names `{client}`: ask its facts, or its row"));
+            }
         }
         for (number, line) in text.lines().enumerate() {
             let at = format!("{name}:{}", number + 1);
@@ -143,7 +190,26 @@ pub(crate) fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::broken_wall;
+    use super::{broken_wall, clients, named_client};
+
+    #[test]
+    fn clients_are_named_in_their_own_folder_only() {
+        let row = |row, name| {
+            format!(
+                "impl Client for {row} {{\n    fn name(&self) -> &'static str {{\n        \"{name}\"\n    }}\n}}\n"
+            )
+        };
+        let texts = [row("Command", "command"), row("Claude", "claude"), "no row".to_owned()];
+        let clients = clients(texts.iter().map(String::as_str));
+        let named = |file, line| named_client(&clients, file, line).map(|client| client.name.as_str());
+        let engine = "crates/engine/src/agent/login.rs";
+        assert_eq!(named(engine, "if agent.adapter == Adapter::Claude {"), Some("claude"));
+        assert_eq!(named(engine, "let name = \"claude\";"), Some("claude"));
+        assert_eq!(named(engine, "let plans = \".claude/plans\"; say(\"Claude asks\");"), None);
+        assert_eq!(named(engine, "let key = \"command\";"), None);
+        assert_eq!(named("crates/core/src/client/claude.rs", "struct Claude;"), None);
+        assert_eq!(named("crates/piton/tests/it/init.rs", "\"claude\""), None);
+    }
 
     #[test]
     fn rooms_do_not_know_each_other_and_the_rules_know_none() {

@@ -13,6 +13,7 @@ pub mod clock;
 pub mod crash;
 pub mod disk;
 pub mod drive;
+mod environment;
 pub mod files;
 pub mod gates;
 pub mod git;

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use camino::Utf8PathBuf;
+use piton_core::client::{Adapter, Credentials};
 use piton_core::plan::Agent;
 use piton_core::redact::{self, MARK, Redactor};
 
-use crate::agent::variable;
 use crate::disk;
+use crate::environment::variable;
 
 #[derive(Default)]
 struct Known {
@@ -74,21 +75,16 @@ fn inherited(added: &BTreeMap<String, String>) -> impl Iterator<Item = String> {
     texts.flat_map(|(name, value)| redact::secrets_in(&name, &value)).chain(of_clients(added))
 }
 
-/// Where clients keep what lets them in: the variable that says which folder, what that is without it, and the file.
-const KEPT: [(&str, &str, &str); 3] = [
-    ("CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"),
-    ("CODEX_HOME", ".codex", "auth.json"),
-    ("GEMINI_CLI_HOME", "", ".gemini/oauth_creds.json"),
-];
-
+/// What lets clients in, as they keep it.
 fn of_clients(added: &BTreeMap<String, String>) -> Vec<String> {
     let said = |name: &str| variable(added, name).map(Utf8PathBuf::from);
-    let file = |(variable, usual, file): &(&str, &str, &str)| {
+    let file = |Credentials { variable, usual, file }: Credentials| {
         let folder = said(variable).or_else(|| Some(said("HOME")?.join(usual)))?;
         // One that is not there, or cannot be read, has nothing to tell an agent either.
         String::from_utf8(disk::read_plain(&folder.join(file)).ok()?).ok()
     };
-    KEPT.iter().filter_map(file).flat_map(|text| redact::secrets_in_json(&text)).collect()
+    let kept = Adapter::known().filter_map(|client| client.facts().credentials);
+    kept.filter_map(file).flat_map(|text| redact::secrets_in_json(&text)).collect()
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ fn agents(plan: &Plan, start: Start<'_>) -> Outcome<Vec<Finding>> {
             findings.push(undefined(plan, name));
             continue;
         };
-        if is_runnable(agent::program(agent), start.root) {
+        if is_runnable(agent.program(), start.root) {
             askable.push((name, agent));
         } else {
             findings.push(not_installed(name, agent));
@@ -122,11 +122,11 @@ fn undefined(plan: &Plan, name: &str) -> Finding {
 }
 
 fn not_installed(name: &str, agent: &Agent) -> Finding {
-    let program = agent::program(agent);
+    let program = agent.program();
     let failure =
         Failure::new(format!("the agent `{name}` cannot be started: there is no program `{program}`"));
     let key = if agent.adapter.is_command() { "command" } else { "program" };
-    let usual = agent::install_command(agent.adapter).filter(|_| agent.program.is_none());
+    let usual = agent.adapter.facts().install.filter(|_| agent.program.is_none());
     let failure = match usual {
         Some(install) => failure.hint(format!("{install}   installs it")),
         None => failure.hint(format!("install it, or change `{key}` of [agents.{name}]")),

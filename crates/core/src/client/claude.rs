@@ -1,19 +1,160 @@
-//! Claude Code: `--output-format stream-json --verbose`.
+//! Claude Code, `claude -p --output-format stream-json --verbose`.
 //!
 //! Several `result`s may come in one run, when it is woken by something in the background; `subtype` says `success`
 //! even of a request that failed; and an interruption may end it with exit status 0 and without any `result`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::json::{beginning, dollars, list, name, reason, session, text, tokens, what};
-use super::{End, Fault, Happening, is_down};
+use super::launch::SERVER;
+use super::ledger::{SERVERS, SKILL, hook, server};
+use super::story::is_down;
+use super::{
+    Client, Credentials, End, Facts, Fault, Happening, Home, Launch, Ledger, Login, Part, Start, StopBy,
+};
+use crate::plan::Permissions;
 use crate::run::{ByModel, Usage};
+use crate::settings_file::Spot;
 use crate::time::Timestamp;
+
+#[derive(Debug)]
+pub(super) struct Claude;
 
 /// The model of messages that the client makes up itself.
 const SYNTHETIC: &str = "<synthetic>";
 
-pub(super) fn happenings(line: &Value) -> Vec<Happening> {
+/// Nothing that is not for the work, and nothing that lives on when the work is done: a shell in the background would
+/// keep the client alive after its last word.
+const QUIET: [(&str, &str); 2] =
+    [("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"), ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1")];
+
+/// It would try wrong credentials ten times, with growing pauses. What passes by itself is tried again by Piton.
+const RETRIES: (&str, &str) = ("CLAUDE_CODE_MAX_RETRIES", "4");
+
+impl Client for Claude {
+    fn name(&self) -> &'static str {
+        "claude"
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            checked_version: Some("2.1.325"),
+            install: Some("npm install -g @anthropic-ai/claude-code"),
+            has_stream: true,
+            reports_cost: true,
+            takes_session_name: true,
+            counts_on: true,
+            takes_max_turns: true,
+            takes_budget: true,
+            can_be_asked: true,
+            own_arguments: &[
+                "-p",
+                "--print",
+                "--output-format",
+                "--input-format",
+                "--verbose",
+                "--resume",
+                "-r",
+                "--continue",
+                "-c",
+                "--session-id",
+                "--model",
+                "--max-turns",
+                "--max-budget-usd",
+                "--permission-mode",
+                "--dangerously-skip-permissions",
+            ],
+            // Not `~/.claude.json`, which many at once would write in place, since nothing can be renamed to it from inside.
+            homes: &[Home { variable: "CLAUDE_CONFIG_DIR", below: "", usual: ".claude" }],
+            credentials: Some(Credentials {
+                variable: "CLAUDE_CONFIG_DIR",
+                usual: ".claude",
+                file: ".credentials.json",
+            }),
+            secret_variables: &["ANTHROPIC_CUSTOM_HEADERS"],
+            ..Facts::UNKNOWN
+        }
+    }
+
+    fn provider<'a>(&self, _model: Option<&'a str>) -> Option<&'a str> {
+        Some("anthropic")
+    }
+
+    fn start(&self, start: &Start<'_>) -> Result<Launch, String> {
+        let agent = start.agent;
+        let mut launch = start.launch(&["-p", "--output-format", "stream-json", "--verbose"]);
+        match agent.permissions {
+            Permissions::Narrow => {
+                launch.add(&["--permission-mode", "dontAsk", "--allowedTools", "Bash", "Edit(./**)"]);
+                launch.words.extend(start.server.map(|_| format!("mcp__{SERVER}")));
+            }
+            Permissions::All => launch.add(&["--dangerously-skip-permissions"]),
+        }
+        launch.option("--model", agent.model.as_deref());
+        launch.option("--max-turns", agent.max_turns.map(|turns| turns.to_string()).as_deref());
+        launch.option("--max-budget-usd", agent.budget.map(in_dollars).as_deref());
+        // Beside those that the person has, whose tools are refused unless their settings allow them.
+        let server = start.server.map(|program| {
+            json!({ "mcpServers": { SERVER: { "command": program, "args": ["mcp"] } } }).to_string()
+        });
+        launch.option("--mcp-config", server.as_deref());
+        let hook = start.hook.map(|line| {
+            let hook = json!({ "hooks": [{ "type": "command", "command": line }] });
+            json!({ "hooks": { "Stop": [hook] } }).to_string()
+        });
+        launch.option("--settings", hook.as_deref());
+        if let Some(session) = start.session {
+            launch.option(if session.resumes { "--resume" } else { "--session-id" }, session.id);
+        }
+        launch.add_args(agent);
+        launch.usual_env = QUIET.to_vec();
+        // Whoever has set that knows better.
+        launch.usual_env.extend(Some(RETRIES).filter(|(name, _)| !start.machine.inherits(name)));
+        // An agent that was started by an agent is no part of it.
+        launch.env_remove = &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
+        // It ends its tools, also those that went into sessions of their own.
+        launch.stop = StopBy::Term;
+        Ok(launch)
+    }
+
+    fn happenings(&self, line: &Value, _now: Timestamp) -> Vec<Happening> {
+        happenings(line)
+    }
+
+    fn fault(&self, words: &str, _code: i32) -> Fault {
+        fault_of_words(words)
+    }
+
+    fn login(&self) -> Option<Login> {
+        Some(Login { question: &["auth", "status"], says_logged_out, command: "claude auth login" })
+    }
+
+    fn ledger(&self) -> Option<Ledger> {
+        let settings = Spot::Item { of: &["hooks", "Stop"] };
+        Some(Ledger {
+            parts: vec![
+                Part::whole(".claude/skills/piton/SKILL.md", SKILL.to_owned()),
+                Part::value(".mcp.json", SERVERS, server(self.name())),
+                Part::value(".claude/settings.json", settings, hook(self.name())),
+            ],
+            advice: "done; claude asks once whether it may use the server `piton`",
+        })
+    }
+}
+
+/// Millionths of a dollar, as its command line takes them.
+fn in_dollars(micros: u64) -> String {
+    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
+}
+
+/// By what the version says that was checked.
+fn says_logged_out(said: &str) -> bool {
+    let object = said.find('{').and_then(|start| said.get(start..=said.rfind('}')?));
+    let status: Option<Value> = object.and_then(|text| serde_json::from_str(text).ok());
+    status.is_some_and(|status| status["loggedIn"] == false)
+}
+
+fn happenings(line: &Value) -> Vec<Happening> {
     match (text(line, "type"), text(line, "subtype")) {
         ("system", "init") => {
             session(line, "session_id").map(|id| Happening::Session { id }).into_iter().collect()
@@ -158,7 +299,7 @@ fn refuses(words: &str) -> bool {
 }
 
 /// What the client complains about in words alone.
-pub(super) fn fault_of_words(words: &str) -> Fault {
+fn fault_of_words(words: &str) -> Fault {
     let has = |part: &str| words.contains(part);
     if has("No conversation found with session ID") {
         Fault::Gone
@@ -170,5 +311,18 @@ pub(super) fn fault_of_words(words: &str) -> Fault {
         Fault::Down
     } else {
         Fault::Outside
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_own_word_logs_it_out() {
+        let out = "{\n  \"loggedIn\": false,\n  \"authMethod\": \"none\"\n}\n";
+        assert!(says_logged_out(out));
+        assert!(!says_logged_out(&out.replace("false", "true")));
+        assert!(!says_logged_out("error: unknown command 'auth'"));
     }
 }

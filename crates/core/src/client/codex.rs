@@ -1,7 +1,9 @@
-//! Codex: `exec --json`.
+//! Codex, `codex exec --json`.
 //!
 //! Errors are sentences without a code. `error` lines are mostly warnings; only `turn.failed` ends a turn. Usage counts
 //! on when a conversation is gone on with.
+
+use std::path::Path;
 
 use jiff::SignedDuration;
 use jiff::civil::{DateTime, Time};
@@ -9,11 +11,177 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::json::{after, beginning, list, name, one_line, reason, session, text, tokens, told_wait, what};
-use super::{End, Fault, Happening, is_down};
+use super::launch::{SERVER, below};
+use super::ledger::{OF_MARKDOWN, OF_TOML, words};
+use super::story::is_down;
+use super::{
+    Client, Conversation, Credentials, End, Facts, Fault, Happening, Home, Launch, Ledger, Login, Machine,
+    Part, Start, StopBy,
+};
+use crate::plan::{Agent, Permissions};
 use crate::run::ByModel;
 use crate::time::Timestamp;
 
-pub(super) fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
+#[derive(Debug)]
+pub(super) struct Codex;
+
+/// No servers but the model's, and no waiting for ever for one that is not there.
+const QUIET: [&str; 4] = [
+    "analytics.enabled=false",
+    "features.plugins=false",
+    "features.unbounded_connection_retries=false",
+    "check_for_update_on_startup=false",
+];
+
+impl Client for Codex {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn facts(&self) -> Facts {
+        Facts {
+            checked_version: Some("0.166.0"),
+            install: Some("npm install -g @openai/codex"),
+            has_stream: true,
+            counts_on: true,
+            can_be_asked: true,
+            own_arguments: &[
+                "--json",
+                "-m",
+                "--model",
+                "-C",
+                "--cd",
+                "-s",
+                "--sandbox",
+                "--dangerously-bypass-approvals-and-sandbox",
+                "-",
+            ],
+            homes: &[Home { variable: "CODEX_HOME", below: "", usual: ".codex" }],
+            credentials: Some(Credentials { variable: "CODEX_HOME", usual: ".codex", file: "auth.json" }),
+            ..Facts::UNKNOWN
+        }
+    }
+
+    fn provider<'a>(&self, _model: Option<&'a str>) -> Option<&'a str> {
+        Some("openai")
+    }
+
+    fn start(&self, start: &Start<'_>) -> Result<Launch, String> {
+        let (agent, machine) = (start.agent, start.machine);
+        let resumed = start.session.as_ref().and_then(Conversation::resumed);
+        let mut launch = start.launch(if resumed.is_some() { &["exec", "resume"] } else { &["exec"] });
+        launch.add(&["--json", "--skip-git-repo-check"]);
+        let mut set = |setting: &str| launch.add(&["-c", setting]);
+        let own = home(machine).map(|home| machine.text(&below(&home, "config.toml"))).unwrap_or_default();
+        let is_own = |setting: &&str| {
+            // What the person has set about retries stays.
+            let name = setting.split('=').next().and_then(|name| name.rsplit('.').next()).unwrap_or_default();
+            name == "unbounded_connection_retries" && own.contains(name)
+        };
+        QUIET.into_iter().filter(|setting| !is_own(setting)).for_each(&mut set);
+        if let Some(program) = start.server {
+            set(&format!(
+                "mcp_servers.{SERVER}={{command={},args=[\"mcp\"],env_vars={},default_tools_approval_mode=\"approve\"}}",
+                toml(program),
+                toml(start.attempt)
+            ));
+        }
+        if let Some(line) = start.hook {
+            set(&format!("hooks.Stop=[{{hooks=[{{type=\"command\",command={}}}]}}]", toml(line)));
+        }
+        let own_sandbox = agent.permissions == Permissions::Narrow && !start.fenced;
+        match agent.permissions {
+            Permissions::Narrow if own_sandbox => {
+                // Beside the worktree: where `piton report` writes, and of git what a commit needs.
+                let folders: Vec<String> =
+                    [start.folder.to_owned()].into_iter().chain(machine.git_folders()).collect();
+                set("sandbox_mode=\"workspace-write\"");
+                set(&format!("sandbox_workspace_write.writable_roots={}", toml(folders)));
+            }
+            // Nobody may make namespaces behind a fence, so its own sandbox cannot be put up there. One is enough.
+            Permissions::Narrow => set("sandbox_mode=\"danger-full-access\""),
+            Permissions::All => launch.add(&["--dangerously-bypass-approvals-and-sandbox"]),
+        }
+        if start.hook.is_some() {
+            // Without it, hooks that no person has looked at are passed over without a word.
+            launch.add(&["--dangerously-bypass-hook-trust"]);
+        }
+        launch.option("-m", agent.model.as_deref());
+        launch.add_args(agent);
+        launch.words.extend(resumed.map(str::to_owned));
+        // The prompt is on standard input.
+        launch.add(&["-"]);
+        // It tells the end of a limit by the local clock, and nobody can tell afterwards which clock that was.
+        launch.env.push(("TZ", "UTC".to_owned()));
+        // Without its own sandbox nothing else keeps it.
+        launch.needs_fence = agent.permissions == Permissions::Narrow && start.fenced;
+        launch.own_temporary = own_sandbox && is_home_temporary(machine);
+        // At a TERM it dies and leaves what its tools had started.
+        launch.stop = StopBy::Int;
+        Ok(launch)
+    }
+
+    fn happenings(&self, line: &Value, now: Timestamp) -> Vec<Happening> {
+        happenings(line, now)
+    }
+
+    fn fault(&self, words: &str, code: i32) -> Fault {
+        fault_of_words(words, code)
+    }
+
+    fn login(&self) -> Option<Login> {
+        Some(Login { question: &["login", "status"], says_logged_out, command: "codex login" })
+    }
+
+    /// It tells of its own login alone. It also takes a key, and other providers.
+    fn has_another_way_in(&self, agent: &Agent, machine: &dyn Machine) -> bool {
+        let settings =
+            home(machine).map(|home| machine.text(&below(&home, "config.toml"))).unwrap_or_default();
+        let names = |text: &str| ["provider", "oss", "profile"].iter().any(|word| text.contains(word));
+        ["CODEX_API_KEY", "OPENAI_API_KEY"].into_iter().any(|name| machine.variable(name).is_some())
+            || names(&settings)
+            || agent.args.iter().any(|word| names(word))
+    }
+
+    fn ledger(&self) -> Option<Ledger> {
+        let name = self.name();
+        let settings = format!(
+            "[mcp_servers.piton]\ncommand = \"piton\"\nargs = [\"mcp\", \"--by\", \"{name}\"]\n\
+             # Checks may take their time.\ntool_timeout_sec = 3600\n\n\
+             [[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\n\
+             command = \"piton hook stop --by {name}\"\n"
+        );
+        Some(Ledger {
+            parts: vec![
+                Part::block("AGENTS.md", OF_MARKDOWN, words()),
+                Part::block(".codex/config.toml", OF_TOML, settings),
+            ],
+            advice: "done; codex reads .codex/config.toml in projects that it trusts, and hooks once they are trusted",
+        })
+    }
+}
+
+fn home(machine: &dyn Machine) -> Option<String> {
+    machine.variable("CODEX_HOME").or_else(|| Some(below(&machine.variable("HOME")?, ".codex")))
+}
+
+/// Its sandbox does not work while its home lies in the folder for temporary files, and the run ends with 0 all the same.
+fn is_home_temporary(machine: &dyn Machine) -> bool {
+    let temporary = machine.variable("TMPDIR").unwrap_or_else(|| "/tmp".to_owned());
+    home(machine).is_some_and(|home| Path::new(&home).starts_with(temporary))
+}
+
+/// TOML and JSON write texts and lists of them alike.
+fn toml(value: impl Into<Value>) -> String {
+    value.into().to_string()
+}
+
+/// By what the version says that was checked.
+fn says_logged_out(said: &str) -> bool {
+    said.lines().any(|line| line.trim() == "Not logged in")
+}
+
+fn happenings(line: &Value, now: Timestamp) -> Vec<Happening> {
     let item = line.get("item").unwrap_or(&Value::Null);
     match text(line, "type") {
         "thread.started" => {
@@ -153,7 +321,7 @@ fn limited(words: &str) -> Option<String> {
 }
 
 /// What stands outside of the stream.
-pub(super) fn fault_of_words(words: &str, code: i32) -> Fault {
+fn fault_of_words(words: &str, code: i32) -> Fault {
     let has = |part: &str| words.contains(part);
     if has("no rollout found for thread id") {
         Fault::Gone
@@ -202,6 +370,13 @@ mod tests {
 
     fn read(words: &str, now: &str) -> Option<String> {
         try_again_at(words, Timestamp::parse(now).expect("a time")).map(|until| until.to_string())
+    }
+
+    #[test]
+    fn only_its_own_word_logs_it_out() {
+        assert!(says_logged_out("WARNING: no aliases\nNot logged in\n"));
+        assert!(!says_logged_out("Logged in using ChatGPT\n"));
+        assert!(!says_logged_out("error: unrecognized subcommand 'status'"));
     }
 
     #[test]

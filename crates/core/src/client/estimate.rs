@@ -3,8 +3,7 @@
 //! Each request sends the conversation so far once more. So the number of requests and the growth of the conversation,
 //! both of which the stream shows, give a figure. It is meant to stay below the truth.
 
-use super::Happening;
-use crate::plan::Adapter;
+use super::{Adapter, Happening};
 use crate::run::Usage;
 
 /// Instructions and tools that every client sends with its first request. Real clients send more.
@@ -71,7 +70,7 @@ impl Estimate {
                     model: self.model.clone(),
                     ..Estimate::default()
                 };
-                if adapter == Adapter::Opencode && !so_far {
+                if adapter.facts().reports_each_request && !so_far {
                     // It reports each request by itself, and the next one follows.
                     let usage = Usage::sum(of);
                     self.context = usage.input.unwrap_or(0).saturating_add(usage.output.unwrap_or(0));
@@ -140,12 +139,11 @@ impl Estimate {
 
 #[cfg(test)]
 mod tests {
-    use crate::client::Meter;
-    use crate::plan::Adapter;
+    use crate::client::{Meter, client};
     use crate::run::{ByModel, Usage};
 
-    fn told(adapter: Adapter, stream: &str) -> (Usage, Option<Usage>) {
-        let mut meter = Meter::new(adapter);
+    fn told(name: &str, stream: &str) -> (Usage, Option<Usage>) {
+        let mut meter = Meter::new(client(name));
         meter.read(stream.as_bytes());
         (meter.used(&ByModel::new()), meter.estimate.cut_off())
     }
@@ -158,8 +156,8 @@ mod tests {
     fn what_messages_report_is_not_estimated_again() {
         let begun = r#"{"type":"system","subtype":"init","session_id":"s"}
 "#;
-        assert_eq!(told(Adapter::Claude, begun), (Usage::default(), Some(tokens(8000, 0))));
-        let mut meter = Meter::new(Adapter::Claude);
+        assert_eq!(told("claude", begun), (Usage::default(), Some(tokens(8000, 0))));
+        let mut meter = Meter::new(client("claude"));
         meter.read(begun.as_bytes());
         assert_eq!(meter.unreported(), None, "nobody is stopped for an answer that has yet to come");
         let words = "x".repeat(400);
@@ -168,15 +166,15 @@ mod tests {
              \"usage\":{{\"input_tokens\":5000,\"output_tokens\":1}}}}}}\n"
         );
         // It names the first token of an answer and no more.
-        assert_eq!(told(Adapter::Claude, &answered), (tokens(5000, 1), Some(tokens(0, 99))));
+        assert_eq!(told("claude", &answered), (tokens(5000, 1), Some(tokens(0, 99))));
         let asked = format!(
             "{answered}{{\"type\":\"user\",\"message\":{{\"content\":[{{\"type\":\"tool_result\",\"content\":\"ok\"}}]}}}}\n"
         );
-        assert_eq!(told(Adapter::Claude, &asked), (tokens(5000, 1), Some(tokens(5100, 99))));
+        assert_eq!(told("claude", &asked), (tokens(5000, 1), Some(tokens(5100, 99))));
         let ended = format!(
             "{asked}{{\"type\":\"result\",\"modelUsage\":{{\"o\":{{\"inputTokens\":9000,\"outputTokens\":300}}}}}}\n"
         );
-        assert_eq!(told(Adapter::Claude, &ended), (tokens(9000, 300), None));
+        assert_eq!(told("claude", &ended), (tokens(9000, 300), None));
     }
 
     #[test]
@@ -186,35 +184,35 @@ mod tests {
 "#;
         let codex = format!("{{\"type\":\"thread.started\",\"thread_id\":\"t\"}}\n{call}{call}");
         // Two requests were answered, and a third is under way.
-        assert_eq!(told(Adapter::Codex, &codex), (Usage::default(), Some(tokens(24_000, 0))));
+        assert_eq!(told("codex", &codex), (Usage::default(), Some(tokens(24_000, 0))));
         let failed = format!("{codex}{{\"type\":\"turn.failed\",\"error\":{{\"message\":\"no\"}}}}\n");
-        assert_eq!(told(Adapter::Codex, &failed).1, Some(tokens(16_000, 0)), "the last one failed");
+        assert_eq!(told("codex", &failed).1, Some(tokens(16_000, 0)), "the last one failed");
         let retries = format!("{codex}{{\"type\":\"error\",\"message\":\"Reconnecting... 1/5\"}}\n");
-        assert_eq!(told(Adapter::Codex, &retries).1, Some(tokens(16_000, 0)));
+        assert_eq!(told("codex", &retries).1, Some(tokens(16_000, 0)));
         let ended = format!(
             "{codex}{{\"type\":\"turn.completed\",\"usage\":{{\"input_tokens\":7,\"output_tokens\":1}}}}\n"
         );
-        assert_eq!(told(Adapter::Codex, &ended), (tokens(7, 1), None));
+        assert_eq!(told("codex", &ended), (tokens(7, 1), None));
         let gemini = r#"{"type":"init","session_id":"s","model":"m"}
 {"type":"tool_use","tool_name":"ls","parameters":{}}
 {"type":"tool_result","status":"success","output":""}
 "#;
-        assert_eq!(told(Adapter::Gemini, gemini), (Usage::default(), Some(tokens(16_000, 0))));
+        assert_eq!(told("gemini", gemini), (Usage::default(), Some(tokens(16_000, 0))));
     }
 
     #[test]
     fn a_client_that_reports_each_request_lacks_the_last_one() {
         let step = r#"{"type":"step_finish","sessionID":"s","part":{"reason":"tool-calls","tokens":{"input":3000,"output":20}}}
 "#;
-        assert_eq!(told(Adapter::Opencode, step), (tokens(3000, 20), Some(tokens(3020, 0))));
+        assert_eq!(told("opencode", step), (tokens(3000, 20), Some(tokens(3020, 0))));
         let stop = step.replace("tool-calls", "stop");
-        assert_eq!(told(Adapter::Opencode, &stop), (tokens(3000, 20), None));
+        assert_eq!(told("opencode", &stop), (tokens(3000, 20), None));
     }
 
     #[test]
     fn a_line_that_is_too_long_to_be_read_is_sent_all_the_same() {
         let codex =
             format!("{{\"type\":\"thread.started\",\"thread_id\":\"t\"}}\n{}\n", "x".repeat(300 * 1024));
-        assert_eq!(told(Adapter::Codex, &codex).1, Some(tokens(8000 + 10 * 1024, 0)));
+        assert_eq!(told("codex", &codex).1, Some(tokens(8000 + 10 * 1024, 0)));
     }
 }

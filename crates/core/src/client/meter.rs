@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::estimate::Estimate;
-use super::{Happening, happenings};
-use crate::plan::Adapter;
+use super::{Adapter, Happening, happenings};
 use crate::run::{ByModel, Usage};
 use crate::time::Timestamp;
 

@@ -1,354 +1,178 @@
-//! What a client says while it works, and what its end means.
+//! The clients that do the work. Each is one file and one row of [`CLIENTS`].
 //!
-//! Clients write a line of JSON for whatever happens. Each has a file here that turns such a line into [`Happening`]s,
-//! the one vocabulary of all of them; a [`Story`] is what they come to. The end of a try is the end of its process,
-//! judged with what the client said last about it: never the exit status alone, for a client may end with 0 after an
-//! interruption, and never a word in the output of a tool, for files are full of such words.
+//! A row is a value that implements [`Client`]: how it is started, what the lines of its stream say, what its end means,
+//! whether it is logged in, and plain [`Facts`] about it. An [`Adapter`] is such a row, under the name that plans and
+//! journals have for it. What all clients share is in `story` (what happened), `meter` (what was used), `launch` (how one
+//! is started) and `ledger` (how one that a person talks to keeps the ledger).
 
 mod claude;
 mod codex;
+mod command;
 mod estimate;
+mod facts;
 mod gemini;
 mod json;
+mod launch;
+mod ledger;
 mod meter;
 mod opencode;
+mod story;
 #[cfg(test)]
 mod tests;
 
-pub use meter::Meter;
+use std::fmt;
+use std::ops::Deref;
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
-use crate::plan::Adapter;
-use crate::run::{ByModel, Usage};
-use crate::terminal::clean_text;
+use crate::plan::Agent;
 use crate::time::Timestamp;
 
-/// Something that happened in a client, in words that all of them share.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "happening", rename_all = "snake_case")]
-pub enum Happening {
-    /// The conversation has this name; it can be gone on with.
-    Session { id: String },
-    /// The agent says something. Parts of one message follow each other and have the same `of`.
-    Message { of: String, text: String },
-    /// `what` is what it is called with, in one line: the command, the file, or what else tells most.
-    ToolCall { tool: String, what: String },
-    /// `failed` also where the call was refused: neither makes a try fail. `text` is the beginning of what came back.
-    ToolResult { failed: bool, text: String },
-    /// The client did not let its agent do this, and there was nobody to ask.
-    Denied { what: String },
-    /// The client tries again by itself. Only a warning.
-    Retry { reason: String },
-    /// A usage limit, with the time it ends where the client tells.
-    Limit { until: Option<Timestamp>, model: Option<String> },
-    /// What was used: all of the session so far, or of one step more.
-    Usage { so_far: bool, of: ByModel },
-    /// What one message has used so far, where the client tells that before it sums up.
-    Step { of: String, model: String, usage: Usage },
-    /// The client says that it has ended, or one turn of it; the last one counts.
-    End(End),
-}
+pub use facts::{Credentials, Facts, Home};
+pub use launch::{Conversation, Launch, Login, Machine, OwnFile, Start, StopBy, Unread};
+pub use ledger::{Content, Ledger, Part};
+pub use meter::Meter;
+pub use story::{End, Exit, Fault, GO_ON, Happening, Meaning, Story, happenings};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "end", rename_all = "snake_case")]
-pub enum End {
-    Finished,
-    Broken { fault: Fault, reason: String },
-}
+/// One client: how it is started, and what it says.
+pub trait Client: Sync {
+    /// What plans, journals and the command line call it; also the program that is started unless a profile names another.
+    fn name(&self) -> &'static str;
 
-/// Whose fault it is, and so what helps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fault {
-    /// The try itself: its turns, its budget or its room for words are used up.
-    Own,
-    /// A usage limit: it ends by itself.
-    Limit,
-    /// Too many requests, however often it tried again: that passes as well, and sooner.
-    Busy,
-    /// The provider's servers: overloaded, broken, not to be reached.
-    Down,
-    /// Networks, somebody who stopped it: run again.
-    Outside,
-    /// Credentials, payment: its provider lets no agent in until a person sees to it.
-    Refused,
-    /// Settings: only a person can help.
-    Person,
-    /// The model, or a guard before it, declined to go on with this conversation. Another one may do.
-    Declined,
-    /// There is no such conversation to go on with.
-    Gone,
-}
-
-/// How the process ended, if it ended by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    Code(i32),
-    Signal(i32),
-}
-
-/// What the end of a try means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Meaning {
-    /// It says that it has finished. Only a claim.
-    Finished,
-    Broken {
-        fault: Fault,
-        reason: String,
-    },
-}
-
-/// Said before the prompt of a try that goes on in the conversation of an earlier one. The prompt follows, since nobody
-/// knows how much of it the client had kept when it was interrupted.
-pub const GO_ON: &str = "You were interrupted in the middle of this task. Your conversation and your worktree are as \
-                         they were; a command that ran then may have been cut off. Look at what is there, and go on. \
-                         This is the task once more:\n\n";
-
-/// The longest piece of what is not JSON that is kept: error messages come at the end.
-const NOISE: usize = 4 * 1024;
-
-/// What the lines so far come to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Story {
-    adapter: Adapter,
-    /// The conversation, once the client has named it.
-    pub session: Option<String>,
-    /// The last thing the agent said.
-    pub said: String,
-    /// What the session has used, where the client tells.
-    pub used: Option<ByModel>,
-    /// What it has used since, as far as single messages tell.
-    pub since: ByModel,
-    /// An estimate of what it has used beyond both.
-    pub unreported: ByModel,
-    /// Calls of tools.
-    pub calls: u32,
-    /// What the client did not let its agent do last.
-    pub denied: Option<String>,
-    end: Option<End>,
-    limit: Option<Timestamp>,
-    limited: Option<String>,
-    retry: Option<String>,
-    /// It tries again, and nothing has come of that yet.
-    tries_again: bool,
-    speaking: Option<String>,
-    open_call: Option<String>,
-    /// What was used is told since the last word and the last call.
-    has_counted: bool,
-    noise: String,
-}
-
-impl Story {
-    /// The story of the output of a client that ended then. `None` for a client that writes whatever it likes.
-    pub fn of(adapter: Adapter, output: &[u8], ended: Timestamp) -> Option<Story> {
-        if adapter.is_command() {
-            return None;
-        }
-        let mut story = Story {
-            adapter,
-            session: None,
-            said: String::new(),
-            used: None,
-            since: ByModel::new(),
-            unreported: ByModel::new(),
-            calls: 0,
-            denied: None,
-            end: None,
-            limit: None,
-            limited: None,
-            retry: None,
-            tries_again: false,
-            speaking: None,
-            open_call: None,
-            has_counted: false,
-            noise: String::new(),
-        };
-        let mut meter = Meter::new(adapter);
-        for line in String::from_utf8_lossy(output).lines() {
-            match happenings(adapter, line, ended) {
-                Some(happenings) => happenings.into_iter().for_each(|happening| {
-                    meter.take(&happening, line.len());
-                    story.take(happening);
-                }),
-                None => story.hear_noise(line),
-            }
-        }
-        (story.used, story.since, story.unreported) = meter.told();
-        if adapter == Adapter::Opencode {
-            story.denied = opencode::refused(&story.noise);
-        }
-        Some(story)
+    fn facts(&self) -> Facts {
+        Facts::UNKNOWN
     }
 
-    fn take(&mut self, happening: Happening) {
-        match &happening {
-            Happening::Retry { .. } => self.tries_again = true,
-            Happening::Limit { .. } | Happening::Session { .. } => {}
-            _ => self.tries_again = false,
-        }
-        match &happening {
-            Happening::Usage { .. } => self.has_counted = true,
-            Happening::Message { .. } | Happening::ToolCall { .. } => self.has_counted = false,
-            _ => {}
-        }
-        match happening {
-            Happening::Session { id } => self.session = Some(id),
-            Happening::Message { of, text } => {
-                if self.speaking.as_ref() != Some(&of) {
-                    self.said.clear();
-                } else if self.adapter != Adapter::Gemini {
-                    self.said.push('\n');
-                }
-                self.said.push_str(&text);
-                self.speaking = Some(of);
-                self.end = None;
-            }
-            Happening::ToolCall { tool, .. } => {
-                self.calls = self.calls.saturating_add(1);
-                self.open_call = Some(tool);
-                self.speaking = None;
-                self.end = None;
-            }
-            Happening::ToolResult { .. } => self.open_call = None,
-            Happening::Denied { what } => self.denied = Some(what),
-            Happening::Retry { reason } => self.retry = Some(reason),
-            Happening::Limit { until, model } => {
-                self.limit = until.or(self.limit);
-                self.limited = model;
-            }
-            // The meter's.
-            Happening::Usage { .. } | Happening::Step { .. } => {}
-            Happening::End(end) => self.end = Some(end),
-        }
+    /// Who lets it work, with this model. `None`: nobody knows, so each profile stands for itself.
+    fn provider<'a>(&self, _model: Option<&'a str>) -> Option<&'a str> {
+        None
     }
 
-    fn hear_noise(&mut self, line: &str) {
-        let line = clean_text(line.as_bytes());
-        if line.trim().is_empty() {
-            return;
-        }
-        self.noise.push_str(line.trim_end());
-        self.noise.push('\n');
-        if self.noise.len() > 2 * NOISE {
-            self.noise = end_of(&self.noise, NOISE).to_owned();
-        }
+    /// What it is started with; or why it must not be.
+    fn start(&self, _: &Start<'_>) -> Result<Launch, String>;
+
+    /// What a line of its stream says that was written about `now`.
+    fn happenings(&self, _line: &Value, _now: Timestamp) -> Vec<Happening> {
+        Vec::new()
     }
 
-    /// What the end of the process means.
-    pub fn meaning(&self, exit: Exit) -> Meaning {
-        match (&self.end, exit) {
-            (Some(End::Broken { fault, reason }), _) => broken(*fault, reason),
-            (Some(End::Finished), Exit::Code(0)) => Meaning::Finished,
-            (Some(End::Finished), exit) => {
-                broken(Fault::Outside, &format!("it said that it had finished, but {}", told(exit)))
-            }
-            (None, Exit::Signal(_)) => broken(Fault::Outside, &format!("the client {}", told(exit))),
-            // It goes no further when it was refused something, and has no last word then. The checks decide.
-            (None, Exit::Code(0))
-                if self.adapter == Adapter::Opencode && self.has_counted && self.denied.is_some() =>
-            {
-                Meaning::Finished
-            }
-            (None, Exit::Code(code)) => {
-                let fault = match self.adapter {
-                    Adapter::Claude => claude::fault_of_words(&self.noise),
-                    Adapter::Codex => codex::fault_of_words(&self.noise, code),
-                    Adapter::Gemini => gemini::fault_of_exit(code),
-                    Adapter::Opencode => opencode::fault_of_words(&self.noise),
-                    Adapter::Command => Fault::Outside,
-                };
-                broken(fault, &self.without_a_word(code))
-            }
-        }
+    /// Whose fault it is that it ended with this status without saying why. `words` is what it wrote beside its stream.
+    fn fault(&self, _words: &str, _code: i32) -> Fault {
+        Fault::Outside
     }
 
-    /// Whether it waits for a tool that it has called.
-    pub fn is_in_call(&self) -> bool {
-        self.open_call.is_some()
+    /// What it did not let its agent do, where it says so beside its stream.
+    fn denied(&self, _words: &str) -> Option<String> {
+        None
     }
 
-    /// What its servers refuse while it tries again, should it be cut off there.
-    pub fn waits_out(&self) -> Option<(Fault, &str)> {
-        let words = self.retry.as_deref().filter(|_| self.tries_again)?;
-        let has = |part: &&str| words.contains(*part);
-        if ["429", "rate_limit"].iter().any(has) {
-            return Some((Fault::Busy, words));
-        }
-        let failed = is_down(words) || ["HTTP 5", "status 5", "status: 5"].iter().any(has);
-        failed.then_some((Fault::Down, words))
+    /// How it is asked whether it is logged in, if it can say.
+    fn login(&self) -> Option<Login> {
+        None
     }
 
-    /// When the limit ends that the try ended with, as far as that is known.
-    pub fn limit(&self) -> Option<Timestamp> {
-        self.limit
+    /// Whether it needs no login of its own here, so that it is not asked about one.
+    fn has_another_way_in(&self, _: &Agent, _: &dyn Machine) -> bool {
+        false
     }
 
-    /// The model whose limit that is, where it is of one model alone.
-    pub fn limited(&self) -> Option<&str> {
-        self.limited.as_deref()
+    /// The command that logs it in, where it cannot be asked and nothing here tells that it is: no key in its environment,
+    /// no credentials, no settings that name a way in. `root` is the project's.
+    fn unseen_login(&self, _: &Agent, _root: &str, _: &dyn Machine) -> Option<&'static str> {
+        None
     }
 
-    fn without_a_word(&self, code: i32) -> String {
-        let during = self.open_call.as_ref().map(|tool| format!(", during a call of {tool}"));
-        let complains = |line: &&str| line.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("error"));
-        let complaint = self.noise.lines().rfind(complains).or(self.noise.lines().last());
-        let last = complaint.map(|line| format!(": {line}"));
-        let retry = self.retry.as_ref().map(|reason| format!(", while it tried again: {reason}"));
-        let more = last.or(retry).or(during).unwrap_or_default();
-        format!("the client did not say how it ended (exit status {code}){more}")
+    /// What `piton init` puts into a project for it.
+    fn ledger(&self) -> Option<Ledger> {
+        None
     }
 }
 
-/// What one line says that was written about `now`; `None` if it is none of the client's lines.
-pub fn happenings(adapter: Adapter, line: &str, now: Timestamp) -> Option<Vec<Happening>> {
-    let line = line.trim();
-    if !line.starts_with('{') {
-        return None;
+/// Every client that this version knows. The first one is any program; of the others, one that stands before another is
+/// preferred where both are installed.
+static CLIENTS: [&dyn Client; 5] =
+    [&command::Command, &claude::Claude, &codex::Codex, &gemini::Gemini, &opencode::Opencode];
+
+/// A client that Piton knows how to drive: a row of the table, written by its name.
+#[derive(Clone, Copy)]
+pub struct Adapter(&'static dyn Client);
+
+impl Adapter {
+    pub fn all() -> impl Iterator<Item = Adapter> {
+        CLIENTS.into_iter().map(Adapter)
     }
-    let value: serde_json::Value = serde_json::from_str(line).ok()?;
-    Some(match adapter {
-        Adapter::Command => return None,
-        Adapter::Claude => claude::happenings(&value),
-        Adapter::Codex => codex::happenings(&value, now),
-        Adapter::Gemini => gemini::happenings(&value, now),
-        Adapter::Opencode => opencode::happenings(&value, now),
-    })
-}
 
-/// Whether the client complains that it cannot reach a server, or that the server has too much to do.
-fn is_down(words: &str) -> bool {
-    const WORDS: [&str; 10] = [
-        "overloaded",
-        "Overloaded",
-        "high demand",
-        "at capacity",
-        "ECONNREFUSED",
-        "ConnectionRefused",
-        "onnection refused",
-        "error sending request",
-        "Service Unavailable",
-        "Unable to connect",
-    ];
-    WORDS.iter().any(|part| words.contains(part))
-}
+    /// Those that are more than any program.
+    pub fn known() -> impl Iterator<Item = Adapter> {
+        Adapter::all().filter(|adapter| !adapter.is_command())
+    }
 
-fn broken(fault: Fault, reason: &str) -> Meaning {
-    Meaning::Broken { fault, reason: reason.to_owned() }
-}
+    /// The one place in which a name becomes a client.
+    pub fn named(name: &str) -> Option<Adapter> {
+        Adapter::all().find(|adapter| adapter.name() == name)
+    }
 
-fn told(exit: Exit) -> String {
-    match exit {
-        Exit::Code(code) => format!("ended with exit status {code}"),
-        Exit::Signal(signal) => format!("was killed by signal {signal}"),
+    /// Any program that takes a prompt.
+    pub fn is_command(&self) -> bool {
+        !self.facts().has_stream
+    }
+
+    /// Whether it tells what it uses in tokens alone, so that no bound in money holds it.
+    pub fn tells_no_money(self) -> bool {
+        !self.is_command() && !self.facts().reports_cost
     }
 }
 
-/// At most so many bytes of the end.
-fn end_of(text: &str, most: usize) -> &str {
-    let mut start = text.len().saturating_sub(most);
-    while !text.is_char_boundary(start) {
-        start += 1;
+/// A client that a test names.
+#[cfg(test)]
+pub(crate) fn client(name: &str) -> Adapter {
+    Adapter::named(name).expect("a known client")
+}
+
+impl Default for Adapter {
+    fn default() -> Adapter {
+        Adapter(CLIENTS[0])
     }
-    &text[start..]
+}
+
+impl Deref for Adapter {
+    type Target = dyn Client;
+
+    fn deref(&self) -> &Self::Target {
+        self.0
+    }
+}
+
+impl fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl PartialEq for Adapter {
+    fn eq(&self, other: &Adapter) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for Adapter {}
+
+impl Serialize for Adapter {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for Adapter {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Adapter, D::Error> {
+        let name = String::deserialize(from)?;
+        Adapter::named(&name).ok_or_else(|| {
+            let names: Vec<String> = Adapter::all().map(|adapter| format!("`{}`", adapter.name())).collect();
+            serde::de::Error::custom(format!(
+                "unknown variant `{name}`, expected one of {}",
+                names.join(", ")
+            ))
+        })
+    }
 }

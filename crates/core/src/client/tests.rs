@@ -1,6 +1,7 @@
 //! Streams of the real clients, recorded against a scripted model and cleaned of what is not looked at.
 
 use super::*;
+use crate::terminal::clean_text;
 
 /// When they were recorded.
 const NOW: &str = "2026-11-15T20:43:30Z";
@@ -59,7 +60,7 @@ const STREAMS: &[(&str, Exit, &[u8])] = streams![
 ];
 
 fn story(name: &str, output: &[u8]) -> Story {
-    let adapter = Adapter::ALL.into_iter().find(|adapter| name.starts_with(adapter.name()));
+    let adapter = Adapter::all().find(|adapter| name.starts_with(adapter.name()));
     let now = Timestamp::parse(NOW).expect("a time");
     Story::of(adapter.expect("a client"), output, now).expect("it has a stream")
 }
@@ -138,7 +139,7 @@ fn a_key_that_is_not_valid_is_the_providers_refusal_and_no_fault_of_the_task() {
         "HTTP 400 INVALID_ARGUMENT: API key not valid. Please pass a valid API key. (API_KEY_INVALID)";
     let line =
         format!(r#"{{"type":"result","status":"error","error":{{"type":"Error","message":"{error}"}}}}"#);
-    let told = happenings(Adapter::Gemini, &line, Timestamp::default());
+    let told = happenings(client("gemini"), &line, Timestamp::default());
     let ends = told
         .into_iter()
         .flatten()
@@ -216,27 +217,27 @@ fn a_limit_of_one_model_is_told_from_one_of_the_provider() {
 /// A stream of each client in which its agent says this last, in the form of the recordings.
 fn saying(adapter: Adapter, text: &str) -> Vec<u8> {
     use serde_json::json;
-    let lines = match adapter {
-        Adapter::Claude => vec![
+    let lines = match adapter.name() {
+        "claude" => vec![
             json!({"type": "assistant", "message": {"id": "m", "content": [{"type": "text", "text": text}]}}),
             json!({"type": "result", "subtype": "success", "is_error": false, "result": text}),
         ],
-        Adapter::Codex => vec![
+        "codex" => vec![
             json!({"type": "item.completed", "item": {"id": "i", "type": "agent_message", "text": text}}),
             json!({"type": "turn.completed", "usage": {}}),
         ],
-        Adapter::Gemini => {
+        "gemini" => {
             // In pieces, wherever they fall.
             let half = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
             let piece =
                 |text: &str| json!({"type": "message", "role": "assistant", "content": text, "delta": true});
             vec![piece(&text[..half]), piece(&text[half..]), json!({"type": "result", "status": "success"})]
         }
-        Adapter::Opencode => vec![
+        "opencode" => vec![
             json!({"type": "text", "sessionID": "s", "part": {"messageID": "m", "text": text}}),
             json!({"type": "step_finish", "sessionID": "s", "part": {"reason": "stop"}}),
         ],
-        Adapter::Command => return text.as_bytes().to_vec(),
+        _ => return text.as_bytes().to_vec(),
     };
     lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect()
 }
@@ -247,7 +248,7 @@ fn no_client_and_no_command_is_believed_in_a_quotation() {
     use crate::signal::tests::{QUOTATIONS, QUOTED};
     use crate::signal::{Output, Reach, heard};
     let task = TaskId::new("T1").expect("a valid id");
-    for adapter in Adapter::ALL {
+    for adapter in Adapter::all() {
         let signal = |text: &str, reach| {
             let stream = saying(adapter, text);
             let said = Story::of(adapter, &stream, Timestamp(0)).map(|story| {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{Argv, Budget, Check, Content, Fences, GroupId, RepoPath, TaskId};
+use crate::client::Adapter;
 use crate::system::{Form, Policy, SystemRef};
 use crate::time::Span;
 
@@ -331,53 +332,14 @@ pub struct Agent {
 impl Agent {
     /// Who lets it work, where `name` is its own: agents of one provider meet its limits together.
     pub fn provider<'a>(&'a self, name: &'a str) -> &'a str {
-        let model = || self.model.as_deref()?.split_once('/').map(|(provider, _)| provider);
-        match (&self.provider, self.adapter) {
-            (Some(provider), _) => provider,
-            (None, Adapter::Claude) => "anthropic",
-            (None, Adapter::Codex) => "openai",
-            (None, Adapter::Gemini) => "google",
-            (None, Adapter::Opencode) => model().unwrap_or("opencode"),
-            // Nobody knows what is behind a program: it stands for itself.
-            (None, Adapter::Command) => name,
-        }
-    }
-}
-
-/// A client that Piton knows how to drive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Adapter {
-    /// Any program that takes a prompt.
-    #[default]
-    Command,
-    Claude,
-    Codex,
-    Gemini,
-    Opencode,
-}
-
-impl Adapter {
-    pub const ALL: [Adapter; 5] =
-        [Adapter::Command, Adapter::Claude, Adapter::Codex, Adapter::Gemini, Adapter::Opencode];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Adapter::Command => "command",
-            Adapter::Claude => "claude",
-            Adapter::Codex => "codex",
-            Adapter::Gemini => "gemini",
-            Adapter::Opencode => "opencode",
-        }
+        let usual = || self.adapter.provider(self.model.as_deref()).unwrap_or(name);
+        self.provider.as_deref().unwrap_or_else(usual)
     }
 
-    pub fn is_command(&self) -> bool {
-        *self == Adapter::Command
-    }
-
-    /// Whether it tells what it uses in tokens alone, so that no bound in money holds it.
-    pub fn tells_no_money(self) -> bool {
-        matches!(self, Adapter::Codex | Adapter::Gemini)
+    /// What is started: a name, or a path.
+    pub fn program(&self) -> &str {
+        let own = self.command.first().filter(|_| self.adapter.is_command());
+        own.or(self.program.as_ref()).map_or(self.adapter.name(), String::as_str)
     }
 }
 

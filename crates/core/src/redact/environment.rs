@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::SHORTEST;
+use crate::client::Adapter;
 
 /// Letters alone are a word up to this length (`disabled`, `development`), and may be a password from there on.
 const LONGEST_WORD: usize = 16;
@@ -80,8 +81,8 @@ fn says_secret(name: &str, value: &str) -> bool {
 /// Whether secrets are usually among what the value holds.
 fn holds_secrets(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    matches!(name.as_str(), "OPENCODE_CONFIG_CONTENT" | "ANTHROPIC_CUSTOM_HEADERS" | "DSN")
-        || name.ends_with("_DSN")
+    let of_client = Adapter::known().any(|client| client.facts().secret_variables.contains(&name.as_str()));
+    of_client || name == "DSN" || name.ends_with("_DSN")
 }
 
 fn is_long_enough(value: &str) -> bool {

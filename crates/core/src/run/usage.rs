@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Note;
 use super::{Run, Task};
-use crate::plan::Adapter;
 use crate::time::Span;
 
 /// Tokens and money. Each part is known or not by itself.
@@ -174,8 +173,8 @@ const OUTPUT: u64 = 25;
 /// of that model have cost in this run.
 pub(super) fn priced(run: &Run, note: &mut Note) {
     let Note::Spent { agent, used, estimate, .. } = note else { return };
-    let adapter = run.settings.agents.get(agent.as_str()).map(|client| client.adapter);
-    if !matches!(adapter, Some(Adapter::Claude | Adapter::Opencode)) {
+    let client = run.settings.agents.get(agent.as_str());
+    if !client.is_some_and(|client| client.adapter.facts().reports_cost) {
         return;
     }
     let bills = run.used.get(agent.as_str());

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::addition::refused;
-use crate::plan::{Adapter, Domain};
+use crate::client::Adapter;
+use crate::plan::Domain;
 use crate::run::Refusal;
 use crate::time::Timestamp;
 

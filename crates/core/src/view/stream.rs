@@ -1,8 +1,7 @@
 //! What a client does, as people read it: its stream of JSON in a few words, line by line as it comes.
 
 use super::{Description, Tone, used};
-use crate::client::{End, Happening, happenings};
-use crate::plan::Adapter;
+use crate::client::{Adapter, End, Happening, happenings};
 use crate::run::ByModel;
 use crate::terminal::clean_text;
 use crate::time::Timestamp;
@@ -158,7 +157,7 @@ impl Stream {
         self.ended = false;
         if self.speaking.as_ref() != Some(&of) {
             self.fall_silent(told);
-        } else if self.adapter != Adapter::Gemini {
+        } else if !self.adapter.facts().says_in_pieces {
             self.line.push('\n');
         }
         self.speaking = Some(of);
@@ -212,6 +211,7 @@ fn put(told: &mut Vec<Description>, tone: Tone, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::client;
 
     const NOW: Timestamp = Timestamp(1_794_775_410_000);
 
@@ -227,29 +227,29 @@ mod tests {
     }
 
     macro_rules! recorded {
-        ($($adapter:ident $name:literal),* $(,)?) => {
-            [$((Adapter::$adapter, $name, include_bytes!(concat!("../client/fixtures/", $name, ".jsonl")) as &[u8])),*]
+        ($($adapter:literal $name:literal),* $(,)?) => {
+            [$((client($adapter), $name, include_bytes!(concat!("../client/fixtures/", $name, ".jsonl")) as &[u8])),*]
         };
     }
 
     #[test]
     fn what_each_client_did_can_be_read() {
         let recorded = recorded![
-            Claude "claude-plain",
-            Claude "claude-429-twice",
-            Claude "claude-denied",
-            Claude "claude-limit",
-            Claude "claude-budget",
-            Claude "claude-killed",
-            Codex "codex-plain",
-            Codex "codex-429-twice",
-            Codex "codex-limit",
-            Codex "codex-quoted",
-            Codex "codex-gone",
-            Gemini "gemini-plain",
-            Gemini "gemini-auth",
-            Opencode "opencode-plain",
-            Opencode "opencode-auth",
+            "claude" "claude-plain",
+            "claude" "claude-429-twice",
+            "claude" "claude-denied",
+            "claude" "claude-limit",
+            "claude" "claude-budget",
+            "claude" "claude-killed",
+            "codex" "codex-plain",
+            "codex" "codex-429-twice",
+            "codex" "codex-limit",
+            "codex" "codex-quoted",
+            "codex" "codex-gone",
+            "gemini" "gemini-plain",
+            "gemini" "gemini-auth",
+            "opencode" "opencode-plain",
+            "opencode" "opencode-auth",
         ];
         let all: String = recorded
             .iter()
@@ -274,7 +274,7 @@ mod tests {
             r#"{{"type":"user","message":{{"content":[{{"type":"tool_result","is_error":true,"content":[{{"type":"text","text":"{evil}\n{long}"}}]}}]}}}}"#
         );
         let output = format!("\u{1b}]0;title\u{7}{long}\n{call}\n{back}\n{{\"type\": 5}}\n{{torn");
-        let told = shown(Adapter::Claude, &[output.as_bytes()]);
+        let told = shown(client("claude"), &[output.as_bytes()]);
         let odd = |c: char| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
         assert!(!told.contains(odd), "{:?}", told.replace(&long, "LONG"));
         let shown = told.replace(&long, "LONG").replace(&"x".repeat(100), "C");
@@ -297,7 +297,7 @@ mod tests {
         };
         let said = [delta("On"), delta("e.\\n\\nTw"), delta("o.")].concat();
         assert_eq!(
-            shown(Adapter::Gemini, &[said.as_bytes()]),
+            shown(client("gemini"), &[said.as_bytes()]),
             "One.\n\nTwo.\n── it has not said how it ended\n"
         );
         let mut lines = Lines::default();

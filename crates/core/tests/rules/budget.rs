@@ -1,6 +1,7 @@
 //! What a run and its tasks may use, and what happens when that is used up.
 
-use piton_core::plan::{Adapter, Agent, Budget, Schedule};
+use piton_core::client::Adapter;
+use piton_core::plan::{Agent, Budget, Schedule};
 use piton_core::run::{
     Action, AgentEnd, Bound, ByModel, Class, Command, Live, Note, Session, Status, StopReason, Usage,
     bound_reached, next, wake_at,
@@ -102,7 +103,7 @@ fn what_is_estimated_counts_against_every_bound() {
 /// A client that reports its cost at its end alone, and never came to it.
 #[test]
 fn what_a_try_cost_that_was_cut_off_is_estimated_by_what_others_cost() {
-    let agent = Agent { adapter: Adapter::Claude, ..Agent::default() };
+    let agent = Agent { adapter: Adapter::named("claude").expect("a known client"), ..Agent::default() };
     let mut plan = crate::bench::plan(vec![spec("a", &[]), spec("b", &[])]);
     plan.settings.agents.insert("default".to_owned(), agent);
     let mut bench = Bench::new(plan);

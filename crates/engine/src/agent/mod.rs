@@ -1,37 +1,36 @@
 //! The clients that do the work: how each is started and what its end means.
 
-mod claude;
-mod codex;
-mod command;
-mod gemini;
+mod attempt;
+mod homes;
 mod login;
-mod opencode;
+mod machine;
 mod outbox;
 mod session;
+mod start;
 #[cfg(test)]
 mod tests;
 mod tools;
 mod trial;
 
-use std::collections::BTreeMap;
 use std::{fs, io};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::answer;
-use piton_core::client::{Exit, Fault, GO_ON, Meaning, Story};
-use piton_core::plan::{Adapter, Agent, TaskId};
+use piton_core::client::{Adapter, Exit, Fault, GO_ON, Meaning, Story};
+use piton_core::plan::{Agent, TaskId};
 use piton_core::run::{AgentEnd, Asks, ByModel, Closing, Usage, Verdict, verdict};
 use piton_core::signal::{Output, Reach, Signal, heard};
 use piton_core::terminal::clean_text;
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::keeper::{Ended, Job, JobSpec, Outcome};
-use crate::{disk, sandbox};
+use crate::disk;
+use crate::keeper::{Ended, Job, Outcome};
 
-pub use command::end_of;
-pub(crate) use command::{NOT_INHERITED, environment, job};
-pub use login::{install_command, login_command, login_unseen};
+pub use attempt::end_of;
+pub(crate) use attempt::{NOT_INHERITED, environment, job};
+pub(crate) use homes::homes;
+pub use login::{login_command, login_unseen};
 pub(crate) use outbox::OUTBOX_FILE;
 #[doc(hidden)]
 pub use outbox::understood;
@@ -39,10 +38,11 @@ pub use outbox::{Attempt, Message, NoAttempt, OUTBOX, Said, TOKEN, Taken, take};
 #[doc(hidden)]
 pub use session::Session;
 pub(crate) use session::{OVER_BUDGET, before};
+pub(crate) use start::start;
 pub use tools::Tools;
 pub(crate) use tools::{BIN, shell_name};
 pub(crate) use trial::TRIAL_JOB;
-pub use trial::{Trial, checked_version, program, stop, trial, version};
+pub use trial::{Trial, stop, trial, version};
 
 /// What an agent is told, in the folder of its job.
 pub(crate) const PROMPT: &str = "prompt.md";
@@ -61,23 +61,6 @@ pub struct Place<'a> {
 impl Place<'_> {
     fn folder(&self) -> &Utf8Path {
         self.prompt.parent().unwrap_or(Utf8Path::new("."))
-    }
-
-    /// The beginning of a client's command line.
-    fn words(&self, agent: &Agent, first: &[&str]) -> Vec<String> {
-        [program(agent)].iter().chain(first).map(|word| (*word).to_owned()).collect()
-    }
-
-    /// A client's job. Its prompt is a file on standard input, which ends: an argument has a largest size, and whoever
-    /// lists processes would see it.
-    fn job(&self, agent: &Agent, words: Vec<String>, quiet: &[(&str, &str)]) -> JobSpec {
-        let mut job = JobSpec::new(words, self.cwd);
-        job.env = quiet.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        job.env.extend(agent.env.clone());
-        job.env.insert("PITON_PROMPT".to_owned(), self.prompt.to_string());
-        job.env_remove = NOT_INHERITED.map(str::to_owned).to_vec();
-        job.stdin = Some(self.prompt.to_owned());
-        job
     }
 }
 
@@ -115,25 +98,6 @@ pub(crate) fn prompt_of(session: Option<&Session>, written: &Utf8Path) -> io::Re
         disk::write(&path, &text)?;
     }
     Ok(path)
-}
-
-/// A client with a prompt, whatever it is asked for. Without a session it begins one that nobody goes on with.
-pub(crate) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> io::Result<JobSpec> {
-    if place.fenced {
-        sandbox::make_homes(agent);
-    }
-    if Job::at(place.folder()).started_at_ms().is_none() {
-        let begun = Begun { adapter: agent.adapter, model: agent.model.clone() };
-        let text = serde_json::to_vec(&begun).map_err(io::Error::other)?;
-        disk::fill(&place.folder().join(CLIENT), &text)?;
-    }
-    Ok(match agent.adapter {
-        Adapter::Command => command::start(agent, place),
-        Adapter::Claude => claude::start(agent, place, session),
-        Adapter::Codex => codex::start(agent, place, session)?,
-        Adapter::Gemini => gemini::start(agent, place, session)?,
-        Adapter::Opencode => opencode::start(agent, place, session),
-    })
 }
 
 /// What a client said and came to.
@@ -365,20 +329,10 @@ fn story(adapter: Adapter, job: &Job, ended_at: Timestamp) -> Option<Story> {
         output.extend(whole.tail);
     }
     let mut story = Story::of(adapter, &output, ended_at)?;
-    if whole.omitted > 0 && adapter == Adapter::Opencode {
+    if whole.omitted > 0 && adapter.facts().reports_each_request {
         // It tells of each step by itself, and some are missing: what is left is less than all.
         let seen = story.used.take().into_iter().chain([std::mem::take(&mut story.unreported)]);
         story.unreported = together(seen.flatten());
     }
     Some(story)
-}
-
-/// A variable as a client will see it, with what is added to the environment for it.
-pub(crate) fn variable(added: &BTreeMap<String, String>, name: &str) -> Option<String> {
-    added.get(name).cloned().or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
-}
-
-/// Millionths of a dollar, as a command line takes them.
-fn dollars(micros: u64) -> String {
-    format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000)
 }

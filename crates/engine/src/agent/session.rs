@@ -4,8 +4,8 @@
 use std::{fs, io};
 
 use camino::Utf8Path;
-use piton_core::client::{Exit, Fault, Meaning, Story};
-use piton_core::plan::{Adapter, Agent};
+use piton_core::client::{Adapter, Conversation, Exit, Fault, Meaning, Story};
+use piton_core::plan::Agent;
 use piton_core::run::ByModel;
 use serde::{Deserialize, Serialize};
 
@@ -24,12 +24,12 @@ pub struct Session {
     adapter: Adapter,
     attempt: u32,
     /// Its name; a client that takes none tells its own later.
-    pub(super) id: Option<String>,
+    id: Option<String>,
     /// It was begun by an earlier try.
-    pub(super) resumes: bool,
+    resumes: bool,
     /// What it had used when this try began, for clients that count on.
     #[serde(default)]
-    pub(super) before: ByModel,
+    before: ByModel,
 }
 
 impl Session {
@@ -46,7 +46,7 @@ impl Session {
             agent: name.to_owned(),
             adapter: agent.adapter,
             attempt,
-            id: takes_a_name(agent.adapter).then(|| uuid::Uuid::now_v7().to_string()),
+            id: agent.adapter.facts().takes_session_name.then(|| uuid::Uuid::now_v7().to_string()),
             resumes: false,
             before: ByModel::new(),
         };
@@ -61,6 +61,10 @@ impl Session {
         read(&job.dir().join(FILE))
     }
 
+    pub(super) fn conversation(&self) -> Conversation<'_> {
+        Conversation { id: self.id.as_deref(), resumes: self.resumes }
+    }
+
     pub(crate) fn is_resumed(&self) -> bool {
         self.resumes
     }
@@ -69,15 +73,6 @@ impl Session {
     pub(super) fn own_use(&self, told: &ByModel) -> ByModel {
         piton_core::run::usage_since(told, &self.before)
     }
-}
-
-fn takes_a_name(adapter: Adapter) -> bool {
-    matches!(adapter, Adapter::Claude | Adapter::Gemini)
-}
-
-/// Whether what it says it has used is of the whole conversation. The others tell of one run.
-fn counts_on(adapter: Adapter) -> bool {
-    matches!(adapter, Adapter::Claude | Adapter::Codex)
 }
 
 fn read(path: &Utf8Path) -> Option<Session> {
@@ -104,13 +99,13 @@ fn interrupted(job: &Job, wanted: &Session) -> Option<Session> {
         return None;
     }
     let mut before = session.before;
-    if counts_on(wanted.adapter) {
+    let counts_on = wanted.adapter.facts().counts_on;
+    if counts_on {
         before.extend(story.used.into_iter().flatten());
     }
     // What was booked for it, reported or estimated, is in the figure that such a client counts on; unless it was killed, for
     // then it could not write that figure down.
-    let counted =
-        counts_on(wanted.adapter) && !matches!(outcome.ended, Ended::Died | Ended::Signalled { .. });
+    let counted = counts_on && !matches!(outcome.ended, Ended::Died | Ended::Signalled { .. });
     for (model, usage) in story.since.into_iter().chain(story.unreported).filter(|_| counted) {
         let sum = before.entry(model).or_default();
         *sum = sum.plus(usage);
@@ -160,14 +155,15 @@ mod tests {
         let gemini = r#"{"type":"init","session_id":"s1"}
 {"type":"result","status":"error","error":"503","stats":{"models":{"m":{"input_tokens":200,"output_tokens":20}}}}"#;
         let opencode = r#"{"type":"step_finish","sessionID":"s1","part":{"reason":"tool-calls","tokens":{"input":200,"output":20}}}"#;
-        for (adapter, stream, model, own) in [
-            (Adapter::Claude, claude, "m", 100),
-            (Adapter::Codex, codex, "", 100),
-            (Adapter::Gemini, gemini, "m", 300),
-            (Adapter::Opencode, opencode, "", 300),
+        for (name, stream, model, own) in [
+            ("claude", claude, "m", 100),
+            ("codex", codex, "", 100),
+            ("gemini", gemini, "m", 300),
+            ("opencode", opencode, "", 300),
         ] {
             let temp = tempfile::tempdir().expect("a temporary folder");
             let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
+            let adapter = Adapter::named(name).expect("a known client");
             let agent = Agent { adapter, ..Agent::default() };
             let session = |fence: u32| {
                 let job = Job::at(here.join(format!("{fence}.agent0")));
@@ -184,8 +180,8 @@ mod tests {
             // What never began is no try.
             disk::private_folder(&here.join("2.agent0")).expect("a new folder");
             let (_, next) = session(3);
-            assert!(next.is_resumed(), "{adapter:?}");
-            assert_eq!(next.own_use(&told(model))[model].input, Some(own), "{adapter:?}");
+            assert!(next.is_resumed(), "{name}");
+            assert_eq!(next.own_use(&told(model))[model].input, Some(own), "{name}");
         }
     }
 }

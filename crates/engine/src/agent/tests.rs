@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 
 use camino::Utf8PathBuf;
-use piton_core::plan::{Adapter, Agent, TaskSpec};
+use piton_core::client::Adapter;
+use piton_core::plan::{Agent, TaskSpec};
 use piton_core::run::AgentEnd;
 use piton_core::time::{Span, Timestamp};
 
 use super::{PROMPT, Place, Tools, end_of, hear, start};
 use crate::disk;
 use crate::keeper::{Ended, Job, Outcome};
+
+fn client(name: &str) -> Adapter {
+    Adapter::named(name).expect("a known client")
+}
 
 const MACHINE: &str = "{\"security\": {}}";
 
@@ -54,19 +59,18 @@ fn started(agent: &Agent, tools: Option<Tools<'_>>, fenced: bool, machine: &str)
 #[test]
 fn a_client_gets_its_tools_its_question_and_no_more_rights_than_the_work_needs() {
     let tools = Tools { piton: "/opt/it's/piton", asked: true };
-    let clients = || Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command());
-    let asked = |adapter| matches!(adapter, Adapter::Claude | Adapter::Codex);
+    let asked = |adapter: Adapter| adapter.facts().can_be_asked;
     let mut all = String::new();
-    for adapter in clients() {
+    for adapter in Adapter::known() {
         let agent = Agent { adapter, hooks: asked(adapter), ..Agent::default() };
         all += &started(&agent, Some(tools), true, MACHINE);
     }
     // Those who answer a question, or were not to have any of it.
-    for adapter in clients().filter(|adapter| *adapter != Adapter::Claude) {
+    for adapter in Adapter::known().filter(|adapter| adapter.name() != "claude") {
         let plain = Agent { adapter, hooks: true, ..Agent::default() };
         all += &started(&plain, None, false, MACHINE);
     }
-    for adapter in clients().filter(|adapter| asked(*adapter)) {
+    for adapter in Adapter::known().filter(|adapter| asked(*adapter)) {
         let agent = Agent { adapter, no_mcp: true, ..Agent::default() };
         all += &started(&agent, Some(tools), false, MACHINE);
     }
@@ -75,7 +79,7 @@ fn a_client_gets_its_tools_its_question_and_no_more_rights_than_the_work_needs()
 
 #[test]
 fn a_secret_in_the_settings_of_the_machine_is_copied_nowhere() {
-    let gemini = Agent { adapter: Adapter::Gemini, ..Agent::default() };
+    let gemini = Agent { adapter: client("gemini"), ..Agent::default() };
     let tools = Some(Tools { piton: "/opt/piton", asked: false });
     let key = format!("AIza{}", "Sy0123456789abcdefghijklmnopqrstuvw");
     let with = format!("{{\"mcpServers\": {{\"other\": {{\"env\": {{\"KEY\": \"{key}\"}}}}}}}}");
@@ -85,10 +89,8 @@ fn a_secret_in_the_settings_of_the_machine_is_copied_nowhere() {
 }
 
 #[test]
-fn a_bound_on_turns_is_among_geminis_settings_or_it_does_not_start() {
-    let bounded = Agent { adapter: Adapter::Gemini, max_turns: Some(7), ..Agent::default() };
-    let text = super::gemini::with_ours("{\"model\": {\"name\": \"m\"}}", &bounded, None).expect("settings");
-    assert!(text.contains("\"name\": \"m\", \"maxSessionTurns\": 7"), "{text}");
+fn a_client_that_would_not_take_its_bound_on_turns_is_not_started() {
+    let bounded = Agent { adapter: client("gemini"), max_turns: Some(7), ..Agent::default() };
     // Where everybody may write it takes no settings.
     let temp = tempfile::tempdir().expect("a temporary folder");
     let here = Utf8PathBuf::from_path_buf(temp.path().to_owned()).expect("UTF-8");
@@ -148,7 +150,7 @@ fn a_command_that_quotes_a_signal_has_only_ended() {
 
 #[test]
 fn the_arguments_of_a_profile_stand_after_pitons_own_and_before_what_is_positional() {
-    for adapter in Adapter::ALL {
+    for adapter in Adapter::all() {
         let args = ["--effort".to_owned(), "high".to_owned()];
         let agent = Agent { adapter, command: vec!["me".into()], args: args.to_vec(), ..Agent::default() };
         let told = started(&agent, None, false, MACHINE);
@@ -156,6 +158,6 @@ fn the_arguments_of_a_profile_stand_after_pitons_own_and_before_what_is_position
         let at = words.iter().position(|word| *word == "--effort").expect("its arguments");
         assert_eq!(words[at + 1], "high", "{told}");
         // What it reads its prompt from comes last.
-        assert_eq!(words[at + 2] == "-", adapter == Adapter::Codex, "{told}");
+        assert_eq!(words[at + 2] == "-", adapter.name() == "codex", "{told}");
     }
 }

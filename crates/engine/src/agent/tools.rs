@@ -8,13 +8,11 @@ use camino::Utf8Path;
 use piton_core::plan::Agent;
 use piton_core::run::shell_word;
 
+use super::Place;
 use super::outbox::{OUTBOX, TOKEN};
-use super::{Place, variable};
 use crate::disk;
+use crate::environment::variable;
 use crate::keeper::MARKER;
-
-/// The name of the server, in every client.
-pub(super) const SERVER: &str = "piton";
 
 /// What the server has to know of its attempt. Some clients give their servers nothing that they are not told to.
 pub(super) const KNOWN: [&str; 6] = ["PITON_RUN", "PITON_TASK", "PITON_ATTEMPT", OUTBOX, TOKEN, MARKER];

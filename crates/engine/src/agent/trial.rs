@@ -3,7 +3,7 @@
 use std::io;
 
 use camino::Utf8Path;
-use piton_core::plan::{Adapter, Agent};
+use piton_core::plan::Agent;
 use piton_core::run::{AgentEnd, ByModel};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
@@ -25,28 +25,9 @@ pub(crate) const TRIAL_JOB: &str = "job";
 const PROMPT: &str =
     "This is a test of the connection. Use no tool and change nothing. Answer with one word: ready\n";
 
-/// The version of each client that its adapter was tried with, end to end.
-pub fn checked_version(adapter: Adapter) -> Option<&'static str> {
-    match adapter {
-        Adapter::Command => None,
-        Adapter::Claude => Some("2.1.325"),
-        Adapter::Codex => Some("0.166.0"),
-        Adapter::Gemini => Some("0.61.0"),
-        Adapter::Opencode => Some("1.18.33"),
-    }
-}
-
-/// What is started: a name, or a path.
-pub fn program(agent: &Agent) -> &str {
-    match (agent.adapter, agent.command.first()) {
-        (Adapter::Command, Some(first)) => first,
-        (adapter, _) => agent.program.as_deref().unwrap_or(adapter.name()),
-    }
-}
-
 /// The version a client tells, or why there is none. It runs in `folder`, which is for nothing else.
 pub fn version(agent: &Agent, folder: &Utf8Path, keeper: &[String]) -> Result<String, String> {
-    let mut spec = JobSpec::new([program(agent), "--version"], folder);
+    let mut spec = JobSpec::new([agent.program(), "--version"], folder);
     spec.env = agent.env.clone();
     spec.wall_ms = Some(VERSION.0);
     let job = Job::at(folder.join(VERSION_JOB));

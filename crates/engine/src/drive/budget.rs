@@ -7,8 +7,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use camino::Utf8PathBuf;
-use piton_core::client::Meter;
-use piton_core::plan::{Adapter, Agent};
+use piton_core::client::{Adapter, Meter};
+use piton_core::plan::Agent;
 use piton_core::run::{
     Action, AgentEnd, Bound, ByModel, Command, Live, Run, State, Task, Usage, bound_reached, verdict,
 };
@@ -72,7 +72,7 @@ impl Gauges {
                 let dir = at.job.dir().to_owned();
                 let mut gauge = before.remove(&dir).unwrap_or_else(|| {
                     let client = agent::as_begun(&at.job, run.settings.agents.get(&at.agent));
-                    Gauge::on(at.job.clone(), client.map_or(Adapter::Command, |client| client.adapter))
+                    Gauge::on(at.job.clone(), client.map(|client| client.adapter).unwrap_or_default())
                 });
                 let own = gauge.live(now);
                 of_task = of_task.plus(own);
@@ -188,7 +188,7 @@ pub(super) fn words(bound: &Bound) -> String {
 pub(super) fn held(client: &Agent, order: &Order) -> Agent {
     let mut client = client.clone();
     let budget = &order.run.session.budget;
-    if client.adapter == Adapter::Claude && !budget.is_unbounded() {
+    if client.adapter.facts().takes_budget && !budget.is_unbounded() {
         let more = unbooked(order).usage.cost.unwrap_or(0);
         let left = |most: Option<u64>, used: u64| {
             most.map(|most| most.saturating_sub(used).saturating_sub(more).max(1))

@@ -10,9 +10,10 @@ use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use piton_core::plan::{Adapter, Agent, Digest, Fences, Sandbox};
+use piton_core::plan::{Agent, Digest, Fences, Sandbox};
 
-use crate::agent::{BIN, OUTBOX, variable};
+use crate::agent::{BIN, OUTBOX, homes};
+use crate::environment::variable;
 use crate::keeper::{Fence, Job, JobSpec, Limits, fences_are_possible};
 use crate::project::Project;
 use crate::{disk, git};
@@ -24,19 +25,6 @@ pub use guess::{Guess, guesses};
 pub const MODE: &str = "PITON_SANDBOX";
 /// The variable that says whether fences come with a read-only view: they do, unless it is `off`.
 pub const VIEW: &str = "PITON_VIEW";
-/// Where each client keeps its conversations: the variable that says so and what is below that, else what is below the
-/// home folder. Not `~/.claude.json`, which many at once would write in place, since nothing can be renamed to it from
-/// inside; nor where programs are.
-const CLIENT_HOMES: [(Adapter, &str, &str, &str); 8] = [
-    (Adapter::Claude, "CLAUDE_CONFIG_DIR", "", ".claude"),
-    (Adapter::Codex, "CODEX_HOME", "", ".codex"),
-    (Adapter::Gemini, "GEMINI_CLI_HOME", ".gemini", ".gemini"),
-    (Adapter::Opencode, "OPENCODE_CONFIG_DIR", "", ".config/opencode"),
-    (Adapter::Opencode, "XDG_CONFIG_HOME", "opencode", ".config/opencode"),
-    (Adapter::Opencode, "XDG_DATA_HOME", "opencode", ".local/share/opencode"),
-    (Adapter::Opencode, "XDG_STATE_HOME", "opencode", ".local/state/opencode"),
-    (Adapter::Opencode, "XDG_CACHE_HOME", "opencode", ".cache/opencode"),
-];
 /// Temporary files of everybody.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// Those of one attempt, in its folder, where it cannot have a folder among everybody's.
@@ -319,29 +307,6 @@ pub fn clear_all(run: &Utf8Path) {
     for job in inside(run).flat_map(|task| inside(task.path()).collect::<Vec<_>>()) {
         clear(&Job::at(job.path()));
     }
-}
-
-/// Make the folders in which a client keeps its conversations: behind a fence it could not, and one that is not there
-/// cannot be opened to it.
-pub(crate) fn make_homes(agent: &Agent) {
-    for home in homes(agent, |name| variable(&agent.env, name)) {
-        // Where that is impossible, the client itself says what it misses.
-        let _ = disk::private_folder(&home);
-    }
-}
-
-/// Of the clients that an agent is, or whose program its command names. No other: in their homes is what they run.
-fn homes(agent: &Agent, said: impl Fn(&str) -> Option<String>) -> Vec<Utf8PathBuf> {
-    let words = || agent.command.iter().flat_map(|word| word.split_whitespace());
-    let names = |client: Adapter| words().any(|word| Utf8Path::new(word).file_name() == Some(client.name()));
-    let is_own = |client: Adapter| agent.adapter == client || (agent.adapter.is_command() && names(client));
-    let home = |(_, variable, below, usual): &(Adapter, &str, &str, &str)| match said(variable) {
-        Some(folder) if below.is_empty() => Some(Utf8PathBuf::from(folder)),
-        Some(folder) => Some(Utf8Path::new(&folder).join(below)),
-        None => Some(Utf8Path::new(&said("HOME")?).join(usual)),
-    };
-    let all = CLIENT_HOMES.iter().filter(|(client, ..)| is_own(*client)).filter_map(home);
-    all.filter(|path| path.is_absolute()).collect()
 }
 
 /// The folder for temporary files, if it can be used as it is named: from a relative one a folder would grow in the

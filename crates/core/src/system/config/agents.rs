@@ -7,8 +7,9 @@ use toml::de::DeValue;
 use super::checks::read_command;
 use super::keys::quoted;
 use super::walk::{Said, Section, Walk};
+use crate::client::Adapter;
 use crate::diagnostic::Diagnostic;
-use crate::plan::{Adapter, Agent, Argv, Permissions, PromptBy};
+use crate::plan::{Agent, Argv, Permissions, PromptBy};
 
 /// Nobody bounds a try by more than this; a larger number is a mistake.
 const MOST_TURNS: u32 = 10_000;
@@ -30,7 +31,7 @@ pub(in crate::system) fn read_agent(
     section: &Section<'_>,
     weaker: Option<&Agent>,
 ) -> Agent {
-    let adapters = Adapter::ALL.map(|adapter| (adapter.name(), adapter));
+    let adapters: Vec<(&str, Adapter)> = Adapter::all().map(|adapter| (adapter.name(), adapter)).collect();
     let said = section.choice(walk, "adapter", &adapters);
     let misspelt = said.is_none() && section.has("adapter");
     let adapter = said.or(weaker.map(|agent| agent.adapter)).unwrap_or_default();
@@ -87,26 +88,37 @@ pub(in crate::system) fn check_fallback(
 }
 
 fn refuse_foreign_keys(walk: &mut Walk<'_>, section: &Section<'_>, adapter: Adapter) {
-    let foreign: &[&str] = match adapter {
-        Adapter::Command => &OF_CLIENTS,
-        Adapter::Claude => &OF_COMMANDS,
-        Adapter::Codex => &[OF_COMMANDS[0], OF_COMMANDS[1], TURNS, BUDGET],
-        Adapter::Gemini => &[OF_COMMANDS[0], OF_COMMANDS[1], BUDGET, OF_ASKED],
-        Adapter::Opencode => &[OF_COMMANDS[0], OF_COMMANDS[1], TURNS, BUDGET, OF_ASKED],
+    let facts = adapter.facts();
+    let missing =
+        [(facts.takes_max_turns, TURNS), (facts.takes_budget, BUDGET), (facts.can_be_asked, OF_ASKED)];
+    let missing = missing.into_iter().filter_map(|(has, key)| (!has).then_some(key));
+    let foreign: Vec<&str> = if adapter.is_command() {
+        OF_CLIENTS.to_vec()
+    } else {
+        OF_COMMANDS.into_iter().chain(missing).collect()
     };
     for key in foreign {
         if let Some(said) = section.get(key) {
             let message = format!("`{key}` means nothing to the adapter `{}`", adapter.name());
-            let label = match adapter {
-                Adapter::Command => "only clients that Piton knows have this",
-                _ if [TURNS, BUDGET].contains(key) => {
-                    "this client cannot be held to it; `timeout` bounds every agent"
-                }
-                _ if *key == OF_ASKED => "only `claude` and `codex` can be asked before they stop",
-                _ => "Piton knows how this client is started; `program` says where it is",
+            let label = match key {
+                _ if adapter.is_command() => "only clients that Piton knows have this".to_owned(),
+                TURNS | BUDGET => "this client cannot be held to it; `timeout` bounds every agent".to_owned(),
+                OF_ASKED => format!("only {} can be asked before they stop", askable()),
+                _ => "Piton knows how this client is started; `program` says where it is".to_owned(),
             };
             walk.push(Diagnostic::error(said.at, message).label(label));
         }
+    }
+}
+
+/// The clients that ask before they stop.
+fn askable() -> String {
+    let clients = Adapter::known().filter(|client| client.facts().can_be_asked);
+    let names: Vec<String> = clients.map(|client| format!("`{}`", client.name())).collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => "none".to_owned(),
     }
 }
 
@@ -130,59 +142,9 @@ fn read_env(walk: &mut Walk<'_>, section: &Section<'_>, agent: &mut Agent) {
     }
 }
 
-/// What Piton says itself on each client's command line: said twice, the client's output could not be understood, or it
-/// would work on something else.
+/// Whether Piton says this itself on the client's command line.
 fn is_pitons(adapter: Adapter, word: &str) -> bool {
-    let own: &[&str] = match adapter {
-        Adapter::Command => &[],
-        Adapter::Claude => &[
-            "-p",
-            "--print",
-            "--output-format",
-            "--input-format",
-            "--verbose",
-            "--resume",
-            "-r",
-            "--continue",
-            "-c",
-            "--session-id",
-            "--model",
-            "--max-turns",
-            "--max-budget-usd",
-            "--permission-mode",
-            "--dangerously-skip-permissions",
-        ],
-        Adapter::Codex => &[
-            "--json",
-            "-m",
-            "--model",
-            "-C",
-            "--cd",
-            "-s",
-            "--sandbox",
-            "--dangerously-bypass-approvals-and-sandbox",
-            "-",
-        ],
-        Adapter::Gemini => &[
-            "-o",
-            "--output-format",
-            "-p",
-            "--prompt",
-            "-i",
-            "--prompt-interactive",
-            "-m",
-            "--model",
-            "-r",
-            "--resume",
-            "--session-id",
-            "--approval-mode",
-            "-y",
-            "--yolo",
-        ],
-        Adapter::Opencode => {
-            &["--format", "-m", "--model", "-s", "--session", "-c", "--continue", "--auto", "--pure"]
-        }
-    };
+    let own = adapter.facts().own_arguments;
     own.contains(&word.split('=').next().unwrap_or(word))
 }
 

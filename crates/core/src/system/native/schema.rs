@@ -3,10 +3,14 @@
 //! The reader walks TOML by hand, so these types only mirror what it takes. A test holds their names against the
 //! reader's own keys, and another reads the starter through them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema, json_schema};
 use serde_json::Value;
+
+use crate::client::Adapter;
 
 /// The schema of `plan.toml`.
 pub fn schema() -> Value {
@@ -428,13 +432,29 @@ choices! {
     #[serde(rename_all = "snake_case")]
     enum PromptName { Stdin, File, }
 
-    /// A client that Piton knows how to drive.
-    #[serde(rename_all = "snake_case")]
-    enum AdapterName { Command, Claude, Codex, Gemini, Opencode, }
-
     /// What a client may do without asking.
     #[serde(rename_all = "snake_case")]
     enum PermissionsName { Narrow, All, }
+}
+
+/// The name of a client.
+#[cfg_attr(test, derive(serde::Deserialize))]
+#[expect(dead_code, reason = "only the shape is used")]
+struct AdapterName(String);
+
+impl JsonSchema for AdapterName {
+    fn schema_name() -> Cow<'static, str> {
+        "AdapterName".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<&str> = Adapter::all().map(|adapter| adapter.name()).collect();
+        json_schema!({
+            "type": "string",
+            "enum": names,
+            "description": "A client that Piton knows how to drive.",
+        })
+    }
 }
 
 /// A length of time: `90s`, `5m`, `1h30m`.
@@ -457,7 +477,7 @@ mod tests {
     use super::super::tests::EVERYTHING;
     use super::super::{Worker, starter};
     use super::*;
-    use crate::plan::Adapter;
+    use crate::client::client;
 
     /// The names a schema has at a table are those the reader knows, no more and no fewer.
     fn same(table: &Value, keys: &Keys) {
@@ -499,7 +519,7 @@ mod tests {
 
     #[test]
     fn plans_that_can_be_read_fit() {
-        for text in [&starter("demo", Worker::Client(Adapter::Claude)), EVERYTHING] {
+        for text in [&starter("demo", Worker::Client(client("claude"))), EVERYTHING] {
             toml::from_str::<PlanFile>(text).expect("it fits the schema's types");
         }
     }

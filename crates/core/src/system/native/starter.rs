@@ -1,22 +1,27 @@
 //! The plan that `piton new` writes: small, complete, and explained where one looks.
 
 use super::name_from;
-use crate::plan::Adapter;
+use crate::client::Adapter;
 use crate::system::Worker;
 
 /// A commented plan that runs as it stands, once somebody can work on it. A name that cannot be one is made fit.
 pub fn starter(name: &str, worker: Worker) -> String {
     let agents = match worker {
         Worker::Client(adapter) => {
-            let others = Adapter::ALL.into_iter().filter(|other| !other.is_command() && *other != adapter);
+            let others = Adapter::known().filter(|other| *other != adapter);
             let others: Vec<String> = others.map(|other| format!("\"{}\"", other.name())).collect();
             let said = format!("adapter = \"{}\"", adapter.name());
             CLIENT.replacen("SAID", &format!("{said:27}# or {}", others.join(", ")), 1)
         }
         Worker::OfProject => OF_PROJECT.to_owned(),
-        Worker::Nobody => NOBODY.to_owned(),
+        Worker::Nobody => nobody(),
     };
     STARTER.replacen("AGENTS", &agents, 1).replacen("NAME", &name_from(name), 1)
+}
+
+fn nobody() -> String {
+    let known: Vec<&str> = Adapter::known().map(|client| client.name()).collect();
+    NOBODY.replacen("KNOWN", &known.join(", "), 1).replacen("FIRST", known[0], 1)
 }
 
 const CLIENT: &str = r##"# Who does the work: a coding agent. `piton agents` lists those that are installed here.
@@ -30,8 +35,8 @@ SAID
 const OF_PROJECT: &str =
     r##"# Who does the work is said in piton.toml. A task may name another agent of it: `agent = "…"`."##;
 
-const NOBODY: &str = r##"# CHANGE THIS. Who does the work: a coding agent. None that Piton knows (claude, codex, gemini, opencode) was found
-# here. Install one, and say `adapter = "claude"` in place of `command`; or name a program of your own that takes a
+const NOBODY: &str = r##"# CHANGE THIS. Who does the work: a coding agent. None that Piton knows (KNOWN) was found
+# here. Install one, and say `adapter = "FIRST"` in place of `command`; or name a program of your own that takes a
 # prompt on stdin and changes files where it was started.
 [agents.default]
 command = ["my-agent", "--headless"]

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
-use piton_core::plan::{Adapter, Agent};
+use piton_core::client::Adapter;
+use piton_core::plan::Agent;
 use piton_core::view;
 use piton_engine::agent;
 use serde_json::json;
@@ -42,7 +43,7 @@ pub(crate) fn agents(args: &AgentsArgs) -> Outcome<Exit> {
 /// The profiles of piton.toml, and the clients that none of them uses.
 fn known() -> Outcome<BTreeMap<String, Agent>> {
     let mut agents = plans::config(&paths::here()?)?.map(|config| config.agents).unwrap_or_default();
-    for adapter in Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command()) {
+    for adapter in Adapter::known() {
         if agents.values().all(|agent| agent.adapter != adapter) {
             agents.entry(adapter.name().to_owned()).or_insert(Agent { adapter, ..Agent::default() });
         }
@@ -56,16 +57,17 @@ fn list(as_json: bool) -> Outcome<Exit> {
     let agents = known()?;
     let tries = Tries::new(agents.len())?;
     for ((name, agent), folder) in agents.into_iter().zip(&tries.folders) {
-        let (adapter, program) = (agent.adapter, agent::program(&agent));
+        let (adapter, program) = (agent.adapter, agent.program());
         // Any program may be a `command`; what it makes of `--version` nobody knows.
-        let version = match adapter {
-            Adapter::Command => Err("a command of your own".to_owned()),
-            _ => agent::version(&agent, folder, &keeper),
+        let version = if adapter.is_command() {
+            Err("a command of your own".to_owned())
+        } else {
+            agent::version(&agent, folder, &keeper)
         };
         if tries.are_stopped() {
             return Ok(STOPPED);
         }
-        let checked = agent::checked_version(adapter);
+        let checked = adapter.facts().checked_version;
         if as_json {
             rows.push(json!({
                 "name": name, "adapter": adapter, "program": program, "model": agent.model,

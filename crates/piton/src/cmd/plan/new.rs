@@ -2,7 +2,8 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::{Args, ValueEnum};
-use piton_core::plan::{Adapter, Domain};
+use piton_core::client::Adapter;
+use piton_core::plan::Domain;
 use piton_core::run::Refusal;
 use piton_core::system::config::DEFAULT_AGENT;
 use piton_core::system::{Asked, Starter, System, SystemRef, Worker, named, own, systems};
@@ -127,7 +128,6 @@ fn worker() -> Outcome<Worker> {
     if config.agents.contains_key(usual) {
         return Ok(Worker::OfProject);
     }
-    let mut clients = Adapter::ALL.into_iter().filter(|adapter| !adapter.is_command());
-    let found = clients.find(|adapter| is_runnable(adapter.name(), Utf8Path::new(".")));
+    let found = Adapter::known().find(|adapter| is_runnable(adapter.name(), Utf8Path::new(".")));
     Ok(found.map_or(Worker::Nobody, Worker::Client))
 }

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use clap::Args;
+use piton_core::client::Adapter;
 use piton_core::client::happenings;
-use piton_core::plan::{Adapter, Oid, RunId, Settings, TaskId};
+use piton_core::plan::{Oid, RunId, Settings, TaskId};
 use piton_core::run::{Event, Proof, Task};
 use piton_core::terminal::clean_text;
 use piton_core::time::Timestamp;
 use piton_core::view::{Description, Lines, Stream};
+use piton_engine::clock;
 use piton_engine::journal::Journal;
 use piton_engine::keeper::{Ended, Job};
-use piton_engine::{agent, clock};
 use serde_json::json;
 
 use crate::args::{OfTask, Which};
@@ -130,13 +131,10 @@ fn attempt_of(attempts: &BTreeMap<u64, u32>, job: &Listed) -> Option<u32> {
 fn adapter_of(job: &Job, settings: &Settings) -> Adapter {
     let argv = job.spec().ok().flatten().map(|spec| spec.argv).unwrap_or_default();
     let asked = job.dir().join("prompt.md").exists();
-    let Some(program) = argv.first().filter(|_| asked) else { return Adapter::Command };
-    let profile = settings.agents.values().find(|agent| agent::program(agent) == program);
+    let Some(program) = argv.first().filter(|_| asked) else { return Adapter::default() };
+    let profile = settings.agents.values().find(|agent| agent.program() == program);
     // A profile that is gone since may have been of a client with its usual name.
-    let usual = || {
-        let name = Utf8Path::new(program).file_name();
-        Adapter::ALL.into_iter().find(|adapter| Some(adapter.name()) == name)
-    };
+    let usual = || Adapter::named(Utf8Path::new(program).file_name()?);
     profile.map(|agent| agent.adapter).or_else(usual).unwrap_or_default()
 }
 

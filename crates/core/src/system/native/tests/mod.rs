@@ -6,8 +6,9 @@ mod properties;
 
 use super::checks::unix_lines;
 use super::*;
+use crate::client::{Adapter, client};
 use crate::diagnostic::{Diagnostic, Severity, place};
-use crate::plan::{Adapter, Argv, Exhausted, Plan, Schedule, TaskSpec};
+use crate::plan::{Argv, Exhausted, Plan, Schedule, TaskSpec};
 use crate::system::config::read_config;
 use crate::time::Span;
 
@@ -61,14 +62,14 @@ fn json<T: serde::Serialize>(value: &T) -> String {
 #[test]
 fn the_starter_is_fine() {
     for name in ["demo", "My invoices: 2026", "", "con", "../../etc"] {
-        let workers = [Worker::Client(Adapter::Codex), Worker::OfProject, Worker::Nobody];
+        let workers = [Worker::Client(client("codex")), Worker::OfProject, Worker::Nobody];
         for text in workers.map(|worker| starter(name, worker)) {
             let reading = read(&text, "plan", &Config::default(), &Overrides::default());
             assert_eq!(show(&text, &reading.diagnostics), "fine");
             assert_eq!(reading.plan.name, name_from(name));
         }
     }
-    let codex = starter("demo", Worker::Client(Adapter::Codex));
+    let codex = starter("demo", Worker::Client(client("codex")));
     assert!(
         codex.contains("\nadapter = \"codex\"          # or \"claude\", \"gemini\", \"opencode\"\n"),
         "{codex}"
@@ -173,9 +174,9 @@ fn built_in_defaults() {
     let task = &plan.tasks[0];
     assert_eq!((task.attempts, task.priority, task.timeout, task.silence), (3, 50, Span::minutes(30), None));
     let silence = |adapter| task.silence_of(adapter).map(|silence| silence.to_string());
-    assert_eq!((silence(Adapter::Codex).as_deref(), silence(Adapter::Command)), (Some("10m 00s"), None));
+    assert_eq!((silence(client("codex")).as_deref(), silence(Adapter::default())), (Some("10m 00s"), None));
     let off = TaskSpec { silence: Some(Span(0)), ..task.clone() };
-    assert_eq!(off.silence_of(Adapter::Codex), None);
+    assert_eq!(off.silence_of(client("codex")), None);
     assert_eq!((task.agent.as_str(), task.checks[0].timeout), ("default", Span::minutes(5)));
     assert_eq!((plan.name.as_str(), plan.groups[0].id.as_str()), ("plan", "main"));
     assert_eq!(plan.settings, crate::plan::Settings::default());

@@ -1,10 +1,10 @@
-//! The `command` agent: any program that takes a prompt on standard input or in a file.
+//! One try of an agent on a task: its job, and what its end means.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use piton_core::client::Fault;
-use piton_core::plan::{Agent, PromptBy, RunId, SILENCE, TaskId, TaskSpec};
+use piton_core::plan::{Agent, RunId, SILENCE, TaskId, TaskSpec};
 use piton_core::run::{AgentEnd, SILENT, TIMED_OUT, verdict};
 use piton_core::signal::Signal;
 use piton_core::time::Span;
@@ -51,16 +51,6 @@ pub(crate) fn job(
     // What a run says about it comes later, and is stronger.
     job.startup_ms = (!agent.adapter.is_command()).then_some(STARTUP.0);
     Ok(job)
-}
-
-pub(super) fn start(agent: &Agent, place: &Place<'_>) -> JobSpec {
-    let argv =
-        agent.command.iter().chain(&agent.args).map(|word| word.replace("{prompt}", place.prompt.as_str()));
-    let mut job = place.job(agent, argv.collect(), &[]);
-    if agent.prompt == PromptBy::File {
-        job.stdin = None;
-    }
-    job
 }
 
 /// What every child of an attempt knows about it.
