@@ -458,6 +458,27 @@ impl Event {
     }
 }
 
+/// How a run is asked to stop. Written as whether it is to stop now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "bool", into = "bool")]
+pub enum StopMode {
+    /// What is under way is finished.
+    Finish,
+    AtOnce,
+}
+
+impl From<bool> for StopMode {
+    fn from(now: bool) -> StopMode {
+        if now { StopMode::AtOnce } else { StopMode::Finish }
+    }
+}
+
+impl From<StopMode> for bool {
+    fn from(mode: StopMode) -> bool {
+        mode == StopMode::AtOnce
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum StopReason {

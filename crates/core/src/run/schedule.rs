@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::event::Selection;
+use super::event::{Selection, StopMode};
 use super::overload;
 use super::provider::{all_are_out, is_let_in, limits, probes};
 use super::state::{Run, State};
@@ -133,14 +133,14 @@ pub fn barrier(run: &Run, horizon: &Horizon, task: &Task) -> Option<String> {
 /// Everything that should be under way now. What already is, the caller knows.
 pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
     let Some(run) = state.run() else { return Vec::new() };
-    let at_once = run.stop == Some(true);
+    let at_once = run.stops_at_once();
     let mut actions: Vec<Action> = Vec::new();
     let known = |id: &TaskId| state.task(id).ok().flatten();
     for task in state.active.iter().filter_map(known) {
         actions.extend(step(task).filter(|action| match run.stop {
             None => true,
-            Some(false) => !begins(action),
-            Some(true) => finishes(action),
+            Some(StopMode::Finish) => !begins(action),
+            Some(StopMode::AtOnce) => finishes(action),
         }));
     }
     if run.merging.is_none() && !at_once {
@@ -160,7 +160,7 @@ pub fn next(state: &State, now: Timestamp) -> Vec<Action> {
         let starts = startable(state, run, now).filter(in_turn).filter(let_in).take(free);
         actions.extend(starts.map(|task| Action::Start { task: task.id.clone() }));
     }
-    if run.stop != Some(true) && owes_context(state, run) {
+    if !run.stops_at_once() && owes_context(state, run) {
         actions.push(Action::Context);
     }
     if needs_providers(state, run) {
@@ -222,7 +222,7 @@ pub fn is_current(state: &State, action: &Action) -> bool {
         return state.run().is_some_and(|run| run.stop.is_none() && is_open(run));
     }
     let Some(id) = action.task() else {
-        return state.run().is_some_and(|run| run.stop != Some(true) && owes_context(state, run));
+        return state.run().is_some_and(|run| !run.stops_at_once() && owes_context(state, run));
     };
     state.task(id).ok().flatten().is_some_and(|task| match action {
         Action::Start { .. } => false,

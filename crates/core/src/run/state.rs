@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{CheckResult, ContextUpdate, Selection, Session, StopReason, Verdict};
+use super::event::{CheckResult, ContextUpdate, Selection, Session, StopMode, StopReason, Verdict};
 use super::overload::Overloads;
 use super::provider::Outages;
 use super::tally::{Cell, Counts, Horizon, Tally};
@@ -49,8 +49,8 @@ pub struct Run {
     /// The engine that began last, until it says it stopped. It may have died since: its lock tells.
     pub engine: Option<String>,
     pub session: Session,
-    /// A stop asked for since the engine began; `true` means at once.
-    pub stop: Option<bool>,
+    /// A stop asked for since the engine began.
+    pub stop: Option<StopMode>,
     pub stopped: Option<StopReason>,
     /// Somebody closed it, and nobody has worked on it since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,6 +95,10 @@ pub struct Run {
 }
 
 impl Run {
+    pub fn stops_at_once(&self) -> bool {
+        self.stop == Some(StopMode::AtOnce)
+    }
+
     pub fn group(&self, index: u32) -> Option<&Group> {
         self.groups.get(index as usize)
     }

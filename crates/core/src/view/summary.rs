@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::plan::{Exhausted, Settings, TaskId};
 use crate::run::{
-    Closed, Counts, Run, Selection, State, Status, StopReason, Task, over_budget, owes_context, refused,
-    waits_for,
+    Closed, Counts, Run, Selection, State, Status, StopMode, StopReason, Task, over_budget, owes_context,
+    refused, waits_for,
 };
 use crate::time::Span;
 
@@ -41,7 +41,9 @@ impl RunStatus {
     /// `engine_lives`: somebody holds the run's lock.
     pub fn of(run: &Run, counts: &Counts, engine_lives: bool) -> RunStatus {
         if engine_lives {
-            return run.stop.map_or(RunStatus::Running, |now| RunStatus::Stopping { now });
+            return run
+                .stop
+                .map_or(RunStatus::Running, |mode| RunStatus::Stopping { now: mode == StopMode::AtOnce });
         }
         if let Some(closed) = &run.closed {
             return RunStatus::Closed(closed.clone());

@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use piton_core::message;
 use piton_core::plan::{Oid, RunId, TaskSpec};
@@ -134,7 +134,10 @@ impl Errand {
             && let Some(old) = repo.parent(&candidate)?
         {
             match repo.landed_state(target, &old, &candidate)? {
-                LandedState::AtOld => return self.land(repo, target, &old, &candidate, true),
+                LandedState::AtOld => {
+                    let since = repo.committed_at(&candidate)?;
+                    return self.land(repo, target, &old, &candidate, Some(since));
+                }
                 LandedState::Landed => {
                     let since = repo.committed_at(&candidate)?;
                     let lease = LandingLease::take(repo, target)?;
@@ -160,18 +163,18 @@ impl Errand {
         repo.sync_objects([&blob, &tree, &candidate])?;
         repo.change_refs(&[RefChange::pin(&pin_name(&self.run.id), &candidate)?])?;
         crash::point("context.pinned");
-        self.land(repo, target, &tip, &candidate, false)
+        self.land(repo, target, &tip, &candidate, None)
     }
 
+    /// `since`: when the candidate was made, if an earlier try may have begun to land it.
     fn land(
         &self,
         repo: &Repo,
         target: &str,
         old: &Oid,
         candidate: &Oid,
-        again: bool,
+        since: Option<SystemTime>,
     ) -> Result<Try, Trouble> {
-        let since = if again { Some(repo.committed_at(candidate)?) } else { None };
         let lease = LandingLease::take(repo, target)?;
         let moved = repo.move_target(&lease, old, candidate, since)?;
         crash::point("context.moved");

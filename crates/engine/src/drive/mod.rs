@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use piton_core::plan::{Oid, RepoPath, RunId, Sandbox, TaskId, TaskSpec};
 use piton_core::prompt::{Advice, Prompts};
 use piton_core::run::{
-    self, Action, Command, Note, Proof, Recorded, Refusal, Selection, Session, State, Status, StopReason,
+    self, Action, Command, Note, Proof, Recorded, Refusal, Run, Selection, Session, State, Status, StopReason,
 };
 use piton_core::time::Timestamp;
 use piton_core::view;
@@ -465,7 +465,7 @@ impl<'o> Loop<'o> {
 
     /// Jobs of attempts that are no longer the current ones, and all of them when the run stops at once.
     fn stop_what_is_unwanted(&self) {
-        let at_once = self.state.run().is_some_and(|run| run.stop == Some(true));
+        let at_once = self.state.run().is_some_and(Run::stops_at_once);
         for (action, running) in &self.under_way {
             if at_once || !run::is_current(&self.state, action) {
                 running.stop();

@@ -60,14 +60,14 @@ impl Keeping {
         let taken = Mirror::taken(project, &mut journal, &mut aide, run)?;
         let Some(mut mirror) = taken else { return Ok(None) };
         mirror.hide();
-        mirror.settle(&mut journal, &mut aide, true)?;
+        mirror.settle(&mut journal, &mut aide)?;
         // What was called done while nobody looked may be what comes next: nothing begins before that is decided.
         while !mirror.claimed.is_empty() {
             thread::sleep(PAUSE);
-            mirror.settle(&mut journal, &mut aide, true)?;
+            mirror.settle(&mut journal, &mut aide)?;
         }
         mirror.take_back(&mut journal)?;
-        mirror.settle(&mut journal, &mut aide, true)?;
+        mirror.settle(&mut journal, &mut aide)?;
         let (path, (asks, asked)) = (mirror.path().to_owned(), channel());
         let thread = thread::Builder::new().name("state file".to_owned()).spawn(move || {
             let mut told = None;
@@ -77,7 +77,12 @@ impl Keeping {
                     Err(RecvTimeoutError::Timeout) => None,
                     Err(RecvTimeoutError::Disconnected) => Some(Ask::End),
                 };
-                if let Err(error) = mirror.settle(&mut journal, &mut aide, ask.is_some()) {
+                // Who only looks from time to time looks again.
+                let settled = match &ask {
+                    Some(_) => mirror.settle(&mut journal, &mut aide),
+                    None => mirror.settle_unless_held(&mut journal, &mut aide).map(drop),
+                };
+                if let Err(error) = settled {
                     // The same again and again is one thing to say.
                     let text = error.to_string();
                     if told.as_ref() != Some(&text) {

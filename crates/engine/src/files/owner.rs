@@ -52,7 +52,7 @@ impl Mirror {
         match mirror.owner(journal)? {
             Some(other) if other != *run && mirror.system.files().of_project => {
                 if let Some(mut theirs) = Mirror::open(project, journal, &other)? {
-                    theirs.settle(journal, aide, true)?;
+                    theirs.settle(journal, aide)?;
                 }
                 Ok(Some(mirror))
             }

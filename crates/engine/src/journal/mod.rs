@@ -26,7 +26,7 @@ use std::fs::File;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use piton_core::plan::RunId;
-use piton_core::run::{Closed, Counts, Recorded, Refusal, StopReason};
+use piton_core::run::{Closed, Counts, Recorded, Refusal, StopMode, StopReason};
 use piton_core::time::Timestamp;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -76,7 +76,7 @@ pub struct RunSummary {
     pub seq: u64,
     /// The engine that began last and has not said it stopped.
     pub engine: Option<String>,
-    pub stop: Option<bool>,
+    pub stop: Option<StopMode>,
     pub stopped: Option<StopReason>,
     pub closed: Option<Closed>,
     pub counts: Counts,

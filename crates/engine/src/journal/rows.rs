@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use piton_core::plan::{Content, Digest, Oid, TaskId};
 use piton_core::run::{
     Awaited, Bill, Bills, Closed, ContextUpdate, Counts, Holder, Outages, Overloads, Progress, Proof, Run,
-    Session, Status, StopReason, Task,
+    Session, Status, StopMode, StopReason, Task,
 };
 use piton_core::time::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -378,7 +378,7 @@ pub(super) struct Moving {
     pub engine: Option<String>,
     pub session: Session,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stop: Option<bool>,
+    pub stop: Option<StopMode>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopReason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

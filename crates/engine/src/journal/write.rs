@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use piton_core::plan::RunId;
-use piton_core::run::{Changes, Command, Event, Missing, Recorded, State, Stop, decide};
+use piton_core::run::{Changes, Command, Event, Missing, Recorded, Run, State, Stop, decide};
 use piton_core::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -149,8 +149,9 @@ impl Journal {
                 db.execute(&format!("DELETE FROM {table} WHERE run = ?1"), [head.no])?;
             }
             let changes = state.take_changes();
-            write_snapshot(db, head.no, &state, &changes, true)?;
-            write_facts(db, head.no, &state, true)?;
+            write_snapshot(db, head.no, &state, &changes, Rows::None)?;
+            write_facts(db, head.no, &state)?;
+            write_plan_facts(db, head.no, &state)?;
             Ok(state)
         });
         outcome.map_err(|halt| self.halted(halt))
@@ -321,8 +322,12 @@ pub(super) fn record<'e>(
         let body = text.map_or_else(|| json(event).map(Cow::from), |text| Ok(Cow::from(text)))?;
         insert.execute(params![key(no, *seq), at.0, task, body])?;
     }
-    write_snapshot(db, no, state, &changes, head.is_none())?;
-    write_facts(db, no, state, planned)?;
+    let rows = if head.is_none() { Rows::None } else { Rows::Some };
+    write_snapshot(db, no, state, &changes, rows)?;
+    write_facts(db, no, state)?;
+    if planned {
+        write_plan_facts(db, no, state)?;
+    }
     Ok(Some(no))
 }
 
@@ -342,18 +347,25 @@ fn number_run(db: &Connection, id: &RunId, state: &State) -> Result<i64, Trouble
     Ok(no)
 }
 
-fn write_facts(db: &Connection, no: i64, state: &State, planned: bool) -> Result<(), Trouble> {
-    let run = state.run().ok_or_else(|| Trouble::inconsistent("the journal does not begin with a run"))?;
+/// The facts of a run that change as it goes.
+fn write_facts(db: &Connection, no: i64, state: &State) -> Result<(), Trouble> {
+    let run = run_of(state)?;
     let mut update = db.prepare_cached("UPDATE runs SET seq = ?2, layout = ?3, moving = ?4 WHERE no = ?1")?;
     update.execute(params![no, signed(state.seq()), LAYOUT, json(&Moving::of(run))?])?;
-    if planned {
-        db.prepare_cached("REPLACE INTO plans (run, facts) VALUES (?1, ?2)")?
-            .execute(params![no, json(run)?])?;
-        let mut update =
-            db.prepare_cached("UPDATE runs SET name = ?2, plan = ?3, created = ?4 WHERE no = ?1")?;
-        update.execute(params![no, run.name, run.plan, run.created.0])?;
-    }
     Ok(())
+}
+
+/// The facts of a run that change with the plan.
+fn write_plan_facts(db: &Connection, no: i64, state: &State) -> Result<(), Trouble> {
+    let run = run_of(state)?;
+    db.prepare_cached("REPLACE INTO plans (run, facts) VALUES (?1, ?2)")?.execute(params![no, json(run)?])?;
+    let mut update = db.prepare_cached("UPDATE runs SET name = ?2, plan = ?3, created = ?4 WHERE no = ?1")?;
+    update.execute(params![no, run.name, run.plan, run.created.0])?;
+    Ok(())
+}
+
+fn run_of(state: &State) -> Result<&Run, Trouble> {
+    state.run().ok_or_else(|| Trouble::inconsistent("the journal does not begin with a run"))
 }
 
 /// Without the columns of the index, which then rests: most changes keep a task in its lane.
@@ -366,17 +378,24 @@ const PUT: &str =
     "REPLACE INTO tasks VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,
     ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)";
 
-/// Write the rows that changed. A fresh snapshot has none yet, so there is nothing to replace.
+/// Which rows a snapshot has before it is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    None,
+    Some,
+}
+
+/// Write the rows that changed. Where there are none yet, there is nothing to replace.
 fn write_snapshot(
     db: &Connection,
     no: i64,
     state: &State,
     changes: &Changes,
-    fresh: bool,
+    rows: Rows,
 ) -> Result<(), Trouble> {
     let gone = |id| Trouble::inconsistent(format!("task {id} was changed and is not there"));
     // A statement that is not needed is not looked for either.
-    let may_touch = !fresh && may_keep_lanes(&changes.cells);
+    let may_touch = rows == Rows::Some && may_keep_lanes(&changes.cells);
     let mut touch = may_touch.then(|| db.prepare_cached(TOUCH)).transpose()?;
     let mut put = None;
     for id in &changes.tasks {
@@ -420,7 +439,7 @@ fn write_snapshot(
         let mut link =
             db.prepare_cached("INSERT INTO needs (run, task, pos, need) VALUES (?1, ?2, ?3, ?4)")?;
         for id in &changes.links {
-            if !fresh {
+            if rows == Rows::Some {
                 cut.execute(params![no, id.as_str()])?;
             }
             let links = state.links(id).map_err(|_| gone(id))?;

@@ -47,7 +47,7 @@ impl FoundRun {
         let mut mirror = self.mirror()?;
         let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
         match &mut mirror {
-            Some(mirror) => drop(mirror.settle(&mut self.journal, &mut aide, true)?),
+            Some(mirror) => drop(mirror.settle(&mut self.journal, &mut aide)?),
             None => self.judge_committed(decides(command))?,
         }
         self.release_gone(mirror.is_none())?;
@@ -64,7 +64,7 @@ impl FoundRun {
             }
         }
         if let Some(mirror) = &mut mirror {
-            let settled = mirror.settle(&mut self.journal, &mut aide, true);
+            let settled = mirror.settle(&mut self.journal, &mut aide);
             refusals::say(&self.project, &self.journal, &self.run);
             if let (Ok(_), Err(error)) = (&outcome, settled) {
                 return Err(Failure::new(format!(
@@ -87,7 +87,7 @@ impl FoundRun {
         let mut aide = AtOnce { project: self.project.clone(), run: self.run.clone() };
         match self.mirror()? {
             Some(mut mirror) => {
-                mirror.settle(&mut self.journal, &mut aide, true)?;
+                mirror.settle(&mut self.journal, &mut aide)?;
                 refusals::say(&self.project, &self.journal, &self.run);
                 self.release_gone(false)
             }

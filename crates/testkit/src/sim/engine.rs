@@ -315,7 +315,7 @@ impl Sim {
 
     /// Stop actions and agents whose task went another way; at once if a person said so.
     fn stop_what_is_over(&mut self) {
-        let at_once = self.run().stop == Some(true);
+        let at_once = self.run().stops_at_once();
         for key in self.keepers.running() {
             let action = Action::Work { task: task_id(key.0), fence: key.1, pass: key.2 };
             let current = is_current(&self.state, &action);

@@ -5,7 +5,8 @@ mod planned;
 use std::collections::BTreeMap;
 
 use super::event::{
-    AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, StopReason, Verdict,
+    AgentEnd, CheckResult, Class, Event, Next, Note, Recorded, Selection, Session, StopMode, StopReason,
+    Verdict,
 };
 use super::overload::Overloads;
 use super::provider::{Outages, is_of, worker};
@@ -152,7 +153,7 @@ impl State {
                 Ok(())
             }
             Event::StopRequested { now, .. } => {
-                self.on_run(|run| run.stop = Some(*now || run.stop == Some(true)));
+                self.on_run(|run| run.stop = Some(StopMode::from(*now || run.stops_at_once())));
                 Ok(())
             }
             Event::RunClosed { by, reason } => {

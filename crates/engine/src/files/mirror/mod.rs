@@ -194,16 +194,10 @@ impl Mirror {
         }
     }
 
-    /// Hear what was written into the file, and write what is true now. Without patience somebody who is writing it is
-    /// not waited for: then it is tried again the next time.
-    pub fn settle(
-        &mut self,
-        journal: &mut Journal,
-        aide: &mut dyn Aide,
-        patient: bool,
-    ) -> Result<(), FilesError> {
+    /// Hear what was written into the file, and write what is true now. Somebody who is writing it is waited for.
+    pub fn settle(&mut self, journal: &mut Journal, aide: &mut dyn Aide) -> Result<(), FilesError> {
         let mut told = false;
-        while let Some(wait) = self.settle_unless_held(journal, aide)?.filter(|_| patient) {
+        while let Some(wait) = self.settle_unless_held(journal, aide)? {
             if !told {
                 aide.waits(&wait);
                 told = true;
@@ -213,7 +207,8 @@ impl Mirror {
         Ok(())
     }
 
-    fn settle_unless_held(
+    /// The same without waiting: for whom it would have to.
+    pub(super) fn settle_unless_held(
         &mut self,
         journal: &mut Journal,
         aide: &mut dyn Aide,
