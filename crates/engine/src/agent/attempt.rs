@@ -9,8 +9,11 @@ use piton_core::run::{AgentEnd, SILENT, TIMED_OUT, verdict};
 use piton_core::signal::Signal;
 use piton_core::time::Span;
 
+use super::heard::Heard;
 use super::outbox::{Message, OUTBOX, OUTBOX_FILE, Said, TOKEN};
-use super::{Heard, Place, Session};
+use super::place::Place;
+use super::session::Session;
+use super::start::start;
 use crate::keeper::{Ended, JobSpec};
 
 /// `EX_TEMPFAIL`: the program itself says that trying again may help.
@@ -18,19 +21,6 @@ const TEMPORARY: i32 = 75;
 
 /// The longest a client with a stream may take for its first line, which says that it has begun.
 const STARTUP: Span = Span::minutes(2);
-
-/// Variables that would make an agent's git, or its own Piton, work somewhere else.
-pub(crate) const NOT_INHERITED: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "PITON_CRASH",
-    "PITON_CRASH_TRACE",
-    "PITON_PAUSE",
-];
 
 /// The job of one try, with the prompt already in its file.
 pub(crate) fn job(
@@ -41,7 +31,7 @@ pub(crate) fn job(
     place: &Place<'_>,
     session: Option<&Session>,
 ) -> io::Result<JobSpec> {
-    let mut job = super::start(agent, place, session)?;
+    let mut job = start(agent, place, session)?;
     job.env.extend(environment(run, &spec.id, attempt));
     place.put_in_path(&mut job.env)?;
     job.env.insert(OUTBOX.to_owned(), place.folder().join(OUTBOX_FILE).into_string());

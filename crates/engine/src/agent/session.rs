@@ -9,7 +9,7 @@ use piton_core::plan::Agent;
 use piton_core::run::ByModel;
 use serde::{Deserialize, Serialize};
 
-use super::story;
+use super::stream::story;
 use crate::disk;
 use crate::keeper::{Ended, Job};
 

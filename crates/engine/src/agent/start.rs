@@ -2,19 +2,70 @@
 
 use std::{fs, io};
 
-use camino::Utf8Path;
-use piton_core::client::{Launch, OwnFile, Start, StopBy};
+use camino::{Utf8Path, Utf8PathBuf};
+use piton_core::client::{Adapter, GO_ON, Launch, OwnFile, Start, StopBy};
 use piton_core::plan::Agent;
+use serde::{Deserialize, Serialize};
 
 use super::homes::make_homes;
 use super::machine::Here;
+use super::place::Place;
+use super::session::Session;
 use super::tools::KNOWN;
-use super::{Begun, CLIENT, NOT_INHERITED, Place, Session};
 use crate::disk;
 use crate::keeper::{Fence, Job, JobSpec, StopSignal};
 
+/// Variables that would make an agent's git, or its own Piton, work somewhere else.
+pub(crate) const NOT_INHERITED: [&str; 9] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "PITON_CRASH",
+    "PITON_CRASH_TRACE",
+    "PITON_PAUSE",
+];
+
 /// Temporary files of a client that gets a folder for its own.
 const TEMPORARY: &str = "tmp";
+
+/// In the folder of a job: which client it was begun with. Its agent may be another client by the time it ends.
+const CLIENT: &str = "client.json";
+
+#[derive(Serialize, Deserialize)]
+struct Begun {
+    adapter: Adapter,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+}
+
+/// The agent of a job, as far as its output is concerned: what the job was begun with, or else what the settings say.
+/// Jobs of earlier versions do not tell.
+pub(crate) fn as_begun(job: &Job, agent: Option<&Agent>) -> Option<Agent> {
+    let begun = job.started_at_ms().and_then(|_| fs::read(job.dir().join(CLIENT)).ok());
+    let begun = begun.and_then(|bytes| serde_json::from_slice::<Begun>(&bytes).ok());
+    match (begun, agent.cloned()) {
+        (Some(Begun { adapter, model }), agent) => {
+            Some(Agent { adapter, model, ..agent.unwrap_or_default() })
+        }
+        (None, agent) => agent,
+    }
+}
+
+/// The file of the prompt: as it was written, or with words for somebody who was interrupted before it.
+pub(crate) fn prompt_of(session: Option<&Session>, written: &Utf8Path) -> io::Result<Utf8PathBuf> {
+    if !session.is_some_and(Session::is_resumed) {
+        return Ok(written.to_owned());
+    }
+    let path = written.with_file_name("go-on.md");
+    if !path.exists() {
+        let text = [GO_ON.as_bytes(), &std::fs::read(written)?].concat();
+        disk::write(&path, &text)?;
+    }
+    Ok(path)
+}
 
 /// A client with a prompt, whatever it is asked for. Without a session it begins one that nobody goes on with.
 pub(crate) fn start(agent: &Agent, place: &Place<'_>, session: Option<&Session>) -> io::Result<JobSpec> {

@@ -8,22 +8,14 @@ use camino::Utf8Path;
 use piton_core::plan::Agent;
 use piton_core::run::shell_word;
 
-use super::Place;
 use super::outbox::{OUTBOX, TOKEN};
+use super::place::{Place, Tools};
 use crate::disk;
 use crate::environment::variable;
 use crate::keeper::MARKER;
 
 /// What the server has to know of its attempt. Some clients give their servers nothing that they are not told to.
 pub(super) const KNOWN: [&str; 6] = ["PITON_RUN", "PITON_TASK", "PITON_ATTEMPT", OUTBOX, TOKEN, MARKER];
-
-#[derive(Clone, Copy, Debug)]
-pub struct Tools<'a> {
-    /// This program.
-    pub piton: &'a str,
-    /// Whether it may be asked for a report before it stops. Not where a plan's own system has other ways to report.
-    pub asked: bool,
-}
 
 /// Where login shells look for programs, whatever was in the path before: clients run commands in such shells.
 const ALWAYS_IN_PATH: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];

@@ -8,8 +8,10 @@ use piton_core::run::{AgentEnd, ByModel};
 use piton_core::terminal::clean_text;
 use piton_core::time::Span;
 
+use super::heard::hear;
 use super::login::LOGIN_JOB;
-use super::{Place, hear, start};
+use super::place::Place;
+use super::start::start;
 use crate::disk;
 use crate::keeper::{Ended, Job, JobSpec, KeeperError};
 

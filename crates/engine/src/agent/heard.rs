@@ -1,0 +1,223 @@
+//! What a client said and came to, once it has ended.
+
+use std::{fs, io};
+
+use piton_core::answer;
+use piton_core::client::{Exit, Fault, Meaning};
+use piton_core::plan::{Agent, TaskId};
+use piton_core::run::{AgentEnd, Asks, ByModel, Closing, Usage, Verdict, verdict};
+use piton_core::signal::{Output, Reach, Signal, heard};
+use piton_core::terminal::clean_text;
+use piton_core::time::{Span, Timestamp};
+
+use super::place::PROMPT;
+use super::session::Session;
+use super::stream::{story, together};
+use crate::keeper::{Ended, Job, Outcome};
+
+/// What a client said and came to.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// The agent's last message; of a client without a stream, the end of its output.
+    pub said: String,
+    /// Not all of its output was looked at.
+    is_cut: bool,
+    /// What it was told: who prints that has said nothing.
+    asked: String,
+    /// Why the client itself says that it did not finish.
+    pub(super) broken: Option<(Fault, String)>,
+    /// What its servers refused when it was cut off.
+    waits_out: Option<(Fault, String)>,
+    /// When the limit ends that it met.
+    until: Option<Timestamp>,
+    /// The model that it is a limit of, where it is of one alone.
+    limited: Option<String>,
+    /// When it ended, however much later somebody listens: what it said of times was said before that.
+    pub(crate) ended_at: Timestamp,
+    has_stream: bool,
+    /// What the client did not let its agent do.
+    denied: Option<String>,
+    /// Whether it waited for a tool when it ended.
+    in_call: bool,
+    /// What it has used, by model, if it tells. `None` also for a client that never does.
+    pub used: Option<ByModel>,
+    /// What it has used beyond that, as an estimate.
+    pub estimate: ByModel,
+}
+
+impl Heard {
+    /// Whether a client that does nothing any more waits for its servers: then it is nothing that its agent did.
+    pub(super) fn waits_for_others(&self) -> bool {
+        self.has_stream && !self.in_call
+    }
+
+    /// Whether the client itself came to an end, so that what its agent said counts.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.broken.is_none()
+    }
+
+    /// What it means for a review that its client did not finish.
+    pub(crate) fn no_verdict(&self) -> Option<Verdict> {
+        let (fault, reason) = self.broken.as_ref()?;
+        let reason = reason.clone();
+        Some(match fault {
+            Fault::Person | Fault::Refused => Verdict::Impossible { reason },
+            Fault::Own
+            | Fault::Limit
+            | Fault::Busy
+            | Fault::Down
+            | Fault::Declined
+            | Fault::Outside
+            | Fault::Gone => Verdict::Broken { reason },
+        })
+    }
+}
+
+impl Heard {
+    /// Its last words. Whoever said that it is done, or ended otherwise, waits for nothing.
+    pub(crate) fn closing(&self, end: &AgentEnd, has_reported: bool) -> Closing {
+        let denied = || self.denied.clone().map(|denied| Asks::Permission { denied });
+        let question = || {
+            let text = answer::closing_question(&self.said)?;
+            let text = text.chars().take(LONGEST_QUESTION).collect();
+            // Who prints what it was told asks nothing.
+            (!self.asked.contains(&text)).then_some(Asks::Question { text })
+        };
+        let waits = *end == AgentEnd::Done && !has_reported;
+        let asks = if waits { denied().or_else(question) } else { None };
+        Closing { words: verdict::excerpt(self.said.trim(), Closing::WORDS).to_owned(), asks }
+    }
+
+    /// Whether it ended since what it may use, by its own count, was used up.
+    pub(crate) fn is_used_up(&self) -> bool {
+        matches!(self.broken, Some((Fault::Own, _)))
+    }
+
+    /// The signal at the end of its agent's words, as far as agents of this client may give it.
+    pub(crate) fn signal(&self, task: &TaskId) -> Option<Signal> {
+        heard(self.output(Reach::LastLine), task, self.ended_at).signal.filter(|signal| self.may_say(signal))
+    }
+
+    /// Its words, for whoever looks for a signal in them.
+    pub(crate) fn output(&self, reach: Reach) -> Output<'_> {
+        Output { text: &self.said, cut: self.is_cut, prompt: &self.asked, reach }
+    }
+
+    /// A client with a stream tells there of limits and refusals. In its agent's words they may be an example.
+    pub(crate) fn may_say(&self, signal: &Signal) -> bool {
+        !(self.has_stream && matches!(signal, Signal::Limit(_) | Signal::Refused(_)))
+    }
+
+    /// The same for one that works on no task: a program of one's own says it in its last line.
+    pub(crate) fn outage_of_any(&self) -> Option<AgentEnd> {
+        let any = TaskId::new("0").expect("a digit is a valid id");
+        let said = || match self.signal(&any)? {
+            Signal::Limit(until) => {
+                let reason = "the agent reached a usage limit".to_owned();
+                Some(AgentEnd::Limit { reason, until, model: None })
+            }
+            Signal::Refused(reason) => Some(AgentEnd::Refused { reason }),
+            _ => None,
+        };
+        self.outage().or_else(said)
+    }
+
+    /// What it means for its provider that the client did not finish, if it means anything.
+    pub(crate) fn outage(&self) -> Option<AgentEnd> {
+        match self.broken.as_ref().or(self.waits_out.as_ref())? {
+            (fault @ (Fault::Limit | Fault::Busy), reason) => {
+                let unknown = if *fault == Fault::Busy { UNKNOWN_RATE } else { UNKNOWN_LIMIT };
+                let until = self.until.unwrap_or(self.ended_at.plus(unknown));
+                Some(AgentEnd::Limit { reason: reason.clone(), until, model: self.limited.clone() })
+            }
+            (Fault::Refused, reason) => Some(AgentEnd::Refused { reason: reason.clone() }),
+            (Fault::Down, reason) => Some(AgentEnd::Unavailable { reason: reason.clone() }),
+            (Fault::Own | Fault::Outside | Fault::Person | Fault::Declined | Fault::Gone, _) => None,
+        }
+    }
+}
+
+/// Characters of a question as it stands in a reason.
+const LONGEST_QUESTION: usize = 300;
+
+/// How long a limit is waited for whose end nobody told: most end within hours, and a look costs little.
+const UNKNOWN_LIMIT: Span = Span::minutes(30);
+/// The same for too many requests, which are counted by the minute.
+const UNKNOWN_RATE: Span = Span::minutes(5);
+
+/// Listen to a client that has ended. `tail` is how much of the end of an output without a form is looked at.
+pub(crate) fn hear(
+    agent: &Agent,
+    job: &Job,
+    session: Option<&Session>,
+    outcome: &Outcome,
+    tail: usize,
+) -> io::Result<Heard> {
+    let ended_at = outcome.ended_at();
+    let asked = fs::read(job.dir().join(PROMPT)).unwrap_or_default();
+    let asked = String::from_utf8_lossy(&asked).into_owned();
+    let Some(story) = story(agent.adapter, job, ended_at) else {
+        let said = clean_text(&job.output().tail(tail)?);
+        return Ok(Heard {
+            said,
+            is_cut: outcome.output_bytes > tail as u64,
+            asked,
+            broken: None,
+            waits_out: None,
+            until: None,
+            limited: None,
+            ended_at,
+            has_stream: false,
+            denied: None,
+            in_call: false,
+            used: None,
+            estimate: ByModel::new(),
+        });
+    };
+    let exit = match &outcome.ended {
+        Ended::Exited { code } => Some(Exit::Code(*code)),
+        Ended::Signalled { signal } => Some(Exit::Signal(*signal)),
+        _ => None,
+    };
+    let broken = exit.and_then(|exit| match story.meaning(exit) {
+        Meaning::Finished => None,
+        Meaning::Broken { fault, reason } => Some((fault, reason)),
+    });
+    let summed = story.used.as_ref();
+    let own = summed.map(|told| session.map_or_else(|| told.clone(), |session| session.own_use(told)));
+    // Single messages report what the client never came to sum up.
+    let since = Some(&story.since).filter(|since| !since.is_empty());
+    let used = (own.is_some() || since.is_some()).then(|| {
+        let parts = own.iter().chain(since).flatten();
+        together(parts.map(|(model, usage)| (named(model, agent), *usage)))
+    });
+    // It never reported what those cost.
+    let unpriced = story.since.keys().map(|model| (model, Usage::default()));
+    let unreported = story.unreported.iter().map(|(model, usage)| (model, *usage)).chain(unpriced);
+    let estimate = together(unreported.map(|(model, usage)| (named(model, agent), usage)));
+    // Who ended by itself has said why.
+    let waits_out = story.waits_out().filter(|_| matches!(outcome.ended, Ended::Silence | Ended::WallClock));
+    let waits_out = waits_out.map(|(fault, words)| (fault, format!("it waits for its servers: {words}")));
+    let said = clean_text(story.said.as_bytes());
+    let (until, in_call, denied) = (story.limit(), story.is_in_call(), story.denied.clone());
+    Ok(Heard {
+        said,
+        is_cut: false,
+        asked,
+        broken,
+        waits_out,
+        until,
+        limited: story.limited().map(str::to_owned),
+        ended_at,
+        has_stream: true,
+        denied,
+        in_call,
+        used,
+        estimate,
+    })
+}
+
+/// The model, where the client does not say which it used: the one it was told to.
+fn named(model: &str, agent: &Agent) -> String {
+    if model.is_empty() { agent.model.clone().unwrap_or_default() } else { model.to_owned() }
+}
