@@ -10,7 +10,7 @@ use piton_core::plan::{Digest, Oid, RepoPath, TaskSpec};
 use piton_core::run::{CommitMade, Evidence, Mark, Report, Run, Task};
 use piton_core::time::Timestamp;
 
-use super::Place;
+use super::place::Place;
 use crate::checks::is_work;
 use crate::git::{GitError, LandingLease, Moved, Repo, Rescue, Worktree};
 use crate::project::Project;

@@ -4,57 +4,25 @@
 //! other plans, the project's own checkout counts.
 
 mod evidence;
+mod place;
 
-use camino::Utf8PathBuf;
 use piton_core::chronicle::BY_GIT;
-use piton_core::plan::{Check, Oid, RunId, TaskId, TaskSpec};
-use piton_core::run::{CheckResult, Command, Note, Proof, Report, Run, State, Status, Task, Verdict};
+use piton_core::plan::{Oid, TaskId};
+use piton_core::run::{Command, Note, Proof, Report, Run, State, Status, Task, Verdict};
 
-use crate::checks::{self, NoReport, is_work};
-use crate::crash;
+use crate::checks::is_work;
 use crate::gates;
 use crate::git::GitError;
 use crate::project::Project;
 
 pub use evidence::{Looked, look, mark, uncommitted};
+pub use place::{Judgement, Place};
 
 /// Why a task is free again that nobody had begun, and whose claim was refused. The refusal says the rest.
 pub const ONLY_CLAIMED: &str = "it was only called done, and that was not taken";
 
 /// So many files that a task made or changed are told.
 const FILES: usize = 200;
-
-/// What the checks said, and about which tree.
-pub type Judgement = (Option<Oid>, Vec<CheckResult>);
-
-/// Where a claim is judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// A checkout, as it is.
-    Folder(Utf8PathBuf),
-    /// A commit that is checked out nowhere.
-    Commit { commit: Oid },
-}
-
-impl Place {
-    /// Run the checks there, now. `tell` hears of each.
-    pub fn judge(
-        &self,
-        project: &Project,
-        run: &RunId,
-        spec: &TaskSpec,
-        name: &str,
-        keeper: &[String],
-        tell: &dyn Fn(&Check),
-    ) -> Result<Judgement, NoReport> {
-        let judged = match self {
-            Place::Folder(path) => checks::run_all(project, run, spec, path, name, keeper, tell),
-            Place::Commit { commit } => checks::run_all_on(project, run, spec, commit, name, keeper, tell),
-        };
-        crash::point("claims.judged");
-        judged
-    }
-}
 
 /// For a report that names no file: what git says was made since the last task was completed. Only where tasks come one
 /// after the other does that tell who made it.
