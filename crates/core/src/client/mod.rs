@@ -22,6 +22,7 @@ mod tests;
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
@@ -89,18 +90,29 @@ pub trait Client: Sync {
     }
 }
 
+pub type ClientRef = &'static dyn Client;
+
 /// Every client that this version knows. The first one is any program; of the others, one that stands before another is
 /// preferred where both are installed.
-static CLIENTS: [&dyn Client; 5] =
+static CLIENTS: [ClientRef; 5] =
     [&command::Command, &claude::Claude, &codex::Codex, &gemini::Gemini, &opencode::Opencode];
+
+/// Clients that a program built on this crate adds.
+static ADDED: OnceLock<&'static [ClientRef]> = OnceLock::new();
+
+/// Put more rows below the table. It is done once, before anything is read.
+pub fn add_clients(rows: &'static [ClientRef]) {
+    let _ = ADDED.set(rows);
+}
 
 /// A client that Piton knows how to drive: a row of the table, written by its name.
 #[derive(Clone, Copy)]
-pub struct Adapter(&'static dyn Client);
+pub struct Adapter(ClientRef);
 
 impl Adapter {
     pub fn all() -> impl Iterator<Item = Adapter> {
-        CLIENTS.into_iter().map(Adapter)
+        let added = ADDED.get().into_iter().flat_map(|rows| rows.iter().copied());
+        CLIENTS.into_iter().chain(added).map(Adapter)
     }
 
     /// Those that are more than any program.
@@ -145,6 +157,12 @@ impl Deref for Adapter {
 }
 
 impl fmt::Debug for Adapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for dyn Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -5,6 +5,7 @@ mod already;
 mod bench;
 mod budget;
 mod claims;
+mod clients;
 mod closing;
 mod context;
 mod ending;
